@@ -4,7 +4,10 @@ A notebook calls what `notebook` offers. Everything is plain Python that is test
 widgets. What a reader guesses and answers goes to one file (`answers`).
 """
 
-NOTEBOOK = ("beside", "check", "exercise", "logs", "look", "predict", "reset_lesson", "show_rule", "tell", "truth")
+NOTEBOOK = (
+    "beside", "check", "exercise", "game", "logs", "look", "play", "predict", "reset_lesson", "show_rule", "tell",
+    "truth",
+)  # fmt: skip
 """What a lesson's notebook uses."""
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from textwrap import fill
 
 import msgspec
 
@@ -18,11 +16,13 @@ from hawb.lessons import (
     confirms_and_flow,
     how_many_replicas,
     metadata_of_a_majority,
+    mirrored_games,
     mirrored_queues,
     moving_masters,
     moving_to_quorum_queues,
     partitions,
     predictions,
+    quorum_games,
     quorum_queues,
     rolling_upgrades,
     safe_stops,
@@ -31,9 +31,21 @@ from hawb.lessons import (
 )
 from hawb.lessons.answers import Answer
 from hawb.lessons.exercises import Exercise, Verdict, judged
+from hawb.lessons.games import Game, played
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
-from hawb.lessons.view import PredictionView, Text, cluster_view, exercise_view, log_view, panels_view, rule_view
+from hawb.lessons.view import (
+    PredictionView,
+    Text,
+    cluster_view,
+    exercise_view,
+    fitted,
+    game_view,
+    log_view,
+    panels_view,
+    played_view,
+    rule_view,
+)
 
 LESSONS = (
     mirrored_queues,
@@ -58,11 +70,8 @@ LESSONS = (
 EXERCISES = {each.key: each for lesson in LESSONS for each in lesson.EXERCISES}
 """All exercises by their keys."""
 
-PAGE = 116
-"""How many characters a line has."""
-
-MOMENT = re.compile(r" *[0-9.]+ s  ")
-"""How a line of a story begins: with its time."""
+GAMES = {each.key: each for each in (*mirrored_games.GAMES, *quorum_games.GAMES)}
+"""The games, one at the end of each lesson, by their keys."""
 
 LONGEST_KEPT = 4000
 """How many characters of an answer that is not plain values are kept."""
@@ -92,12 +101,6 @@ def tell(text: str, last: int | None = None) -> Said:
     return Said("\n".join(map(fitted, lines[-last:] if last else lines)))
 
 
-def fitted(line: str) -> str:
-    """A line broken into as many lines as it takes to fit the page."""
-    time = MOMENT.match(line)
-    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
-
-
 def look(cluster: Cluster) -> Text:
     """The cluster as diagram and tables."""
     return cluster_view(cluster)
@@ -125,7 +128,23 @@ def exercise(key: str) -> Text:
 
 def check(key: str, answer: object) -> Verdict:
     """Has the engine play an answer, and keeps it. Raises ValueError for an unknown key, AnswersRefused."""
-    verdict = judged(exercise_of(key), answer)
+    return _kept(key, answer, judged(exercise_of(key), answer))
+
+
+def game(key: str) -> Text:
+    """A game as it begins: the cluster, what is going to happen, the rules. Raises ValueError for an unknown key."""
+    return game_view(game_of(key))
+
+
+def play(key: str, moves: object) -> Text:
+    """Has the engine play a game's moves, keeps them, and shows what came of them. Raises ValueError for an unknown
+    key, AnswersRefused."""
+    result = played(game_of(key), moves)
+    _kept(key, moves, result.verdict)
+    return played_view(game_of(key), result)
+
+
+def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:
     with answers.changed() as kept:
         attempts = kept.answers.get(key, Answer()).attempts
         kept.answers[key] = Answer(plain(answer), verdict.right, verdict.says, attempts + 1)
@@ -143,6 +162,13 @@ def exercise_of(key: str) -> Exercise:
     if key not in EXERCISES:
         raise ValueError(f"there is no exercise {key!r}; there are {', '.join(EXERCISES)}")
     return EXERCISES[key]
+
+
+def game_of(key: str) -> Game:
+    """The game of a key. Raises ValueError."""
+    if key not in GAMES:
+        raise ValueError(f"there is no game {key!r}; there are {', '.join(GAMES)}")
+    return GAMES[key]
 
 
 def plain(answer: object) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import fill
 
 import ipywidgets as widgets
 
@@ -16,7 +17,8 @@ from hawb.cluster import Cluster
 from hawb.lab import fields
 from hawb.lessons import step_forms
 from hawb.lessons.answers import AnswersRefused
-from hawb.lessons.exercises import Exercise
+from hawb.lessons.exercises import AS_TOLD, Exercise
+from hawb.lessons.games import Game, Played, told_of
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
 from hawb.views.cluster import raft
@@ -26,6 +28,19 @@ STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
     ".hawb-lesson p.hawb-moment {margin-top: 12px}</style>"
 )
+
+
+PAGE = 116
+"""How many characters a line has."""
+
+MOMENT = re.compile(r" *[0-9.]+ s  ")
+"""How a line of a story begins: with its time."""
+
+
+def fitted(line: str) -> str:
+    """A line broken into as many lines as it takes to fit the page."""
+    time = MOMENT.match(line)
+    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
 
 
 class Readable:
@@ -93,6 +108,30 @@ def exercise_view(exercise: Exercise) -> Text:
     verbs = folded("what a step can be, and how it is written", steps_html(exercise.verbs)) if exercise.verbs else ""
     question = f"<p><b>Exercise {escape(exercise.key)}:</b> {escape(exercise.question)}</p>"
     return Text(text, question + form + verbs + hints)
+
+
+def game_view(game: Game) -> Text:
+    """A game as it begins, with its rules; how moves are written, and the hints, folded."""
+    lines = [f"Game {game.key}: {game.title}", game.question]
+    lines += [f"Then: {game.fate}." if game.fate else "", game.rules]
+    panels = [_panel("as it begins", game.begin(AS_TOLD))]
+    picture = pictures.svg(panels)
+    told = "".join(f"<p>{escape(line)}</p>" for line in lines[1:] if line)
+    hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(game.hints, 1))
+    moves = folded("how moves are written", steps_html(game.verbs))
+    page = f"<p><b>{escape(game.title)}</b></p>{told}{picture}{moves}{hints}"
+    return Text("\n".join([*map(fitted, filter(None, lines)), pictures.text(panels)]), page, picture)
+
+
+def played_view(game: Game, result: Played) -> Text:
+    """What came of a game's moves: the verdict, why, and the cluster before and after."""
+    lines = [repr(result.verdict), *told_of(game, result)]
+    told = "".join(f"<p>{escape(line)}</p>" for line in lines)
+    if result.after is None:
+        return Text("\n".join(map(fitted, lines)), told)
+    panels = [_panel("before", result.before), _panel("after", result.after)]
+    picture = pictures.svg(panels)
+    return Text("\n".join([*map(fitted, lines), pictures.text(panels)]), told + picture, picture)
 
 
 def steps_html(verbs: Sequence[str]) -> str:

@@ -129,8 +129,12 @@ def _width(panel: Panel) -> int:
 
 
 def _height(panel: Panel) -> int:
-    rows, lines = len(matrix.rows(panel.outcome)), len(verdicts(panel.outcome))
-    return HEAD + ROW * rows + FOOT + 16 * (lines - 1) + PAD
+    return _bottom(matrix.rows(panel.outcome)) + FOOT + 16 * (len(verdicts(panel.outcome)) - 1) + PAD
+
+
+def _bottom(rows: Sequence[Row]) -> int:
+    """Where the nodes end, which have room for their own state where there is no queue."""
+    return HEAD + max(ROW * len(rows), PAD)
 
 
 def _scales(panels: Sequence[Panel]) -> dict[str, tuple[int, int]]:
@@ -148,7 +152,7 @@ def _panel(panel: Panel, was: dict | None, scales: Mapping[str, tuple[int, int]]
     outcome, rows = panel.outcome, matrix.rows(panel.outcome, was)
     order = _order(outcome)
     cut = len(matrix.common_prefix(order))
-    bottom = HEAD + ROW * len(rows)
+    bottom = _bottom(rows)
     letters = int((_width(panel) - 2 * PAD) / 7.2)
     drawn = _title(shortened(shown(panel.caption), letters), 22)
     for place, node in enumerate(order):

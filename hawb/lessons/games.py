@@ -1,0 +1,140 @@
+"""Games: a few moves, and the engine judges. Keep everything that was confirmed through a fault that is sure to come,
+or find the fault that loses it.
+
+A game is an exercise whose answer is a list of steps, its moves, with a limit; to wait is no move. The fewest moves
+that win are its par. It is played in clusters that the reader has not seen as well, so that luck does not win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import (
+    AS_TOLD,
+    AnswerRefused,
+    Exercise,
+    Form,
+    Variation,
+    Verdict,
+    given_as,
+    judged,
+    led_to,
+    queue_of,
+)
+from hawb.scenario.refused import ScenarioRefused
+from hawb.views.formatting import counted, shown
+
+FREE = "wait"
+"""The step that is no move."""
+
+Fate = Callable[[Cluster, Variation], object]
+
+
+class Game(Exercise, frozen=True, kw_only=True):
+    """A game with its `title`: `most` moves, of which `par` are enough. `fate` says what comes after the moves, if
+    anything."""
+
+    form: Form = Form.STEPS
+    title: str
+    most: int
+    par: int
+    fate: str = ""
+
+    @property
+    def rules(self) -> str:
+        """What may be done and how often."""
+        moves = f"{counted(self.most, 'move')} at most, par {self.par}. Moves: {', '.join(self.verbs)}"
+        return f"{moves} (waiting is free)." if FREE in self.verbs else f"{moves}."
+
+
+class Played(NamedTuple):
+    """A game that was played: the verdict, and the cluster as told before and after; after is None if nothing could be
+    played."""
+
+    verdict: Verdict
+    before: Cluster
+    after: Cluster | None
+
+
+def played(game: Game, moves: object) -> Played:
+    """Plays moves in the cluster as told and in those held back."""
+    before = game.begin(AS_TOLD)
+    try:
+        steps = given_as(game, moves)
+        after = led_to(game, steps, AS_TOLD)
+    except (AnswerRefused, ScenarioRefused):
+        return Played(judged(game, moves), before, None)
+    if (count := sum(FREE not in step for step in steps)) > game.most:
+        return Played(Verdict(False, f"These are {counted(count, 'move')}; the game has {game.most}."), before, None)
+    with suppress(AnswerRefused):
+        game.judge(after, AS_TOLD)  # plays on: the fate
+    verdict = judged(game, steps)
+    if verdict.right:
+        par = "par" if count == game.par else f"par is {game.par}"
+        verdict = Verdict(True, f"Won in {counted(count, 'move')} ({par}). {verdict.says}")
+    return Played(verdict, before, after)
+
+
+def told_of(game: Game, result: Played) -> list[str]:
+    """What is to be said of a game that was won: what its fate did, or why what was to be lost is lost."""
+    if result.after is None or not result.verdict.right:
+        return []
+    lost = what_is_lost(result.after)
+    if lost:
+        return [f"Gone, as asked for: {lost}"]
+    return [f"Then {game.fate}: nothing that was confirmed is lost."] if game.fate else []
+
+
+# Judges
+
+
+def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None]:
+    """The judge of a game in which nothing may be lost: after the fate each of the queues is served, and together they
+    hold all messages."""
+
+    def judge(cluster: Cluster, variation: Variation) -> str | None:
+        fate(cluster, variation)
+        if told := what_is_lost(cluster):
+            return f"Lost: {told}"
+        if told := next(filter(None, (unusable(cluster, name) for name in queues)), None):
+            return told
+        if (there := sum(cluster.queues[name]["messages"] for name in queues)) < variation.messages:
+            return f"Of {counted(variation.messages)} {there:,} are left: something in these moves removes them."
+        return None
+
+    return judge
+
+
+def unusable(cluster: Cluster, name: str) -> str | None:
+    """That a queue cannot be used, if it cannot. Raises AnswerRefused where it is gone."""
+    state = queue_of(cluster, name)["state"]
+    words = {"minority": "without a majority"}.get(state, state)
+    return None if state == "running" else f"Nothing is lost, but nobody can use {shown(name)}: it is {words}."
+
+
+def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) -> Callable[..., str | None]:
+    """The judge of a game in which something confirmed has to go; `fair` says which rule the moves break, if any."""
+
+    def judge(cluster: Cluster, variation: Variation) -> str | None:
+        if unfair := fair(cluster, variation):
+            return unfair
+        if what_is_lost(cluster):
+            return None
+        down = [name for name, queue in cluster.queues.items() if queue["state"] != "running"]
+        more = f" {shown(down[0])} cannot be used now; that is not lost." if down else ""
+        return f"Nothing that was confirmed is lost.{more}"
+
+    return judge
+
+
+def what_is_lost(cluster: Cluster) -> str:
+    """The confirmed messages that are lost, and why the first of them is; "" if none is."""
+    for name, account in cluster.ledger.items():
+        if lost := account["lost_confirmed"]:
+            gone = account["lost"] or account["refused"]
+            return f"{counted(lost)} of {shown(name)} that had been confirmed. {cluster.why(name, gone[0][0])}"
+    return ""
+

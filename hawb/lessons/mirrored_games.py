@@ -1,0 +1,179 @@
+"""The games of lessons 10 to 16, on mirrored queues."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Variation
+from hawb.lessons.games import Game, keeps, loses, unusable
+from hawb.views.formatting import listing, shown
+
+MIRRORED = {"ha-mode": "all"}
+FULL = ("set_policy", "sync_queue", "stop", "start")
+
+
+def alone(variation: Variation) -> Cluster:
+    """A durable queue with messages on the first node, and no policy."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    return cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages)
+
+
+def mirrored(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys: str) -> Cluster:
+    """Queues with messages, mirrored everywhere and synchronised."""
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    policy = MIRRORED | {key.replace("_", "-"): value for key, value in keys.items()}
+    cluster.set_policy("ha", "^orders", policy)
+    for name in queues:
+        cluster.declare(name, node=variation.nodes[0]).publish(name, variation.messages)
+    return cluster
+
+
+def emptied(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys: str) -> Cluster:
+    """The same after every mirror's node was restarted: the mirrors are empty."""
+    cluster = mirrored(variation, queues, **keys)
+    for node in variation.nodes[1:]:
+        cluster.stop(node).start(node)
+    return cluster
+
+
+def fully_down(variation: Variation) -> Cluster:
+    """All nodes are down; the last one to stop has most."""
+    first, second, third = variation.nodes
+    cluster = mirrored(variation).stop(first).publish("orders", 5, node=second)
+    return cluster.stop(second).publish("orders", 5, node=third).stop(third)
+
+
+def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
+    """The rule that the first node has to leave, which the moves may break."""
+    node = variation.nodes[0]
+    if cluster.outcome["nodes"][node] == "down":
+        return None
+    return f"{shown(node)} has not left: its power supply is to be changed."
+
+
+def returned(cluster: Cluster, variation: Variation) -> str | None:
+    """The first node has left, and it comes back with all that its queue had."""
+    if told := first_is_gone(cluster, variation):
+        return told
+    return keeps(lambda one, told: one.start(told.nodes[0]), "orders")(cluster, variation)
+
+
+def served_first(cluster: Cluster, variation: Variation) -> str | None:
+    """The queue is served after the moves, and has everything when all nodes are back."""
+    return unusable(cluster.wait(30), "orders") or keeps(
+        lambda one, told: one.start(*told.nodes).wait(30), "orders"
+    )(cluster, variation)
+
+
+def rebalanced(cluster: Cluster, variation: Variation) -> str | None:
+    """All nodes run, and the masters are shared out."""
+    if down := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
+        return f"{listing(down)} {'is' if len(down) == 1 else 'are'} down: the job is to find a whole cluster."
+    return keeps(lambda one, _: one.rebalance(), *SIX)(cluster, variation)
+
+
+SIX = tuple(f"orders.{number}" for number in range(1, 7))
+
+GAMES = (
+    Game(
+        key="10-two-at-once",
+        title="Two at once",
+        question="orders lives on a alone. In a minute two nodes burn at the same moment: a, and b with it. Nothing "
+        "may be lost, and the queue has to be there.",
+        fate="a and b are killed",
+        hints=("How many copies outlive two deaths?", "And what is in a mirror that joins a queue with messages?"),
+        begin=alone,
+        judge=keeps(lambda cluster, variation: cluster.kill(*variation.nodes[:2]), "orders"),
+        verbs=("set_policy", "sync_queue"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="11-three-moves",
+        title="Find the fault",
+        question="orders is mirrored to a, b and c, and every mirror has everything. Lose something that was "
+        "confirmed. All three may be stopped, started, killed, one by one or together, but you have three "
+        "moves.",
+        hints=(
+            "A synchronised mirror that takes over loses nothing. How do both mirrors forget at once?",
+            "A step may name several nodes: {stop: [b, c]}.",
+        ),
+        begin=mirrored,
+        judge=loses(),
+        verbs=("stop", "start", "kill"),
+        most=3,
+        par=3,
+    ),
+    Game(
+        key="12-without-a-shell",
+        title="Without a shell",
+        question="Both mirrors of orders are empty: their nodes were restarted this morning. You are on a train, "
+        "with nothing but the page of policies; nobody can run rabbitmqctl sync_queue. The host of a is "
+        "about to fail.",
+        fate="a is killed",
+        hints=("What makes a queue synchronise without being asked?", "A change of policy is an occasion, too."),
+        begin=emptied,
+        judge=keeps(lambda cluster, variation: cluster.kill(variation.nodes[0]), "orders"),
+        verbs=("set_policy", "clear_policy"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="13-before-it-leaves",
+        title="Before it leaves",
+        question="a has to go down now, for a new power supply; it comes back with its disk. Both mirrors of orders "
+        "are empty, and the policy says ha-promote-on-shutdown: always. Two moves, after which a is down.",
+        fate="a is started again",
+        hints=(
+            "Two keys, one for stopping and one for killing. What do both say now?",
+            "A mirror that may not take over waits. So does the queue.",
+        ),
+        begin=lambda variation: emptied(variation, ha_promote_on_shutdown="always"),
+        judge=returned,
+        verbs=("set_policy", "stop", "kill"),
+        most=2,
+        par=2,
+    ),
+    Game(
+        key="14-confirmed-by-nobody",
+        title="Confirmed by nobody",
+        question="orders is durable, on a alone, and all of it is on a's disk. Find two moves after which a message "
+        "that was confirmed is nowhere.",
+        hints=(
+            "What is on the disk comes back. What about a message that never reached a queue?",
+            "Of whom does an exchange wait for an answer if it finds no queue?",
+        ),
+        begin=alone,
+        judge=loses(),
+        verbs=("stop", "start", "kill", "publish"),
+        most=2,
+        par=2,
+    ),
+    Game(
+        key="15-first-light",
+        title="First light",
+        question="A long power cut. a was stopped first, b later, c last, and orders was published to in between. "
+        "The power is back for good, and people want their orders. Which node do you wake? Two moves, after "
+        "which orders is served; then all others are woken.",
+        fate="all nodes are started",
+        hints=("Who stopped last knows most.", "A node that is forced to boot believes what it knows itself."),
+        begin=fully_down,
+        judge=served_first,
+        verbs=("start", "force_boot", "forget_cluster_node"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="16-the-nightly-job",
+        title="The nightly job",
+        question="Six queues have their masters on a, and their mirrors on b and c were restarted and never "
+        "synchronised. At midnight a well-meant job runs rabbitmq-queues rebalance. You have two moves "
+        "before that, for six queues.",
+        fate="rebalance",
+        hints=("What does a move drop, and what does it ask the destination?", "One policy applies to all six."),
+        begin=lambda variation: emptied(variation, SIX),
+        judge=rebalanced,
+        verbs=FULL,
+        most=2,
+        par=1,
+    ),
+)

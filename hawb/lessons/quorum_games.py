@@ -1,0 +1,179 @@
+"""The games of lessons 17 to 20, 27 and 28: quorum queues, partitions, Khepri."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Variation
+from hawb.lessons.games import Game, keeps, loses, unusable
+from hawb.views.formatting import listing
+
+QUORUM = {"x-queue-type": "quorum"}
+LATER_S = 60
+
+
+def group(variation: Variation, version: str = "3.13", **arguments: object) -> Cluster:
+    """A quorum queue on three nodes, with messages."""
+    cluster = Cluster(*variation.nodes, version=version, seed=variation.seed)
+    cluster.declare("orders", node=variation.nodes[0], arguments=QUORUM | arguments)
+    return cluster.publish("orders", variation.messages, node=variation.nodes[0]).wait(1)
+
+
+def empty_mirrors(variation: Variation) -> Cluster:
+    """A mirrored queue whose master, on the third node, alone has everything, under pause_minority."""
+    *others, last = variation.nodes
+    handling = {"cluster_partition_handling": "pause_minority"}
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, **handling)
+    cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=last)
+    cluster.publish("orders", variation.messages, node=last)
+    for node in others:
+        cluster.stop(node).start(node)
+    return cluster
+
+
+def bare(variation: Variation, version: str) -> Cluster:
+    """Three nodes, and nothing on them."""
+    return Cluster(*variation.nodes, version=version, seed=variation.seed)
+
+
+def torn(cluster: Cluster, variation: Variation) -> None:
+    """Messages, a node cut off with a client on either side, the network back, the one that was alone restarted,
+    and the first killed."""
+    first, second, last = variation.nodes
+    cluster.publish("orders", variation.messages, node=first).wait(1)
+    cluster.partition([first, second], [last]).wait(90).publish("orders", 5, node=last).publish("orders", 5, node=first)
+    cluster.wait(30).heal().wait(30).stop(last).start(last).wait(30).kill(first).wait(30)
+
+
+def burnt(cluster: Cluster, variation: Variation) -> None:
+    """Messages, and then the first node loses its disk."""
+    first, second, _ = variation.nodes
+    cluster.publish("orders", variation.messages, node=second).wait(1).wipe(first).wait(LATER_S)
+
+
+def crashed(cluster: Cluster, variation: Variation) -> None:
+    """A worker on the second node takes a message and crashes, three times."""
+    for number in range(3):
+        cluster.consume(f"worker {number}", "orders", node=variation.nodes[1], prefetch=1).close(f"worker {number}")
+
+
+def one_behind(variation: Variation) -> Cluster:
+    """A quorum queue of which only the member that lacks the last five messages is up."""
+    first, second, last = variation.nodes
+    cluster = group(variation, "3.13").partition([first, second], [last]).wait(20).publish("orders", 5, node=first)
+    return cluster.wait(1).kill(first, second).heal().wait(30)
+
+
+def served_by_a_majority(cluster: Cluster, variation: Variation) -> str | None:
+    """The queue is served after the moves, and has everything when all nodes are back."""
+    return unusable(cluster.wait(30), "orders") or keeps(
+        lambda one, told: one.start(*told.nodes).wait(LATER_S), "orders"
+    )(cluster, variation)
+
+
+def nobody_may_declare(cluster: Cluster, _: Variation) -> str | None:
+    """All nodes run, and none of them can change the metadata."""
+    cluster.wait(LATER_S)
+    if down := [node for node, state in cluster.outcome["nodes"].items() if state != "running"]:
+        return f"{listing(down)} {'does' if len(down) == 1 else 'do'} not run: anybody can do that."
+    if can := cluster.outcome["metadata_store"]["writable_from"]:
+        return f"A client on {listing(can)} can still declare a queue."
+    return None
+
+
+def all_there(cluster: Cluster, variation: Variation) -> str | None:
+    """After the crashes no message is gone from orders, or what is gone is in dead."""
+    crashed(cluster, variation)
+    names = [name for name in ("orders", "dead") if name in cluster.queues]
+    left = sum(cluster.queues[name]["messages"] for name in names)
+    if left < variation.messages:
+        return "Lost: the message that the worker crashed with was thrown away, as the delivery limit says."
+    return None
+
+
+GAMES = (
+    Game(
+        key="17-the-tempting-command",
+        title="The tempting command",
+        question="orders is a quorum queue on a, b and c. c could not be reached while five more messages were "
+        "confirmed; then a and b were killed, and c is left alone: no majority, and people shout for their "
+        "orders. The handbook has a command that makes c the queue at once. Two moves, after which orders "
+        "is served.",
+        fate="all nodes are started",
+        hints=("Which of the three disks have everything?", "How many members are a majority of three?"),
+        begin=one_behind,
+        judge=served_by_a_majority,
+        verbs=("start", "force_shrink", "delete_member", "wait"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="18-find-the-cut",
+        title="Find the cut",
+        question="orders is mirrored, its master is on c, and the mirrors on a and b were restarted and are empty. "
+        "The cluster is set to pause_minority, so the network cannot hurt it, says the owner. Show him: no "
+        "node is stopped or killed. Two moves.",
+        hints=(
+            "Who takes over on the side that goes on, and with what?",
+            "The partition has to be noticed (wait a minute or two), and has to end.",
+        ),
+        begin=empty_mirrors,
+        judge=loses(),
+        verbs=("partition", "heal", "wait"),
+        most=2,
+        par=2,
+    ),
+    Game(
+        key="19-one-declaration",
+        title="One declaration",
+        question="You declare the queue orders; the rest is not in your hands. Its publishers will be on both sides "
+        "when the network breaks, and when it works again somebody restarts the node that was alone, and "
+        "then a dies. Cluster of 3.10, cluster_partition_handling as it comes (ignore). Two moves.",
+        fate="c is cut off, a client on either side publishes, the network heals, c is restarted, a is killed",
+        hints=("With mirrors both sides go on, and one of them is thrown away.", "Who agrees by majority?"),
+        begin=lambda variation: bare(variation, "3.10"),
+        judge=keeps(torn, "orders"),
+        verbs=("declare", "set_policy"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="20-the-old-script",
+        title="The old script",
+        question="A new cluster of 4.0, and the script that made your old one: a policy with ha-mode: all, then the "
+        "queue orders. What do you run instead, so that a's disk may be lost? Two moves.",
+        fate="messages come, and a loses its disk",
+        hints=("What does 4.0 say to ha-mode?", "The type of a queue is an argument, and it is for life."),
+        begin=lambda variation: bare(variation, "4.0"),
+        judge=keeps(burnt, "orders"),
+        verbs=("declare", "set_policy"),
+        most=2,
+        par=1,
+    ),
+    Game(
+        key="27-nobody-decides",
+        title="Nobody decides",
+        question="Three nodes of 4.3. Bring it about that no client anywhere can declare a queue, and all three "
+        "nodes run. One move.",
+        hints=("A majority has to reach each other.", "How many sides can a network have?"),
+        begin=lambda variation: group(variation, "4.3"),
+        judge=nobody_may_declare,
+        verbs=("stop", "kill", "partition", "cut", "wait"),
+        most=1,
+        par=1,
+    ),
+    Game(
+        key="28-one-bad-worker",
+        title="One bad worker",
+        question="orders is a quorum queue of 4.3. A policy, limits, gives it the delivery limit 0, for somebody "
+        "wanted no message delivered twice; nobody thought of a dead letter exchange. A worker is about to "
+        "crash, three times. Two moves, and no message may be gone: what it crashed with may wait in a "
+        "queue named dead.",
+        fate="a worker takes a message and crashes, three times",
+        hints=("What does a quorum queue do with a message above its limit?", "One policy applies: which one?"),
+        begin=lambda variation: group(variation, "4.3").set_policy("limits", "^orders$", {"delivery-limit": 0}),
+        judge=all_there,
+        verbs=("set_policy", "clear_policy", "declare"),
+        most=2,
+        par=1,
+    ),
+)
