@@ -131,8 +131,8 @@ class _Group:
         self.roles[event["node"]] = "none"
 
     def stay_away(self, event: dict) -> None:
-        """The queue is on record, and none of its members was started."""
-        self.roles = dict.fromkeys(self.roles, "none")
+        """The queue is on record, and the members named, or all where none is, do not run."""
+        self.roles |= dict.fromkeys(event["detail"].get("members", self.roles), "none")
 
     def disband(self, event: dict) -> None:
         """The queue is gone."""
