@@ -39,9 +39,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.scenario.verbs import (
-    Publisher,
-)
+from hawb.scenario.verbs import Publisher
 
 SEEDS = 500
 """The most seeds that the model is played with."""

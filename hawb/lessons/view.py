@@ -21,7 +21,7 @@ from hawb.lessons.exercises import AS_TOLD, Exercise
 from hawb.lessons.games import Game, Played, told_of
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
-from hawb.views.cluster import raft
+from hawb.views.cluster import raft, scene
 from hawb.views.story import pictures
 
 STYLE = (
@@ -183,7 +183,7 @@ def panels_view(clusters: Mapping[str, Cluster]) -> Text:
 
 def _panel(caption: str, cluster: Cluster) -> pictures.Panel:
     state = cluster.run.moment().state
-    return pictures.Panel(caption, cluster.outcome, pictures.held(state, cluster.run.settings.names))
+    return pictures.Panel(caption, cluster.outcome, scene.held(state, cluster.run.settings.names))
 
 
 def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hawb.cluster import Cluster
+from hawb.views.cluster import scene
 from hawb.views.story import pictures
 from hawb.views.story.pictures import Panel
 from hawb.views.style import CHANGED, LOOKS
@@ -25,7 +26,7 @@ def late() -> Cluster:
 
 def panel(caption: str, cluster: Cluster) -> Panel:
     state = cluster.run.moment().state
-    return Panel(caption, cluster.outcome, pictures.held(state, cluster.run.settings.names))
+    return Panel(caption, cluster.outcome, scene.held(state, cluster.run.settings.names))
 
 
 def drawn(*panels: Panel) -> ElementTree.Element:

@@ -28,19 +28,24 @@ LEADS = ("master", *LEADERS)
 Link = tuple[str, str]
 
 
-def beyond(state: State, names: Sequence[str]) -> dict:
-    """What an outcome does not tell: `held`, the numbers that nodes have of each queue, `clients`, the node of each
-    publisher and consumer, and `cut`, the links that drop everything."""
-    held: dict[str, dict[str, Runs]] = {}
+def held(state: State, names: Sequence[str]) -> dict[str, dict[str, Runs]]:
+    """The numbers of the messages that nodes have, by queue and node."""
+    found: dict[str, dict[str, Runs]] = {}
     for side in state.sides:
         for name, queue in side.queues.items():
-            mine = held.setdefault(name, {})
+            mine = found.setdefault(name, {})
             for node, content in enumerate(queue.contents):
                 if content is not None and (state.nodes[node].side == side.number or queue.has_group):
                     mine.setdefault(names[node], content)
+    return found
+
+
+def beyond(state: State, names: Sequence[str]) -> dict:
+    """What an outcome does not tell: `held`, the numbers that nodes have of each queue, `clients`, the node of each
+    publisher and consumer, and `cut`, the links that drop everything."""
     clients = [*state.publishers.values(), *state.consumers.values()]
     return {
-        "held": held,
+        "held": held(state, names),
         "clients": {one.name: names[one.node] for one in clients if one.node >= 0},
         "cut": [(names[first], names[second]) for (first, second), _ in state.cuts],
     }

@@ -55,17 +55,6 @@ class Panel(Struct, frozen=True):
     held: Mapping[str, Mapping[str, Runs]] = {}
 
 
-def held(state: State, names: Sequence[str]) -> dict[str, dict[str, Runs]]:
-    """The numbers of the messages that nodes have, by queue and node, which no outcome tells."""
-    found: dict[str, dict[str, Runs]] = {}
-    for side in state.sides:
-        for name, queue in side.queues.items():
-            for node, content in enumerate(queue.contents):
-                if content is not None and (state.nodes[node].side == side.number or queue.has_group):
-                    found.setdefault(name, {}).setdefault(names[node], content)
-    return found
-
-
 # As text
 
 
