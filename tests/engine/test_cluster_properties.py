@@ -80,21 +80,23 @@ def check_sound(run: Run) -> None:
 
 def check_well(run: Run) -> None:
     """Every node runs and every queue is served, but for one whose process crashed for good, one of whose deletion or
-    declaration metadata know the half, and a replicated one with nothing left to serve, since it was not durable or its
-    copies were dropped: its record can only be deleted."""
+    declaration metadata know the half, and one with nothing left to serve: a replicated one that was not durable or
+    whose copies were dropped, or one whose move to another node came to nothing. Its record can only be deleted."""
     check_sound(run)
     moment = run.moment()
     if any(node.virgin for node in moment.state.nodes) and not takes_members(moment):
         return  # All wait for the sight of a node whose disk is lost, and that cannot join.
     downs = [entry for entry in moment.trace() if entry.event == "queue_down"]
     by_half = {entry.queue for entry in downs if entry.detail["reason"] in ("declared_by_half", "deleted_by_half")}
+    masters = [entry for entry in moment.trace() if entry.event == "master_down"]
+    moved = {entry.queue for entry in masters if entry.detail["reason"] == "transfer"}
     assert {node.status for node in moment.state.nodes} == {RUNNING}
     check_quorum_well(moment)
     for name, queue in moment.state.queues.items():
         if queue.failed or queue.type == QUORUM:
             continue
         if queue.abandoned:
-            assert not queue.content and (is_replicated(queue) or name in by_half), name
+            assert not queue.content and (is_replicated(queue) or name in by_half | moved), name
             continue
         assert queue.up and queue.sync is None and not queue.parked, name
 

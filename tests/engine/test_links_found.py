@@ -203,3 +203,27 @@ def test_a_consumer_whose_host_lost_power_is_gone_from_every_side():
     with watched():
         run = run_of("two", GONE_FROM_TWO_SIDES)
     assert not check(run, {"consumers": {"c1": {"state": "closed"}}})
+
+
+MOVED_OVER_A_CUT_LINK = """
+  - declare: {queue: q, node: b}
+  - publish: {queue: q, count: 3}
+  - partition: [[a], [b]]
+  - transfer_leadership: {queue: q, node: a}
+  - wait: 100
+  - heal: true
+  - kill: a
+  - clear_policy: p
+  - start: a
+  - wait: 30
+  - expect: {queues: {q: {state: down}}}
+  - stop: b
+  - start: b
+  - wait: 30
+"""
+
+
+def test_a_queue_whose_move_came_to_nothing_is_down_until_its_node_starts_anew():
+    """Nobody looks after it, whatever policy asks for by then: it was given up before."""
+    run = run_of("all", MOVED_OVER_A_CUT_LINK, nodes=["a", "b"], version="3.8")
+    assert not check(run, {"queues": {"q": {"state": "running", "master": "b", "messages": 0}}})
