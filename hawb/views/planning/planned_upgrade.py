@@ -104,7 +104,7 @@ class PlannedUpgrade(Struct, frozen=True):
 
     def page(self) -> str:
         """One page, which fetches and runs nothing."""
-        drawn = figure(svg(self.figure(), "Each node's turn over time, as the table has it"), printed=True)
+        drawn = figure(svg(self.figure(), "Each node's turn over time, as the table has it"), sized=True)
         below = [closed("The runbook", self.runbook()), closed("The rehearsal, for hawb check", self.rehearsal())]
         return report_page(self.report(), [drawn], below)
 

@@ -158,7 +158,7 @@ class RoadUpgrade(Struct, frozen=True):
     def page(self) -> str:
         """One page, which fetches and runs nothing."""
         drawn = [
-            figure(svg(roll.planned.figure(), f"Each node's turn over time, {roll.title}"), roll.title, printed=True)
+            figure(svg(roll.planned.figure(), f"Each node's turn over time, {roll.title}"), roll.title, sized=True)
             for roll in self.rolls
         ]
         return report_page(self.report(), drawn, [closed("The runbook", self.runbook())])

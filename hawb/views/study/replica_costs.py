@@ -228,5 +228,5 @@ def tables(found: WhatIf) -> tuple[Table, Table, Table]:
 
 def page(found: WhatIf) -> str:
     """One page, which fetches and runs nothing."""
-    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), printed=True)
+    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), sized=True)
     return report_page(report_of(found), [drawn])
