@@ -45,8 +45,8 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
 
 
 def last_step(controller: Controller) -> str:
-    """The last step of the story in a few words."""
-    steps = controller.now.run.steps
+    """The last step of the story in a few words; what a scenario expects is nothing that was done."""
+    steps = [step for step in controller.now.run.steps if step.name != "expect"]
     return done(plain(steps[-1])) if steps else ""
 
 
@@ -129,6 +129,9 @@ def suggestions(controller: Controller) -> list[dict]:
     """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
     outcome = controller.outcome
     found = [{"label": "heal the links", "verb": "heal", "argument": True}] if controller.cut_links else []
+    for alarm in outcome["alarms"]:
+        ends = f"end the {alarm['resource']} alarm of {shown(alarm['node'])}"
+        found.append({"label": ends, "verb": "clear_alarm", "argument": dict(alarm)})
     for node, state in outcome["nodes"].items():
         if state == "down":
             found.append({"label": f"start {shown(node)}", "verb": "start", "argument": node})

@@ -30,4 +30,4 @@ def texts(planned: PlannedUpgrade) -> dict[str, str]:
 
 def _over_time(planned: PlannedUpgrade, said: str, caption: str = "") -> str:
     drawn = upgrade_figure(planned.plan.stages, planned.plan.rehearsal.scenario)
-    return figure(svg(drawn, said), caption, printed=True)
+    return figure(svg(drawn, said), caption, sized=True)

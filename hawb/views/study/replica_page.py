@@ -11,5 +11,5 @@ from hawb.views.study.replica_figure import replica_figure
 
 def page(found: WhatIf) -> str:
     """One page, which fetches and runs nothing."""
-    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), printed=True)
+    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), sized=True)
     return report_page(report_of(found), [drawn])
