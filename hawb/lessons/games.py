@@ -108,6 +108,13 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
     return judge
 
 
+def serves(name: str) -> Callable[[Cluster, Variation], str | None]:
+    """The judge of a game whose moves are to bring a queue back: it is served after half a minute, and has everything
+    when all nodes are back."""
+    everything = keeps(lambda cluster, variation: cluster.start(*variation.nodes).wait(60), name)
+    return lambda cluster, variation: unusable(cluster.wait(30), name) or everything(cluster, variation)
+
+
 def unusable(cluster: Cluster, name: str) -> str | None:
     """That a queue cannot be used, if it cannot. Raises AnswerRefused where it is gone."""
     state = queue_of(cluster, name)["state"]

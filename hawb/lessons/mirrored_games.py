@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Variation
-from hawb.lessons.games import Game, keeps, loses, unusable
+from hawb.lessons.games import Game, keeps, loses, serves
 from hawb.views.formatting import listing, shown
 
 MIRRORED = {"ha-mode": "all"}
@@ -55,13 +55,6 @@ def returned(cluster: Cluster, variation: Variation) -> str | None:
     if told := first_is_gone(cluster, variation):
         return told
     return keeps(lambda one, told: one.start(told.nodes[0]), "orders")(cluster, variation)
-
-
-def served_first(cluster: Cluster, variation: Variation) -> str | None:
-    """The queue is served after the moves, and has everything when all nodes are back."""
-    return unusable(cluster.wait(30), "orders") or keeps(
-        lambda one, told: one.start(*told.nodes).wait(30), "orders"
-    )(cluster, variation)
 
 
 def rebalanced(cluster: Cluster, variation: Variation) -> str | None:
@@ -157,7 +150,7 @@ GAMES = (
         fate="all nodes are started",
         hints=("Who stopped last knows most.", "A node that is forced to boot believes what it knows itself."),
         begin=fully_down,
-        judge=served_first,
+        judge=serves("orders"),
         verbs=("start", "force_boot", "forget_cluster_node"),
         most=2,
         par=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hawb.cluster import Cluster
 from hawb.lessons.exercises import Variation
-from hawb.lessons.games import Game, keeps, loses, unusable
+from hawb.lessons.games import Game, keeps, loses, serves
 from hawb.views.formatting import listing
 
 QUORUM = {"x-queue-type": "quorum"}
@@ -63,13 +63,6 @@ def one_behind(variation: Variation) -> Cluster:
     return cluster.wait(1).kill(first, second).heal().wait(30)
 
 
-def served_by_a_majority(cluster: Cluster, variation: Variation) -> str | None:
-    """The queue is served after the moves, and has everything when all nodes are back."""
-    return unusable(cluster.wait(30), "orders") or keeps(
-        lambda one, told: one.start(*told.nodes).wait(LATER_S), "orders"
-    )(cluster, variation)
-
-
 def nobody_may_declare(cluster: Cluster, _: Variation) -> str | None:
     """All nodes run, and none of them can change the metadata."""
     cluster.wait(LATER_S)
@@ -101,7 +94,7 @@ GAMES = (
         fate="all nodes are started",
         hints=("Which of the three disks have everything?", "How many members are a majority of three?"),
         begin=one_behind,
-        judge=served_by_a_majority,
+        judge=serves("orders"),
         verbs=("start", "force_shrink", "delete_member", "wait"),
         most=2,
         par=1,

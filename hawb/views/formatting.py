@@ -17,6 +17,9 @@ ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 ISOLATED = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 SMALLEST_SHARE = 1e-6
+"""Shares below this are not told apart."""
+HAIR = 1e-15
+"""What rounding may make of a share of nothing."""
 LISTED = 4
 """How many names or runs a sentence lists before it sums up."""
 
@@ -117,5 +120,9 @@ def left(duration_s: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A share as a percentage; rare ones keep two digits."""
-    return "0 %" if value < SMALLEST_SHARE / 100 else f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"
+    """A share as a percentage; rare ones keep two digits, and what is more than nothing never reads as nothing."""
+    if value < HAIR:
+        return "0 %"
+    if value < SMALLEST_SHARE:
+        return f"< {100 * SMALLEST_SHARE:g} %"
+    return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"

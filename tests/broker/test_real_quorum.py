@@ -165,6 +165,23 @@ def test_who_leads_is_luck_where_links_were_silent_for_as_long_as_a_step_takes(b
     assert luckily_led(scenario, outcome(Run.of(scenario))) == lucky
 
 
+@pytest.mark.parametrize(
+    ("step", "lucky"),
+    [
+        ({"publish": {"queue": "log", "count": 1}}, set()),
+        ({"transfer_leadership": {"queue": "log", "node": "b"}}, {"log", "other"}),
+        ({"delete_member": {"queue": "q", "node": "c"}}, {"log", "other"}),
+    ],
+)
+def test_who_leads_any_stream_is_luck_once_one_may_have_begun_an_epoch(step: dict, lucky: set[str]) -> None:
+    types = {"log": "stream", "other": "stream", "q": "quorum"}
+    steps = [{"declare": {"queue": name, "node": "a", "arguments": {"x-queue-type": kind}}}
+             for name, kind in types.items()]  # fmt: skip
+    cluster = {"nodes": ["a", "b", "c"], "version": "4.3"}
+    scenario = read_scenario({"scenario": "s", "cluster": cluster, "steps": [*steps, step]})
+    assert luckily_led(scenario, outcome(Run.of(scenario))) == lucky
+
+
 def test_the_place_of_a_consumer_whose_client_is_gone_is_not_compared() -> None:
     model = {"consumers": {"one": {"state": "closed", "activity_status": None}}}
     for state, found in (("closed", []), ("active", ["consumers.one.state", "consumers.one.activity_status"])):

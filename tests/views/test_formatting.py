@@ -79,3 +79,12 @@ def test_time_left(seconds: float, shown: str):
 )
 def test_shares(value: float, shown: str):
     assert formatting.percent(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(2.5e-14, "< 0.0001 %"), (9.9e-7, "< 0.0001 %"), (1e-6, "0.0001 %")])
+def test_a_share_of_something_never_reads_as_nothing(value: float, shown: str):
+    assert formatting.percent(value) == shown
+
+
+def test_what_rounding_leaves_of_a_share_of_nothing_is_nothing():
+    assert {formatting.percent(value) for value in (-1e-17, 0.0, 1e-17)} == {"0 %"}
