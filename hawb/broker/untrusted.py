@@ -37,11 +37,12 @@ _MISMATCH = re.compile(r"Expected `(?P<accepted>[^`]*)`(?P<bound>[^,]*?)(?:, got
 
 
 class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """A file that cannot be imported: which, where in it, what was given and what is accepted."""
+    """A file, or an answer of an API, that cannot be imported: which, where in it, what was given and what is
+    accepted."""
 
-    def __init__(self, file: Path, place: str, given: str, accepted: str) -> None:
+    def __init__(self, file: Path | str, place: str, given: str, accepted: str) -> None:
         super().__init__(f"{file}: {place}\n  given: {given}\n  accepted: {accepted}")
-        self.file, self.place, self.given, self.accepted = file, place, given, accepted
+        self.file, self.place, self.given, self.accepted = Path(file), place, given, accepted
 
 
 def read_text(file: Path) -> str:

@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from hawb.broker.imported import Imported, import_cluster
 from hawb.broker.queue_rows import Row
-from hawb.broker.untrusted import MAX_BYTES
+from hawb.broker.untrusted import MAX_BYTES, ImportRefused
 
 TIMEOUT_S = 60
 """How long a cluster with many queues may take for one answer."""
@@ -66,16 +66,25 @@ def watch(url: str, login: Login) -> Imported:
         for name, columns in LISTINGS.items():
             listings.append(Path(folder, name))
             listings[-1].write_bytes(ask(base, f"{name}?columns={columns}", login))
-        return import_cluster(definitions, listings)
+        try:
+            return import_cluster(definitions, listings)
+        except ImportRefused as refused:
+            address = f"{base}/api/{refused.file.name}"
+            raise ImportRefused(address, refused.place, refused.given, refused.accepted) from None
 
 
 def checked(url: str) -> str:
     """The address without a slash at its end. Raises ApiRefused."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ApiRefused(f"--api takes an address such as http://HOST:15672, not {url!r}")
+        told = repr(url) if "@" not in url else "what was given"  # what stands before an @ may be a password
+        raise ApiRefused(f"{told} is no address of a management API\n  accepted: one such as http://HOST:15672")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ApiRefused("--api takes an address without user, password, query or fragment")
+        raise ApiRefused("the management API's address has more than a host and a path\n"
+                         "  accepted: one without user, password, query or fragment")  # fmt: skip
     return url.rstrip("/")
 
 
@@ -84,6 +93,8 @@ def definitions_of(base: str, login: Login) -> dict[str, Any]:
     vhosts, policies, operator_policies = (
         parsed(base, path, login) for path in ("vhosts?columns=name", "policies", "operator-policies")
     )
+    if not all(isinstance(one, dict) and {"vhost", "name"} <= one.keys() for one in operator_policies):
+        raise ApiRefused(f"{base}/api/operator-policies: no list of policies; is this RabbitMQ's management?")
     parameters = [
         {
             "component": "operator_policy", "vhost": policy["vhost"], "name": policy["name"],
@@ -112,7 +123,7 @@ def ask(base: str, path: str, login: Login) -> bytes:
             body = answer.read(MAX_BYTES + 1)
     except HTTPError as error:
         raise ApiRefused(f"{address}: {meaning_of(error.code)}") from None
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, UnicodeError) as error:
         raise ApiRefused(f"{address}: {getattr(error, 'reason', None) or error}") from None
     if len(body) > MAX_BYTES:
         raise ApiRefused(f"{address}: the answer has more than {MAX_BYTES} bytes")

@@ -1,8 +1,9 @@
 """The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
 that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
-loss; 2: the input was refused, or there is no room for what is written.
+loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written.
 
-Heavy rooms are imported where a command needs them, so that `hawb run` starts as fast as Python allows.
+Rooms are imported where a command needs them, so that each starts as fast as Python allows, and what an extra brings
+(`hawb.cli.extra`) is asked of those alone that use it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import click
 
 from hawb import __version__
 from hawb.cli import clusters, migrating, planning, real_broker, rules, scenarios, spark, upgrade
+from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
 COMMANDS = (
@@ -30,4 +32,4 @@ def main() -> None:
 
 
 for command in COMMANDS:
-    main.add_command(command)
+    main.add_command(asked_first(command))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.files import refuse, write_scenario
+from hawb.cli.live import read_live
 from hawb.scenario.refused import ScenarioRefused
 
 if TYPE_CHECKING:
@@ -63,16 +63,7 @@ def watch(api: str, output: Path) -> None:
     tag `monitoring` is enough, and the password are taken from HAWB_API_USER and HAWB_API_PASSWORD or asked for, and
     kept nowhere. What a scenario cannot carry is listed on standard error.
     """
-    from hawb.broker.untrusted import ImportRefused
-    from hawb.broker.watch import ApiRefused, Login
-    from hawb.broker.watch import watch as read_cluster
-
-    user = os.environ.get("HAWB_API_USER") or click.prompt("user", err=True)
-    password = os.environ.get("HAWB_API_PASSWORD") or click.prompt("password", hide_input=True, err=True)
-    try:
-        write_imported(output, read_cluster(api, Login(user, password)))
-    except (ApiRefused, ImportRefused, ScenarioRefused) as refused:
-        raise SystemExit(refuse(refused)) from None
+    write_imported(output, read_live(api))
 
 
 def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: str | None) -> None:

@@ -1,10 +1,11 @@
-"""What commands that use hawb's extra `study` do first: see that it is installed, and compile the kernel."""
+"""Which of hawb's extras a command takes, or one of its options: said before anything is done. All others do with what
+`pip install hawb` brings."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import functools
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,14 +15,72 @@ if TYPE_CHECKING:
     from hawb.study.question import Study
 
 
-@contextlib.contextmanager
-def of_the_extra() -> Iterator[None]:
-    """Ends the program where a module that the block imports is not installed."""
+class Taken(NamedTuple):
+    """An extra that a command takes: always, or where an option is given, or has one value of several."""
+
+    command: str
+    extra: str
+    option: str | None = None
+    value: str | None = None
+
+    def by(self, command: str, given: dict[str, object]) -> bool:
+        """Whether a command takes it, as its options are given."""
+        asked = given.get(self.option) if self.option else None
+        return command == self.command and (not self.option or (asked is not None and self.value in (None, asked)))
+
+    def __str__(self) -> str:
+        told = (f"hawb {self.command}", self.option and f"--{self.option}", self.value)
+        return " ".join(filter(None, told))
+
+
+TAKEN = (
+    Taken("run", "broker", "on", "broker"),
+    Taken("compare", "broker"),
+    Taken("record", "broker"),
+    Taken("fuzz", "broker"),
+    Taken("upgrade", "figures", "gantt"),
+    Taken("upgrade", "figures", "report"),
+    Taken("replicas", "study"),
+    Taken("replicas", "figures", "output"),
+    Taken("explore", "study", "master"),
+    Taken("study", "study"),
+    Taken("audit", "study"),
+)
+MODULES = {
+    "broker": ("covertable", "pika"),
+    "figures": ("matplotlib",),
+    "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "pyarrow", "pyspark"),
+}
+"""What of an extra is imported. It has more for programs that hawb starts, which others may have from elsewhere."""
+
+
+def asked_first(command: click.Command) -> click.Command:
+    """The command, which first looks whether the extras are there that it takes."""
+    played = command.callback
+
+    @functools.wraps(played)
+    def checked(**given: object) -> object:
+        for taken in TAKEN:
+            if taken.by(command.name, given) and (lacking := missing(taken.extra)):
+                install = f"pip install 'hawb[{taken.extra}]'"
+                reason = f"{taken} takes the extra `{taken.extra}`, of which {lacking[0]} is not installed: {install}"
+                raise SystemExit(refuse(reason))
+        return played(**given)
+
+    command.callback = checked
+    return command
+
+
+def missing(extra: str) -> list[str]:
+    """The modules of an extra that are not installed."""
+    return [module for module in MODULES[extra] if not _installed(module)]
+
+
+def _installed(module: str) -> bool:
     try:
-        yield
-    except ModuleNotFoundError as missing:
-        reason = f"studies take hawb's extra `study`, which is not installed: {missing.name} is missing"
-        raise SystemExit(refuse(reason)) from None
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def compile_first(study: Study) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.extra import compile_first, of_the_extra
+from hawb.cli.extra import compile_first
 from hawb.cli.files import is_scenario, play, refuse
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
@@ -122,8 +122,7 @@ def replicas(
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
     before the first row, in which the kernel is compiled.
     """
-    with of_the_extra():
-        from hawb.study.replicas import MOST, TYPES, study, what_if
+    from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
     from hawb.views.terminal import told
 
@@ -135,7 +134,9 @@ def replicas(
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos))
     if output is not None:
         try:
-            write(output, view.page(found))
+            from hawb.views.study.replica_page import page
+
+            write(output, page(found))
         except OSError as error:
             raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
     click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))

@@ -6,54 +6,87 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, write_scenario
+from hawb.cli.formats import TEXT, of_formats
+from hawb.cli.live import live_cluster
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
 from hawb.scenario.dump import dump
+from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
     from hawb.planning.explore import Progress
     from hawb.planning.inventory import Inventory
+    from hawb.planning.safe_to_stop import Forecast
+    from hawb.scenario.run import Run
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True)
-@click.option("--node", metavar="NAME", help="This node alone; exit status 1 if a controlled stop of it would hurt.")
+@click.argument("files", nargs=-1)
+@click.option("--live", metavar="URL", help="In place of FILES: a running cluster, where its management listens, as"
+              " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
+@click.option("--node", metavar="NAME", help="This node alone; the exit status is about it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
-@click.option("--json", "as_json", is_flag=True, help="The forecasts as JSON.")
-def safe(files: tuple[str, ...], node: str | None, output: Path | None, as_json: bool) -> None:
-    """Is it safe to stop a node where a scenario ends, or in a cluster as its files tell of it?
+@of_formats("text", "line", "json", json="The forecasts as JSON",
+            told="line: one for each node; by default with --live and --node.")  # fmt: skip
+def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Path | None, form: str) -> None:
+    """Is it safe to stop a node where a scenario ends, in a cluster as its files tell of it, or in one that runs?
 
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
     node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
-    """
-    from msgspec import to_builtins
 
+    With --live and --node the answer is one line, for a hook or a script. Exit status with --node: 0, a controlled stop
+    of it is safe; 1, it would hurt; 2, it could not be told (nobody answers, the login is refused, no such node runs).
+    """
     from hawb.planning.safe_to_stop import safe_to_stop_in
+
+    if bool(files) == (live is not None):
+        raise click.UsageError("Give FILES, or --live with an address.")
+    form = form or ("line" if live is not None and node is not None else TEXT)
+    if live is None:
+        where, (scenario, notes) = files[0], cluster_of(files)
+    else:
+        where, (scenario, notes) = live, live_cluster(live, tell=form != "line")
+    played, forecasts = refused_in(where, safe_to_stop_in, scenario, None if node is None else [node])
+    if not forecasts:
+        raise SystemExit(refuse(no_such_node(where, node, played)))
+    answer_safe(scenario.scenario, forecasts, notes, output, form)
+    raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
+
+
+def answer_safe(
+    title: str, forecasts: Sequence[Forecast], notes: Sequence[str], output: Path | None, form: str
+) -> None:
+    """Writes the page, if one is asked for, and the answer in its form."""
+    from hawb.views.planning import forecast_verdict
     from hawb.views.planning.forecast_page import page, report_of
     from hawb.views.terminal import told
 
-    scenario, notes = cluster_of(files)
-    played, forecasts = refused_in(files[0], safe_to_stop_in, scenario, None if node is None else [node])
-    if not forecasts:
-        running = [played.settings.names[index] for index in played.moment().state.running()]
-        given = "no node runs there" if node is None else f"--node: '{node}' is none of the nodes that run there"
-        where = f"{files[0]}: {given}"
-        raise SystemExit(refuse(f"{where}, which are {', '.join(running)}" if running else where))
     if output is not None:
-        write_scenario(output, page(scenario.scenario, forecasts, notes))
-    if as_json:
+        write_scenario(output, page(title, forecasts, notes))
+    if form == "json":
+        from msgspec import to_builtins
+
         click.echo(json.dumps(to_builtins(forecasts), sort_keys=True))
+    elif form == "line":
+        click.echo("\n".join(map(forecast_verdict.line, forecasts)))
     else:
-        click.echo(told(report_of(scenario.scenario, forecasts)))
-    raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
+        click.echo(told(report_of(title, forecasts)))
+
+
+def no_such_node(where: str, node: str | None, played: Run) -> str:
+    """Why there is no forecast: where, which node was given, and which are accepted."""
+    running = [played.settings.names[index] for index in played.moment().state.running()]
+    given = "no node runs there" if node is None else f"--node: '{shown(node)}' is none of the nodes that run there"
+    accepted = f", which are {', '.join(map(shown, running))}" if running else ""
+    return f"{shown(where)}: {given}{accepted}"
 
 
 @click.command()

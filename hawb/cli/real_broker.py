@@ -47,7 +47,8 @@ def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
     The model plays them by the rules of the version that the broker has. Fields that are racy, as the scenario says,
     or known to differ are left out and listed.
     """
-    real = broker_room()
+    from hawb.broker import real
+
     differing = load_known(known) if known.exists() else {}
     try:
         with real.bench() as bench:
@@ -90,7 +91,8 @@ def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, lo
 
     What the nodes logged is kept beside it if told so, and wherever it was kept before.
     """
-    real = broker_room()
+    from hawb.broker import real
+
     try:
         with real.bench() as bench:
             statuses = [record_one(real, bench, file, broker, to, takes, log) for file in files]
@@ -160,8 +162,8 @@ def fuzz(
     """
     if wide and soak:
         raise SystemExit(refuse("--wide and --soak are two kinds of stories: give one of them"))
-    real = broker_room()
     from hawb.broker import fuzz as room
+    from hawb.broker import real
 
     kind, report = room.SOAK if soak else room.AS_A_WHOLE, room.report
     if wide:
@@ -218,7 +220,8 @@ def play_campaign(campaign: Campaign, replays: int) -> None:
 
 def run_on_broker(file: Path, version: str | None) -> None:
     """Plays a scenario on a real cluster and prints the outcome as JSON."""
-    real = broker_room()
+    from hawb.broker import real
+
     scenario = read(file)
     try:
         with real.bench() as bench:
@@ -226,13 +229,3 @@ def run_on_broker(file: Path, version: str | None) -> None:
             click.echo(json.dumps(played.outcome, sort_keys=True))
     except real.CannotPlay as reason:
         raise SystemExit(refuse(f"{file}: {reason}")) from None
-
-
-def broker_room() -> ModuleType:
-    """The module that plays scenarios on a real cluster; ends the program where its client library is missing."""
-    try:
-        from hawb.broker import real
-    except ModuleNotFoundError as missing:
-        reason = f"a real broker takes hawb's extra `broker`, which is not installed: {missing.name} is missing"
-        raise SystemExit(refuse(reason)) from None
-    return real

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.extra import compile_first, of_the_extra
+from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ def study(
     """
     from hawb.study.load import load as load_study
     from hawb.study.numbers import lay_over, left_out, settings
+    from hawb.study.trial_rows import slow
 
-    with of_the_extra():
-        from hawb.study.trial_rows import slow
     asked, own = load_study(file), None
     if numbers is not None:
         asked, own = lay_over(asked, numbers)
@@ -161,9 +160,9 @@ def study(
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
     """A Spark session while a command runs; ends the program where there is none to be had."""
-    with of_the_extra():
-        from hawb.study.java import JavaNotFoundError
-        from hawb.study.spark import SparkRefused, session
+    from hawb.study.java import JavaNotFoundError
+    from hawb.study.spark import SparkRefused, session
+
     try:
         spark = session(master=master)
         try:

@@ -85,11 +85,15 @@ def upgrade(
         if rehearsal is not None:
             write_scenario(rehearsal, answer.rehearsal())
         if gantt is not None:
-            _save(gantt, answer.figure())
+            from hawb.views.planning.upgrade_figure import upgrade_figure
+
+            _save(gantt, upgrade_figure(answer.plan.stages, answer.plan.rehearsal.scenario))
     if output is not None:
         write_scenario(output, answer.runbook())
     if report is not None:
-        write_scenario(report, answer.page())
+        from hawb.views.planning.upgrade_page import page
+
+        write_scenario(report, page(answer))
     if as_json:
         click.echo(json.dumps(answer.plain(), sort_keys=True))
     elif output is None or str(output) != STDIN:

@@ -289,9 +289,11 @@ def until_settled(turn: Turn) -> None:
     """Lets events happen until only timers are left, or nothing but messages of steady clients, which may leave no
     pause in which none is under way."""
     calm_from_us = inf
-    while not turn.settled() and turn.now_us <= calm_from_us + CALM_US:
+    while not turn.settled():
         calm = flows.has_flows(turn) and only_messages(turn)
         calm_from_us = min(calm_from_us, turn.now_us) if calm else inf
+        if calm and next_time_us(turn) > calm_from_us + CALM_US:
+            return
         step(turn)
 
 

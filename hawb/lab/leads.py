@@ -45,16 +45,16 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
 
 
 def last_step(controller: Controller) -> str:
-    """The last step of the story in a few words."""
-    steps = controller.now.run.steps
+    """The last step of the story in a few words; what a scenario expects is nothing that was done."""
+    steps = [step for step in controller.now.run.steps if step.name != "expect"]
     return done(plain(steps[-1])) if steps else ""
 
 
-def happened(outcome: dict, was: dict | None, drafts: Drafts) -> dict:
+def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_SENTENCES) -> dict:
     """The sentences on what has happened since the outcome before, losses first, and how many more there are."""
     since = first_new(outcome, was)
     mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
-    return {"told": [_sentence(one) for one in mine[:MOST_SENTENCES]], "more": max(len(mine) - MOST_SENTENCES, 0)}
+    return {"told": [_sentence(one) for one in mine[:most]], "more": max(len(mine) - most, 0)}
 
 
 def _weight(one: Sentence) -> tuple[int, int]:
@@ -129,6 +129,9 @@ def suggestions(controller: Controller) -> list[dict]:
     """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
     outcome = controller.outcome
     found = [{"label": "heal the links", "verb": "heal", "argument": True}] if controller.cut_links else []
+    for alarm in outcome["alarms"]:
+        ends = f"end the {alarm['resource']} alarm of {shown(alarm['node'])}"
+        found.append({"label": ends, "verb": "clear_alarm", "argument": dict(alarm)})
     for node, state in outcome["nodes"].items():
         if state == "down":
             found.append({"label": f"start {shown(node)}", "verb": "start", "argument": node})

@@ -18,11 +18,11 @@ from hawb.planning.lint import Report, lint
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
 from hawb.rules.profiles import PROFILES
 from hawb.study.replicas import TRIALS, WhatIf, what_if
-from hawb.views.planning import finding_tables, findings, forecast_page, migration, migration_files
+from hawb.views.planning import finding_tables, findings, forecast_page, migration, migration_files, upgrade_page
 from hawb.views.planning.forecast import Table as ForecastTable
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 from hawb.views.rules.features import matrix
-from hawb.views.study import replica_costs
+from hawb.views.study import replica_costs, replica_page
 
 Shown = Any
 """Anything that shows itself as HTML."""
@@ -102,9 +102,9 @@ SAFE = Question(
 )  # fmt: skip
 UPGRADE = Question(
     "plan the upgrade", "in which order nodes go, and what is waited for", _upgrade, PlannedUpgrade.tables,
-    PlannedUpgrade.texts, {"nodes": (ONE_BY_ONE, AT_ONCE)},
+    upgrade_page.texts, {"nodes": (ONE_BY_ONE, AT_ONCE)},
 )  # fmt: skip
 REPLICAS = Question(
     "how many replicas?", "what one to seven replicas cost and bring; it takes seconds, or minutes the first time",
-    _replicas, _replicas_shown, lambda found: {"report.html": replica_costs.page(found)}, {"failures": (1, 2, 3, 0)},
+    _replicas, _replicas_shown, lambda found: {"report.html": replica_page.page(found)}, {"failures": (1, 2, 3, 0)},
 )  # fmt: skip

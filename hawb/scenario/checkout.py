@@ -1,21 +1,25 @@
-"""The checkout that a kernel runs in, or that hawb itself runs from: `data` is no part of the package.
+"""Where notebooks and data are: in the checkout that hawb runs from, or in what its wheel brings beside the code.
 
-A class gets the lessons' notebooks without the rest of the checkout, wherever its readers put them. Where hawb is
-installed from a checkout, as `make setup` does it, the data of that checkout is found all the same.
+A kernel's own folder comes first: a class gets the lessons' notebooks wherever its readers put them, and `hawb lab`
+hands out both, which their owner may go on with.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-OWN = Path(__file__).resolve().parents[2]
-"""The folder that has the package in it: the checkout, unless hawb was installed without one."""
+PACKAGE = Path(__file__).resolve().parents[1]
+BROUGHT = PACKAGE / "workbook"
+"""What a wheel has of the checkout beside the code, as pyproject.toml says."""
+
+OWN = BROUGHT if BROUGHT.is_dir() else PACKAGE.parent
+"""The folder that has `data` and `notebooks` in it."""
 
 
 def data_folder(folder: Path | None = None) -> Path | None:
     """`data` of `folder` or of the nearest folder above that has scenarios in it; None where there is none.
 
-    By default the search begins in the current folder, and ends with the checkout that hawb runs from.
+    By default the search begins in the current folder, and ends with what hawb has itself.
     """
     here = (folder or Path.cwd()).resolve()
     searched = (here, *here.parents, *(() if folder else (OWN,)))
@@ -26,5 +30,5 @@ def data_folder_for(what: str) -> Path:
     """`data_folder()`. Raises FileNotFoundError, which says that `what` is missed, where there is none."""
     found = data_folder()
     if found is None:
-        raise FileNotFoundError(f"{what}: part of hawb's checkout, and no data/scenarios is here, above or beside hawb")
+        raise FileNotFoundError(f"{what}: part of hawb's data, and no data/scenarios is here, above or with hawb")
     return found

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from hawb.engine.sync_effort import Effort
+from hawb.study.least_squares import solve
 from hawb.study.prediction import NotMeasuredError, Prediction
 from hawb.study.published import Row, table
 
@@ -116,7 +116,9 @@ def _beyond(published: Sequence[Row], messages: int, batch_size: int) -> tuple[s
 
 
 def _fit(rows: Sequence[Row]) -> Pace:
-    seconds = np.array([row["duration_s"] for row in rows], dtype=float)
-    counts = [[row["messages"], math.ceil(row["messages"] / row["batch_size"])] for row in rows]
-    per_message_s, per_batch_s = np.linalg.lstsq(counts / seconds[:, None], np.ones(len(rows)))[0]
+    shares = [
+        [count / row["duration_s"] for count in (row["messages"], math.ceil(row["messages"] / row["batch_size"]))]
+        for row in rows
+    ]
+    per_message_s, per_batch_s = solve(shares, [1.0] * len(rows))
     return Pace(round(1 / per_message_s), round(per_batch_s * MICROSECONDS))

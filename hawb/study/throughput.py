@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
-import numpy as np
 from msgspec import Struct
 
+from hawb.study.least_squares import dot, solve
 from hawb.study.prediction import NotMeasuredError, Prediction
 from hawb.study.published import Row, table
 
@@ -92,10 +93,10 @@ class Model(Struct, frozen=True):
             others = [*rows[:index], *rows[index + 1 :]]
             if all(row[law.base] != rows[index][law.base] for row in others):
                 return None
-            predicted = _log_rates(law, bases, _fit(law, bases, others), [rows[index]])[0]
-            return float(predicted) - math.log(rows[index]["rate_per_s"])
+            predicted = _log_seconds(_fit(law, bases, others), *_columns(law, bases, rows[index]))
+            return -predicted - math.log(rows[index]["rate_per_s"])
 
-        fitted = tuple(map(float, _fit(law, bases, rows)))
+        fitted = tuple(_fit(law, bases, rows))
         return cls(law, tuple(rows), bases, fitted, tuple(map(off, range(len(rows)))))
 
     @property
@@ -120,7 +121,7 @@ class Model(Struct, frozen=True):
 
     def fitted_per_s(self, row: Row) -> float:
         """The rate for a row, without asking whether anything like it was published."""
-        return float(np.exp(_log_rates(self.law, self.bases, np.array(self.parameters), [row])[0]))
+        return math.exp(-_log_seconds(self.parameters, *_columns(self.law, self.bases, row)))
 
     def rate(self, **row: str | float | None) -> Prediction:
         """Messages a second, for a value of each of the law's columns; in_flight=None is a publisher without a limit.
@@ -148,7 +149,7 @@ class Model(Struct, frozen=True):
             for known in self.rows
             if known.get("p50_s") is not None
         ]
-        share = np.mean(shares)
+        share = fmean(shares)
         held_out = [(share * len(shares) - left) / (len(shares) - 1) - left for left in shares]
         value = math.exp(share) * limit / self.fitted_per_s(row)
         more = ("a load below the limit, and percentiles above the median", *self.law.leaves_out)
@@ -212,38 +213,35 @@ def _counts(value: object) -> bool:
     return isinstance(value, int | float) and 1 <= value < math.inf
 
 
-def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> np.ndarray:
+def _fit(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> list[float]:
     """The parameters with the least squares of logarithms, by Gauss and Newton's method."""
-    times = -np.log([row["rate_per_s"] for row in rows])
-    waiting, working = _columns(law, bases, rows)
-    parameters = np.zeros(1 + working.shape[1])
-    parameters[0] = np.min((times + waiting)[np.isfinite(waiting)], initial=0)
-    parameters[1 : 1 + len(bases)] = np.mean(times)
+    times = [-math.log(row["rate_per_s"]) for row in rows]
+    columns = [_columns(law, bases, row) for row in rows]
+    alone = [time + waiting for time, (waiting, _) in zip(times, columns, strict=True) if waiting < math.inf]
+    parameters = [min(0.0, *alone) if alone else 0.0, *[fmean(times)] * len(bases), *[0.0] * len(law.powers)]
     for _ in range(MAX_STEPS):
-        predicted = _log_seconds(parameters, waiting, working)
-        share = np.exp(parameters[0] - waiting - predicted)
-        slopes = np.column_stack([share, (1 - share)[:, None] * working])
-        step = np.linalg.lstsq(slopes, times - predicted)[0]
-        parameters += step
-        if np.abs(step).max() < 1e-10:
+        predicted = [_log_seconds(parameters, *both) for both in columns]
+        shares = [math.exp(parameters[0] - waiting - predicted[n]) for n, (waiting, _) in enumerate(columns)]
+        slopes = [[share, *((1 - share) * one for one in working)]
+                  for share, (_, working) in zip(shares, columns, strict=True)]  # fmt: skip
+        step = solve(slopes, [time - told for time, told in zip(times, predicted, strict=True)])
+        parameters = [one + change for one, change in zip(parameters, step, strict=True)]
+        if max(map(abs, step)) < 1e-10:
             return parameters
     raise RuntimeError(f"no fit within {MAX_STEPS} steps")
 
 
-def _log_rates(law: Law, bases: Sequence[str], parameters: np.ndarray, rows: Sequence[Row]) -> np.ndarray:
-    return -_log_seconds(parameters, *_columns(law, bases, rows))
+def _log_seconds(parameters: Sequence[float], waiting: float, working: Sequence[float]) -> float:
+    """The logarithm of both times of a message together, the greater taken out so that neither overflows."""
+    low, high = sorted((parameters[0] - waiting, dot(working, parameters[1:])))
+    return high + math.log1p(math.exp(low - high))
 
 
-def _log_seconds(parameters: np.ndarray, waiting: np.ndarray, working: np.ndarray) -> np.ndarray:
-    return np.logaddexp(parameters[0] - waiting, working @ parameters[1:])
-
-
-def _columns(law: Law, bases: Sequence[str], rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithms: of each row's limit, and of what multiplies its work (which base it has, then the powers)."""
-    limits = [row.get(law.limit) or math.inf for row in rows]
-    of_base = [[float(row[law.base] == base) for base in bases] for row in rows]
-    powers = np.log([[row[column] for column in law.powers] for row in rows])
-    return np.log(limits), np.column_stack([of_base, powers])
+def _columns(law: Law, bases: Sequence[str], row: Row) -> tuple[float, list[float]]:
+    """Logarithms: of a row's limit, and of what multiplies its work (which base it has, then the powers)."""
+    limit = row.get(law.limit) or math.inf
+    of_base = [float(row[law.base] == base) for base in bases]
+    return math.log(limit), [*of_base, *(math.log(row[column]) for column in law.powers)]
 
 
 def _range(rows: Sequence[Row], column: str) -> tuple[float, float] | None:

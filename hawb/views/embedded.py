@@ -1,13 +1,22 @@
-"""A figure of matplotlib's as part of a web page: lines and letters as paths, so that it looks the same everywhere."""
+"""A figure of matplotlib's as part of a web page: lines and letters as paths, so that it looks the same everywhere, and
+ground, letters and lines in the page's own colours, which are others where a reader prefers dark.
+"""
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from hawb.views.formatting import html
+from hawb.views.style import GRID, LINE, PAPER, PRINTED, PRINTED_FAINT
+
+OF_THE_PAGE = {PAPER: "ground", PRINTED: "ink", PRINTED_FAINT: "faint", LINE: "line", GRID: "line"}
+"""The colours of figures that a page has its own for (`hawb.views.style.properties`)."""
+
+NEUTRAL = re.compile("(?<=: )(?:{})\\b".format("|".join(OF_THE_PAGE)), re.IGNORECASE)
 
 
 def svg(drawn: Figure, said: str) -> str:
@@ -15,5 +24,10 @@ def svg(drawn: Figure, said: str) -> str:
     written = StringIO()
     with mpl.rc_context({"svg.hashsalt": "hawb"}):
         drawn.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    text = written.getvalue()
+    text = NEUTRAL.sub(_variable, written.getvalue())
     return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{html(said)}"', 1)
+
+
+def _variable(found: re.Match[str]) -> str:
+    colour = found.group().upper()
+    return f"var(--hawb-{OF_THE_PAGE[colour]}, {colour})"

@@ -151,11 +151,11 @@ def _is_short(told: str) -> bool:
     return len(told) <= (SHORT if " " in told else LONGEST_WORD)
 
 
-def figure(svg: str, caption: str = "", printed: bool = False) -> str:
-    """A picture in its place, below what it shows; `printed` is one with a ground of its own."""
+def figure(svg: str, caption: str = "", sized: bool = False) -> str:
+    """A picture in its place, below what it shows, as wide as the page unless it is `sized` already."""
     about = f"<figcaption>{html(caption)}</figcaption>" if caption else ""
-    look = "printed" if printed else "drawn"
-    return f'<figure tabindex="0" class="{look}">{about}{svg}</figure>'
+    look = "" if sized else ' class="drawn"'
+    return f'<figure tabindex="0"{look}>{about}{svg}</figure>'
 
 
 def pre(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from found_stories import run_of
 from invariants import watched
 
 from hawb.cluster import Cluster
@@ -18,3 +19,21 @@ def test_a_step_ends_though_messages_are_always_under_way() -> None:
         moment = cluster.run.moment()
     assert moment.ledger["q2"].published > 0
     assert moment.state.time_us < 1_000_000
+
+
+HEALED = """
+  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
+  - partition: [[a], [b]]
+  - publisher: {name: p, queue: q, rate: 10000, persistent: false, node: a}
+    at: 0.014132
+  - heal: true
+    at: 100.014132
+"""
+
+
+def test_a_step_that_ends_while_messages_are_under_way_leaves_what_follows_to_the_next() -> None:
+    """What is due much later, as autoheal here, is not begun and left half done."""
+    run = run_of("none", HEALED, nodes=["a", "b"], version="3.8", cluster_partition_handling="autoheal")
+    assert "autoheal_started" not in {entry.event for entry in run.moment().trace()}
+    run.apply_plain({"wait": 20})
+    assert "autoheal_started" in {entry.event for entry in run.moment().trace()}

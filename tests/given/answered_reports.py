@@ -20,12 +20,12 @@ from hawb.planning.safe_to_stop import safe_to_stop_in
 from hawb.rules.upgrade_road import road
 from hawb.study.audit import Summary
 from hawb.study.replicas import what_if
-from hawb.views.planning import exploration, findings, forecast_page, migration
+from hawb.views.planning import exploration, findings, forecast_page, migration, upgrade_page
 from hawb.views.planning.planned_upgrade import upgrade_of
 from hawb.views.planning.road_upgrade import along
 from hawb.views.report import Report
 from hawb.views.story import report as story_report
-from hawb.views.study import audit, replica_costs, study_report
+from hawb.views.study import audit, replica_costs, replica_page, study_report
 
 Answered = tuple[Report, Callable[[], str]]
 CLUSTER = FILES[:3]
@@ -42,14 +42,14 @@ def safe() -> Answered:
 def upgrade(at_once: bool = False) -> Answered:
     """A rolling upgrade of the real cluster, or its full stop and start."""
     planned = upgrade_of(CLUSTER, at_once)
-    return planned.report(), planned.page
+    return planned.report(), lambda: upgrade_page.page(planned)
 
 
 def upgrades() -> Answered:
     """All upgrades of a small cluster up to 4.3."""
     cluster = Cluster("a", "b", "c", version="3.13").declare("qq", node="a", arguments={"x-queue-type": "quorum"})
     found = along(cluster.run, road("3.13", "4.3", None), MATRIX)
-    return found.report(), found.page
+    return found.report(), lambda: upgrade_page.page(found)
 
 
 def migrate() -> Answered:
@@ -68,7 +68,7 @@ def linted() -> Answered:
 def replicas() -> Answered:
     """How many replicas the real cluster's queues are to have, without trials."""
     found = what_if(inventory.of_files(CLUSTER), MATRIX, trials=0)
-    return replica_costs.report_of(found), lambda: replica_costs.page(found)
+    return replica_costs.report_of(found), lambda: replica_page.page(found)
 
 
 def explored() -> Answered:

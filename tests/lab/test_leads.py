@@ -39,3 +39,16 @@ def test_a_change_has_its_price(controller):
 def test_before_anything_was_done_nothing_is_suggested(controller):
     told = leads(controller, Drafts())
     assert (told["now"]["next"], told["now"]["kept"], told["step"]) == ([], [], "stop c")
+
+
+def test_what_a_scenario_expects_is_no_step_that_was_done(controller):
+    controller.act("expect", {"nodes": {"c": "down"}})
+    assert leads(controller, Drafts())["step"] == "stop c"
+
+
+def test_an_alarm_can_be_ended(controller):
+    controller.act("alarm", {"node": "a", "resource": "memory"})
+    ends, *_ = leads(controller, Drafts())["now"]["next"]
+    assert ends["label"] == "end the memory alarm of a"
+    controller.act(ends["verb"], ends["argument"])
+    assert controller.outcome["alarms"] == []

@@ -22,6 +22,7 @@ from hawb.study.throughput import one_queue
 from hawb.study.trial_rows import records
 from hawb.views.rules.features import matrix
 from hawb.views.study import replica_costs as view
+from hawb.views.study import replica_page
 from hawb.views.terminal import text as text_of
 
 MATRIX = matrix()
@@ -153,7 +154,7 @@ def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest
 
 
 def test_names_stay_names():
-    page = Page(view.page(found(queues=[queue(name) for name in HOSTILE])))
+    page = Page(replica_page.page(found(queues=[queue(name) for name in HOSTILE])))
     assert not [tag for tag, _ in page.elements if tag == "script"]
 
 
@@ -167,7 +168,7 @@ def test_what_no_network_carries_is_not_played():
     answer = found(trials=1, queues=[huge])
     assert {cell.played for cell in answer.cells} == {cell.rate for cell in answer.cells} == {None}
     assert "network could not carry" in " ".join(text_of(view.report_of(answer)).split())
-    assert "<svg" in view.page(answer)
+    assert "<svg" in replica_page.page(answer)
 
 
 def test_three_queues_of_the_real_cluster_by_hand():
@@ -188,9 +189,9 @@ def test_three_queues_of_the_real_cluster_by_hand():
 
 
 def test_the_page_has_figure_and_notes():
-    page = view.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
+    page = replica_page.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
     assert page.count('<svg role="img"') == 1 and "not played" in page
-    assert view.page(found()).count("<h2>") == 5
+    assert replica_page.page(found()).count("<h2>") == 5
 
 
 def test_streams_are_no_part_of_the_figures_and_said_to_be_left_out():

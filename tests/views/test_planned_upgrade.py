@@ -10,6 +10,7 @@ from hawb.planning.upgrade import Plan
 from hawb.scenario.expect import check
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
+from hawb.views.planning import upgrade_page
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, upgrade_of
 
 REAL = Path(__file__).parents[2] / "data" / "real"
@@ -78,11 +79,11 @@ def test_the_rehearsal_is_the_plan(planned: PlannedUpgrade):
 
 
 def test_everything_is_on_the_page(planned: PlannedUpgrade):
-    page = planned.page()
+    page = upgrade_page.page(planned)
     assert page.count('<svg role="img"') == 1
     for said in ("sync_queue", "Kubernetes: reverse ordinal", "every order and wait was tried", "What the files do"):
         assert said in page
-    assert page == planned.page(), "the same bytes each time"
+    assert page == upgrade_page.page(planned), "the same bytes each time"
 
 
 def test_a_full_stop_has_its_order_and_its_deadlock():

@@ -14,6 +14,7 @@ from views_outcomes import HOSTILE
 from hawb.rules.upgrade_road import road
 from hawb.scenario.run import Run
 from hawb.views import terminal
+from hawb.views.planning import upgrade_page
 from hawb.views.planning.road_upgrade import RoadUpgrade, along
 
 
@@ -88,5 +89,5 @@ def test_no_name_reaches_beyond_its_place(name: str):
     found = planned(run)
     for text in (terminal.text(found.report()), found.runbook()):
         assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text)
-    elements = Page(found.page()).elements
+    elements = Page(upgrade_page.page(found)).elements
     assert not [tag for tag, of in elements if tag in FETCHING and not (of.get("xlink:href") or "").startswith("#")]

@@ -126,7 +126,7 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "agreement.py", "embedded.py", "estimate_figures.py", "figures.py", "planned_upgrade.py", "replica_figure.py",
+        "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py", "replica_figure.py",
         "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 

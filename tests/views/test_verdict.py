@@ -47,6 +47,12 @@ def test_metadata_that_cannot_be_changed_is_told():
     assert verdict(minority)["text"] == "Nothing is lost, but metadata cannot be changed."
 
 
+def test_what_cannot_be_used_has_its_reason_though_something_else_was_done_since():
+    down = ({"declare": {"queue": "r", "node": "b"}}, DECLARE, {"kill": "a"})
+    later = {"publish": {"queue": "r", "count": 1}}
+    assert reasons(steps(*down, later)) == reasons(steps(*down)) != []
+
+
 def test_nothing_that_happened_needs_no_reason():
     assert reasons(steps()) == []
     assert reasons(steps(ALL, DECLARE)) == []

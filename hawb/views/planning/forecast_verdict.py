@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hawb.engine.naming import split_queue
 from hawb.planning.safe_to_stop import METADATA, Effect, Forecast
+from hawb.views import style
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
@@ -29,6 +30,12 @@ def verdict(forecasts: Sequence[Forecast]) -> Verdict:
     if hurting:
         return Verdict("but", f"only {listing(fine)}; {told}")
     return _if_killed(forecasts, fine)
+
+
+def line(forecast: Forecast) -> str:
+    """Whether it is safe to stop a node, in a line of a log."""
+    told = verdict([forecast])
+    return f"{style.ANSWERS[told.answer].glyph} {shown(forecast.node)}: {told.sentence}"
 
 
 def _stops(hurting: Sequence[Forecast]) -> list[str]:

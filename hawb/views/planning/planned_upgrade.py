@@ -1,5 +1,5 @@
-"""A planned upgrade, whether nodes go one after the other or all at once, and all that is written of it: tables, a
-figure, a runbook, a scenario that rehearses it, and one page with everything.
+"""A planned upgrade, whether nodes go one after the other or all at once, and what is written of it: tables, a
+runbook, and a scenario that rehearses it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
 from msgspec import Struct
 
 from hawb.broker.imported import scenario_of
@@ -18,11 +17,9 @@ from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
 from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
-from hawb.views.embedded import svg
 from hawb.views.formatting import seconds, sentence
-from hawb.views.page import LIMITS, closed, figure, report_page
+from hawb.views.page import LIMITS
 from hawb.views.planning import upgrade, upgrade_runbook, upgrade_verdict
-from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
@@ -88,10 +85,6 @@ class PlannedUpgrade(Struct, frozen=True):
         """The scenario that plays the plan, as the text of its file."""
         return dump(self.plan.rehearsal)
 
-    def figure(self) -> Figure:
-        """The plan over time."""
-        return upgrade_figure(self.plan.stages, self.plan.rehearsal.scenario)
-
     def tables(self) -> list[Table]:
         """The plan, what it is compared with, and the queues that feel it."""
         return upgrade.tables(self.found) if self._rolls else upgrade.stop_tables(self.found)
@@ -101,16 +94,6 @@ class PlannedUpgrade(Struct, frozen=True):
         if self._rolls:
             return [*filter(None, [upgrade.never(self.found)]), upgrade.extent(self.found)]
         return [*upgrade.orders(self.found).splitlines(), f"{upgrade.stop_extent(self.found)}."]
-
-    def page(self) -> str:
-        """One page, which fetches and runs nothing."""
-        drawn = figure(svg(self.figure(), "Each node's turn over time, as the table has it"), printed=True)
-        below = [closed("The runbook", self.runbook()), closed("The rehearsal, for hawb check", self.rehearsal())]
-        return report_page(self.report(), [drawn], below)
-
-    def texts(self) -> dict[str, str]:
-        """Everything that a reader can save, by the name of its file."""
-        return {REPORT: self.page(), RUNBOOK: self.runbook(), REHEARSAL: self.rehearsal()}
 
     @property
     def _rolls(self) -> bool:

@@ -22,10 +22,9 @@ from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import PROFILES
 from hawb.rules.upgrade_road import Leg, rules_of
 from hawb.scenario.run import Run
-from hawb.views.embedded import svg
 from hawb.views.formatting import sentence
 from hawb.views.markdown import plain
-from hawb.views.page import LIMITS, closed, figure, report_page
+from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, rolling
@@ -154,14 +153,6 @@ class RoadUpgrade(Struct, frozen=True):
         for roll in self.rolls:
             found += [one._replace(caption=f"{roll.title}. {one.caption}") for one in roll.planned.tables()]
         return [*found, Table("What does not work meanwhile", MEANWHILE, [tuple(row) for row in self.meanwhile()])]
-
-    def page(self) -> str:
-        """One page, which fetches and runs nothing."""
-        drawn = [
-            figure(svg(roll.planned.figure(), f"Each node's turn over time, {roll.title}"), roll.title, printed=True)
-            for roll in self.rolls
-        ]
-        return report_page(self.report(), drawn, [closed("The runbook", self.runbook())])
 
 
 def _before(leg: Leg) -> list[str]:

@@ -73,13 +73,14 @@ def _commits_nothing(queue: dict) -> bool:
 
 def reasons(outcome: dict) -> list[str]:
     """Why it came to that: for losses a paragraph each, the last first; else how the weightiest event of the last step
-    came about, from the first cause on."""
-    chronicle, events = Chronicle(outcome), outcome["events"]
-    if outcome["losses"] and verdict(outcome)["tone"] == LOST:
+    came about, from the first cause on. Where something cannot be used, it is the last step that has such an event."""
+    chronicle, events, tone = Chronicle(outcome), outcome["events"], verdict(outcome)["tone"]
+    if outcome["losses"] and tone == LOST:
         told = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
         return list(islice(told, MOST_REASONS))
-    last = events[-1]["step"] if events else None
-    found = [event for event in events if event["step"] == last and event["event"] in NOTABLE]
+    notable = [event for event in events if event["event"] in NOTABLE]
+    last = next((event["step"] for event in reversed(notable if tone == HARMED else events)), None)
+    found = [event for event in notable if event["step"] == last]
     if last is None or not found:
         return []
     return chain(events, min(found, key=lambda event: NOTABLE.index(event["event"])))

@@ -1,4 +1,4 @@
-"""What each number of replicas costs and brings: for a terminal, for programs, and as one page.
+"""What each number of replicas costs and brings: for a terminal and for programs.
 
 Each figure has beside it what it leaves out.
 """
@@ -12,12 +12,9 @@ from collections.abc import Sequence
 from hawb.study.intervals import BATCHES
 from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
-from hawb.views.embedded import svg
 from hawb.views.formatting import counted, listing, percent, shown
-from hawb.views.page import figure, report_page
 from hawb.views.report import Part, Report
 from hawb.views.study import replica_verdict
-from hawb.views.study.replica_figure import replica_figure
 from hawb.views.tables import WIDTH, Table
 
 COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messages/s", "loses confirmed", "out of use")
@@ -224,9 +221,3 @@ def tables(found: WhatIf) -> tuple[Table, Table, Table]:
         Table("What the columns are, and what they leave out", ("column", "what it is"), told),
         Table(recommendation(found), ADVICE, advice_rows(found)),
     )
-
-
-def page(found: WhatIf) -> str:
-    """One page, which fetches and runs nothing."""
-    drawn = figure(svg(replica_figure(found), "The table's numbers as lines"), printed=True)
-    return report_page(report_of(found), [drawn])

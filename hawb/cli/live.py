@@ -1,0 +1,52 @@
+"""How commands read a running cluster: over its management HTTP API, as a user whose password stands nowhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from hawb.cli.files import refuse
+
+if TYPE_CHECKING:
+    from hawb.broker.imported import Imported
+    from hawb.scenario.document import Scenario
+
+USER, PASSWORD = "HAWB_API_USER", "HAWB_API_PASSWORD"
+
+
+def read_live(url: str) -> Imported:
+    """A running cluster as a scenario's document, with notes on what that lacks. Ends the program, with what was given
+    and what is accepted, where nobody answers or the answer cannot be used."""
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.broker.watch import ApiRefused, Login, checked, watch
+
+    try:
+        checked(url)
+        return watch(url, Login(_told(USER), _told(PASSWORD, hidden=True)))
+    except (ApiRefused, ImportRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+
+
+def live_cluster(url: str, tell: bool = True) -> tuple[Scenario, Sequence[str]]:
+    """The scenario of a running cluster, and notes on what it lacks, which go to standard error too if they are to be
+    told. Raises ScenarioRefused; ends the program as `read_live` does."""
+    from hawb.scenario.load import read_scenario
+
+    imported = read_live(url)
+    for note in imported.notes if tell else ():
+        click.echo(f"note: {note}", err=True)
+    return read_scenario(imported.scenario), imported.notes
+
+
+def _told(variable: str, hidden: bool = False) -> str:
+    """A word of the login, from the environment or asked for: an argument could be read by everybody on the machine."""
+    if told := os.environ.get(variable):
+        return told
+    try:
+        return click.prompt(variable, hide_input=hidden, err=True)
+    except click.Abort:
+        reason = f"\n{variable}: nothing\n  accepted: a variable of the environment, or an answer to the prompt"
+        raise SystemExit(refuse(reason)) from None

@@ -1,0 +1,43 @@
+"""Linear least squares in plain Python: the models of published figures are small, and a runbook that quotes them is
+not to take a library of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, sqrt
+
+DEPENDENT = 1e-9
+"""What is left of a column, as a share of it, where it says nothing that those before it do not."""
+
+
+def solve(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[float]:
+    """The weights of columns with the least squares of `rows` times weights less `wanted`; 0 for a column that depends
+    on those before it.
+
+    By Gram and Schmidt's method: each column in turn becomes a direction at right angles to those before it, and what
+    is wanted along it is taken.
+    """
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    directions: list[list[float] | None] = []
+    upper: list[list[float]] = []
+    for column in columns:
+        left, along = column, []
+        for direction in directions:
+            share = dot(direction, left) if direction else 0.0
+            along.append(share)
+            left = [one - share * part for one, part in zip(left, direction, strict=True)] if direction else left
+        length = sqrt(dot(left, left))
+        counts = length > DEPENDENT * sqrt(dot(column, column))
+        directions.append([one / length for one in left] if counts else None)
+        upper.append([*along, length])
+    weights = [0.0] * len(columns)
+    for n in reversed(range(len(columns))):
+        if (direction := directions[n]) is not None:
+            later = fsum(upper[m][n] * weights[m] for m in range(n + 1, len(columns)))
+            weights[n] = (dot(direction, wanted) - later) / upper[n][n]
+    return weights
+
+
+def dot(one: Sequence[float], other: Sequence[float]) -> float:
+    """The sum of products."""
+    return fsum(a * b for a, b in zip(one, other, strict=True))

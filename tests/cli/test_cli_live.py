@@ -1,0 +1,128 @@
+"""`hawb safe --live` as a hook, a drain or a cron job has it: an exit status, a line, and nobody's password."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+from management_api import LOGIN, REAL, Server, serving
+
+from hawb.cli import main
+
+A, B = "a@10.77.9.1", "b@10.77.9.2"
+
+
+@pytest.fixture
+def api(monkeypatch) -> Iterator[Server]:
+    monkeypatch.setenv("HAWB_API_USER", LOGIN.user)
+    monkeypatch.setenv("HAWB_API_PASSWORD", LOGIN.password)
+    with serving() as server:
+        yield server
+
+
+def safe(*arguments: object, **options: object) -> Result:
+    return CliRunner().invoke(main, ["safe", *map(str, arguments)], **options)
+
+
+def answering(api: Server, *queues: dict) -> None:
+    """Lets the cluster have these queues alone."""
+    api.answers["/api/queues"] = (200, json.dumps(queues).encode())
+
+
+def quorum_queue(*online: str) -> dict:
+    members = [A, B, "c@10.77.9.3"]
+    return {"name": "qq", "vhost": "/", "type": "quorum", "durable": True, "node": A, "leader": A, "messages": 5,
+            "members": members, "online": list(online or members), "arguments": {"x-queue-type": "quorum"}}  # fmt: skip
+
+
+def test_yes_is_a_line_and_exit_status_0(api: Server):
+    answering(api, quorum_queue())
+    result = safe("--live", api.url, "--node", A)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"✓ {A}: Yes: {A} may be stopped; nothing is lost and every queue stays in use.\n"
+
+
+def test_no_is_a_line_and_exit_status_1(api: Server):
+    result = safe("--live", api.url, "--node", B)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout.startswith(f"✕ {B}: No: stopping {B} loses 5 messages of plain.transient")
+    assert result.stdout.count("\n") == 1
+
+
+def test_each_node_has_its_line_where_no_node_is_named(api: Server):
+    result = safe("--live", api.url, "--format", "line")
+    assert result.exit_code == 0
+    assert [line.split()[1] for line in result.stdout.splitlines()] == [f"{A}:", f"{B}:", "c@10.77.9.3:"]
+
+
+def test_it_answers_as_the_cluster_s_export_does(api: Server):
+    """The server answers with the listings of the export."""
+    files = (REAL / f"{name}.json" for name in ("definitions", "api-queues", "api-nodes", "api-overview"))
+    told, exported = safe("--live", api.url, "--json"), safe(*files, "--json")
+    assert told.exit_code == exported.exit_code == 0
+    assert json.loads(told.stdout) == json.loads(exported.stdout)
+
+
+def test_the_whole_report_tells_what_the_api_does_not(api: Server):
+    result = safe("--live", api.url, "--node", B, "--format", "text")
+    assert result.exit_code == 1
+    assert "What to do" in result.stdout
+    assert "note: " in result.stderr
+
+
+def test_a_node_that_does_not_run_there_cannot_be_told(api: Server):
+    result = safe("--live", api.url, "--node", "rabbit@d")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{api.url}: --node: 'rabbit@d' is none of the nodes that run there, which are {A}, {B}" in result.stderr
+
+
+def test_nobody_listens():
+    with Server() as gone:
+        url = gone.url
+    result = safe("--live", url, "--node", A, env=dict(zip(("HAWB_API_USER", "HAWB_API_PASSWORD"), LOGIN, strict=True)))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert url in result.stderr and "refused" in result.stderr
+
+
+def test_a_refused_login_is_told_without_the_password(api: Server, monkeypatch):
+    monkeypatch.setenv("HAWB_API_PASSWORD", "an0ther-word")
+    result = safe("--live", api.url, "--node", A)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "status 401: user or password is wrong" in result.stderr
+    assert "an0ther-word" not in result.stderr
+
+
+def test_a_login_that_nobody_gives_ends_as_could_not_tell(api: Server, monkeypatch):
+    monkeypatch.delenv("HAWB_API_PASSWORD")
+    result = safe("--live", api.url, "--node", A, input="")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "HAWB_API_PASSWORD: nothing\n  accepted: a variable of the environment" in result.stderr
+
+
+def test_an_answer_that_is_not_rabbitmq_s_names_the_address(api: Server):
+    answering(api, {"name": 7})
+    result = safe("--live", api.url, "--node", A)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"{api.url}/api/queues: the whole file\n  given: a listing of something else\n")
+
+
+def test_a_cluster_without_queues_may_be_stopped(api: Server):
+    answering(api)
+    result = safe("--live", api.url, "--node", A)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_an_address_with_a_password_is_not_repeated():
+    for url in (f"ftp://u:{LOGIN.password}@host", f"http://u:{LOGIN.password}@host"):
+        result = safe("--live", url, "--node", A)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert LOGIN.password not in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("--live", "http://127.0.0.1:1", "cluster.yaml")])
+def test_files_or_an_address_but_one_of_them(arguments: tuple):
+    result = safe(*arguments)
+    assert result.exit_code == 2
+    assert "Give FILES, or --live with an address." in result.stderr

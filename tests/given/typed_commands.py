@@ -1,0 +1,93 @@
+"""Each command of hawb as somebody types it, and a program that plays them wherever it is run.
+
+The program needs nothing but hawb and what `pip install hawb` brings. It reads a list of commands as JSON, each a list
+of words, and writes a list of what came of each: status, output, what went to standard error, and which modules of
+extras have been imported so far.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("IPython", "anywidget", "covertable", "ipywidgets", "llvmlite", "matplotlib", "numba", "numpy", "pandas",
+         "pika", "pyarrow", "pyspark")  # fmt: skip
+
+
+class Typed(NamedTuple):
+    """What is typed behind `hawb`, with {real} for an export of a cluster, {story} for a scenario and {to} for a folder
+    to write in; the exit status, and the extras that it takes."""
+
+    words: str
+    status: int = 0
+    extras: frozenset[str] = frozenset()
+    slow: bool = False
+
+    def filled(self, to: Path) -> list[str]:
+        """The words, with files in their places."""
+        real = [str(ROOT / "data" / "real" / f"{name}.json") for name in ("definitions", "api-queues", "api-nodes")]
+        story = str(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml")
+        found = {"{real}": real, "{story}": [story], "{export}": real[:1]}
+        return [one.replace("{to}", str(to)) for word in self.words.split() for one in found.get(word, [word])]
+
+
+def takes(*extras: str) -> frozenset[str]:
+    """The extras of a command."""
+    return frozenset(extras)
+
+
+BROKER, FIGURES, LAB, STUDY = takes("broker"), takes("figures"), takes("lab"), takes("study")
+ANSWERS = (
+    Typed("run {story}"), Typed("run --json {story}"), Typed("check {story}"),
+    Typed("rule promote on shutdown"), Typed("rule promotion.candidate"),
+    Typed("safe {real}"), Typed("safe --json {real}"),
+    Typed("explore {story} --faults 1 --operations 0"), Typed("explore --json {story} --faults 1 --operations 0"),
+    Typed("lint {real}", 1), Typed("lint --json {real}", 1),
+    Typed("upgrade {story}"), Typed("upgrade --json {story}"), Typed("upgrade --full-stop {story}"),
+    Typed("upgrade {story} --to 3.13"),
+    Typed("migrate {real}", 1), Typed("migrate --json {real}", 1),
+    Typed("import {export} -o -"), Typed("import {export} --numbers -"),
+)  # fmt: skip
+"""Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
+
+WRITTEN = (
+    Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}"),
+    Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
+    Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
+    Typed("migrate {real} -o {to}/plan", 1),
+    Typed("watch --api http://127.0.0.1:1 -o -", 2),
+    Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
+    Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
+    Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
+    Typed("record {to}/none.yaml", 2, BROKER),
+    Typed("fuzz --on model --count 1 --replays 0 --out {to}/fuzz", 0, BROKER),
+    Typed("replicas --trials 0 {real}", 0, STUDY), Typed("replicas --trials 0 -o {to}/replicas.html {real}", 0,
+                                                         FIGURES | STUDY),
+    Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
+    Typed("audit --json {real}", 0, STUDY, slow=True),
+    Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
+)  # fmt: skip
+"""Pages, files, and what takes an extra; that of a real broker or a study is asked for a file that is not there."""
+
+
+def play(commands: list[list[str]]) -> list[dict[str, object]]:
+    """Plays commands one after the other, in this process."""
+    from click.testing import CliRunner
+
+    from hawb.cli import main
+
+    found = []
+    for words in commands:
+        result = CliRunner().invoke(main, words, env={"HAWB_API_USER": "u", "HAWB_API_PASSWORD": "p"})
+        crash = result.exception if result.exc_info and result.exc_info[0] is not SystemExit else None
+        imported = [name for name in HEAVY if name in sys.modules]
+        found.append({"status": result.exit_code, "out": result.stdout, "err": result.stderr,
+                      "crash": crash and repr(crash), "imported": imported})  # fmt: skip
+    return found
+
+
+if __name__ == "__main__":
+    json.dump(play(json.load(sys.stdin)), sys.stdout)
