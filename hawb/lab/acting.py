@@ -45,6 +45,7 @@ class Acting:
     def __init__(self, controller: Controller, page: Page, sources: Sequence[Choice]):
         self.controller, self.page, self.sources = controller, page, sources
         self._shown: Point | None = None
+        self._answered = 0
         self._drafts = Drafts()
 
     def given(self) -> dict[str, Any]:
@@ -60,17 +61,22 @@ class Acting:
         """Shows where the controller stands."""
         point, shown = self.controller.now, self._shown
         made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
-        self.view = made | {"panel": self.page.panel} | ({"play": None} if point is shown else {})
+        around = {"panel": self.page.panel, "answered": self._answered}
+        self.view = made | around | ({"play": None} if point is shown else {})
         self._shown = point
         if self.view["leads"]["now"]["by_itself"]:
             soon(lambda: self._ask_by_itself(point))
 
     def receive(self, told: dict[str, Any]) -> None:
-        """Does what the page asks for: a message with `do`, a name of COMMANDS."""
+        """Does what the page asks for: a message with `do`, a name of COMMANDS. Its number, `asked`, comes back in the
+        view as `answered`, whatever came of it: so the page knows when it is no longer waited for."""
         command = COMMANDS.get(told.get("do", ""))
         if command is not None:
-            command(self, told)
-            self.page.redraw()
+            self._answered = told.get("asked", self._answered)
+            try:
+                command(self, told)
+            finally:
+                self.page.redraw()
 
     def _ask_by_itself(self, point: Point) -> None:
         """Finds out what would have kept the worst loss, if it is still what is shown."""
