@@ -1,0 +1,139 @@
+"""The messages of a log, whatever its format: RabbitMQ's text and JSON, lager's of 3.8, and reports of crashes.
+
+Since 3.9 each line of a message has its own time, to the microsecond, and process; before that only the first line has,
+to the millisecond. Lines that belong together become one entry, which keeps the number of its first line. Where several
+writers are mixed in one file, each has its own entry open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from msgspec import Struct
+
+from hawb.incident.wrappings import Unwrapped, moment, unwrap
+
+HEADER = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)?) "
+    r"(?:\[(?P<level>\w+)\] (?:(?P<pid><[\d.]+>)(?: |$))?|=(?P<report>[A-Z ]+)REPORT=+)"
+)
+"""The beginning of a line of RabbitMQ's, or of lager's crash log."""
+BARE = re.compile(r"\[(?P<level>\w+)\] (?P<pid><[\d.]+>)(?: |$)")
+"""The same where journald keeps the time."""
+FINE = re.compile(r"[.,]\d{4}")
+"""In a time that is as fine as RabbitMQ's since 3.9."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST = 64 * 1024
+"""How much of a message is kept, in characters."""
+
+
+class Entry(Struct):
+    """A message: its text without what stands before it; `who` is what a wrapping called its writer. One that `goes_on`
+    may have more lines with the same time and process."""
+
+    line: int
+    at_us: int | None
+    level: str
+    pid: str
+    text: str
+    who: str = ""
+    goes_on: bool = False
+
+
+class Reader:
+    """Makes entries of lines. A time without a zone is one of `zone`; `last` is a time that no line is later than.
+    `cut` counts the lines that belong to no entry, such as those at the beginning of a file that was cut."""
+
+    def __init__(self, zone: tzinfo = UTC, last: datetime | None = None):
+        self.zone, self.last = zone, last or datetime.now(UTC)
+        self.cut = 0
+        self._open: dict[str, Entry] = {}
+        self._partial: dict[str, str] = {}
+        self._time: tuple[str, int | None] = "", None
+
+    def entries(self, lines: Iterable[str]) -> Iterator[Entry]:
+        """The entries, each as soon as it is known to be over."""
+        for number, line in enumerate(lines, 1):
+            over = self._take(number, line.rstrip("\r\n"))
+            if over is not None:
+                yield over
+        yield from self._open.values()
+        self._open.clear()
+
+    def _take(self, number: int, line: str) -> Entry | None:
+        """Takes a line in, and returns the entry that it shows to be over."""
+        if found := HEADER.match(line):
+            return self._begin(self._headed(number, found, line, ""))
+        inner = unwrap(line, self.last)
+        text = self._partial.pop(inner.who, "") + inner.text
+        if inner.partial:
+            self._partial[inner.who] = text[:LONGEST]
+            return None
+        if inner.document is not None:
+            return self._begin(self._of_document(number, inner))
+        if found := HEADER.match(text):
+            return self._begin(self._headed(number, found, text, inner.who))
+        if inner.level or BARE.match(text):  # of journald's own fields
+            return self._begin(self._without_time(number, inner, text))
+        return self._go_on(text, inner)
+
+    def _headed(self, number: int, found: re.Match[str], text: str, who: str) -> Entry:
+        at_us, said = self._at(found["time"]), text[found.end() :]
+        if found["report"]:
+            return Entry(number, at_us, found["report"].strip().lower(), "", said, who)
+        fine = found["pid"] is not None and FINE.search(found["time"]) is not None
+        return Entry(number, at_us, found["level"], found["pid"] or "", said, who, fine)
+
+    def _of_document(self, number: int, inner: Unwrapped) -> Entry:
+        """An entry of RabbitMQ's JSON."""
+        document: dict[str, Any] = inner.document or {}
+        time = document.get("time")
+        if isinstance(time, int | float):
+            at_us = round(time * 10 ** max(0, 16 - len(str(int(abs(time))))))
+        else:
+            at_us = self._at(str(time))
+        said, pid = str(document["msg"]), document.get("pid", "")
+        return Entry(number, at_us, str(document["level"]), str(pid), said[:LONGEST], inner.who)
+
+    def _without_time(self, number: int, inner: Unwrapped, text: str) -> Entry:
+        found, at_us = BARE.match(text), None if inner.at is None else self._micros(inner.at)
+        if found:
+            return Entry(number, at_us, found["level"], found["pid"], text[found.end() :], inner.who)
+        return Entry(number, at_us, inner.level, "", text, inner.who)
+
+    def _begin(self, entry: Entry) -> Entry | None:
+        """Goes on with the writer's open entry if the new one is another line of it, and else puts it in its place."""
+        former = self._open.get(entry.who)
+        alike = former and (former.at_us, former.pid, former.level) == (entry.at_us, entry.pid, entry.level)
+        if former and alike and former.goes_on and entry.goes_on:
+            self._append(former, entry.text)
+            return None
+        self._open[entry.who] = entry
+        return former
+
+    def _go_on(self, text: str, inner: Unwrapped) -> None:
+        former = self._open.get(inner.who)
+        if former is None:
+            self.cut += bool(text.strip())
+        else:
+            self._append(former, text)
+
+    @staticmethod
+    def _append(entry: Entry, text: str) -> None:
+        if len(entry.text) < LONGEST:
+            entry.text += "\n" + text
+
+    def _at(self, time: str) -> int | None:
+        if self._time[0] != time:
+            at = moment(time)
+            self._time = time, None if at is None else self._micros(at)
+        return self._time[1]
+
+    def _micros(self, at: datetime) -> int | None:
+        try:
+            return ((at if at.tzinfo else at.replace(tzinfo=self.zone)) - EPOCH) // timedelta(microseconds=1)
+        except OverflowError:
+            return None

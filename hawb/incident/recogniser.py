@@ -1,0 +1,109 @@
+"""Finds the rule that a message is known by, fast: by its first word, then by a piece of text, and only then by a
+regular expression.
+
+A message of a busy broker is mostly one that no rule knows, so what costs is saying no. Rules whose message begins with
+a word of its own are looked up by that word; the others, which begin with a part, are asked for a piece of text that
+they must hold. Neither takes a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from hawb.incident.rules import RULES, Rule
+
+NODE = r"[^\s'\"(),;:\[\]{}<>@]+@(?:[^\s'\"(),;:\[\]{}<>@]*[^\s'\"(),;:\[\]{}<>@.])"
+"""A node's name, without the quotes that Erlang puts around one with a dot."""
+OF_A_NODE = re.compile(NODE)
+OF_A_PROCESS = re.compile(rf"<({NODE}?)(?:\.\d+){{3}}>")
+"""A process as `rabbit_misc:pid_to_string` names it."""
+PARTS: Mapping[str, str] = {
+    "_": r"[^\n]*?",
+    "number": r"\d+",
+    "lines": r"(?:[^\n]*\n)*?\s*",
+    "lasted": r"(?:, duration: '[^'\n]*')?",
+    "peer": rf"'?(?P<peer>{NODE})'?",
+    "self": rf"'?(?P<self>{NODE})'?",
+    "other": rf"'?(?P<name>{NODE})'?",
+    "nodes": r"\[(?P<nodes>[^\]]*)\]",
+    "partitions": r"\[.*?\]\]",
+    "queue": r"queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'",
+    "resource_name": r"\{resource,\s*<<\"(?P<vhost>[^\n]*?)\">>,\s*queue,\s*<<\"(?P<queue>[^\n]*?)\">>\}",
+    "group": r"(?:queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'|(?P<group>[^:\n]{1,300}?))",
+    "cluster": r"(?P<name>\S+?)",
+    "member": rf"\{{'?[^',{{}}\n]+'?,\s*'?(?P<peer>{NODE})'?\}}",
+    "far": rf"<(?P<peer>{NODE}?)(?:\.\d+){{3}}>",
+    "fars": r"(?P<nodes>(?:\s*<[^<>\s]+>)+)",
+    "pid": r"<\d+\.\d+\.\d+>",
+    "vhost": r"(?P<vhost>[^\n]*?)",
+    "name": r"(?P<name>[^\n]*?)",
+    "reason": r"(?P<reason>[^\n]+?)",
+    "died": r"(?P<reason>(?!batch size|max batch)[^\n]+?)",
+    "forcibly": r"(?: forcefully)?",
+    "signal": r"(?P<name>SIG\w+)",
+    "resource": r"(?P<name>memory|disk|file_descriptor)",
+    "release": r"(?P<release>\d[^\s]*)",
+    "term": r"(?P<term>\d+)",
+    "count": r"(?P<count>\d+)",
+    "connection": r"(?P<connection>[^\n]*?)",
+    "user": r"(?P<user>[^\n]*?)",
+}
+"""The parts of a rule's message; a group is the field of the event that takes it. `self` is the node that writes, and
+`group` is a field only where there is no queue."""
+NUMBERS = frozenset({"term", "count"})
+PART = re.compile(r"\{(\w+)\}")
+WORD = re.compile(r"[^\s{]+(?=\s|$)")
+
+
+class Known(NamedTuple):
+    """A rule, ready to be tried: what it must hold, and how it reads."""
+
+    holds: str
+    reads: re.Pattern[str]
+    rule: Rule
+
+
+class Recogniser:
+    """Rules in an order in which they are quickly ruled out."""
+
+    def __init__(self, rules: Iterable[Rule] = RULES):
+        self._by_word: dict[str, list[Known]] = {}
+        self._others: list[Known] = []
+        for rule in rules:
+            known, word = ready(rule), WORD.match(rule.says)
+            place = self._by_word.setdefault(word[0], []) if word else self._others
+            place.append(known)
+
+    def find(self, message: str) -> tuple[Rule, dict[str, Any]] | None:
+        """The first rule that knows a message, and the fields of its event; None if none does. A message begins with
+        no white space."""
+        for known in (*self._by_word.get(message.split(None, 1)[0] if message else "", ()), *self._others):
+            if known.holds in message and (found := known.reads.match(message)):
+                return known.rule, fields(known.rule, found.groupdict())
+        return None
+
+
+def ready(rule: Rule) -> Known:
+    """A rule as it is tried. White space in it is any white space: Erlang breaks long terms."""
+    pieces = PART.split(rule.says)
+    pattern = "".join(
+        PARTS[piece] if place % 2 else r"\s+".join(re.escape(word) for word in re.split(r"\s+", piece))
+        for place, piece in enumerate(pieces)
+    )
+    plain = [line for piece in pieces[::2] for line in piece.split("\n")]
+    return Known(max(plain, key=len).strip(), re.compile(rf"{pattern}[.\s]*(?:\n|\Z)", re.DOTALL), rule)
+
+
+def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:
+    """The fields of an event, from the groups of a match; `self` is among them where the message tells who writes."""
+    told: dict[str, Any] = {name: text.strip() for name, text in found.items() if text is not None}
+    if "group" in told:
+        told["name"] = told.pop("group")
+    if "nodes" in told:
+        of_processes = OF_A_PROCESS.findall(told["nodes"])
+        told["nodes"] = tuple(of_processes or OF_A_NODE.findall(told["nodes"]))
+    for name in NUMBERS & told.keys():
+        told[name] = int(told[name])
+    return told | rule.fixed

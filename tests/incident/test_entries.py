@@ -1,0 +1,96 @@
+"""Messages of every format that a log may have, and what is left where it was cut."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from hawb.incident.entries import Reader
+
+AT_US = 1_795_769_731_694_468
+"""2026-11-27 08:55:31.694468 UTC."""
+LAST = datetime(2026, 11, 28, tzinfo=UTC)
+SAID = "node 'rabbit@b' up"
+NEW = f"2026-11-27 08:55:31.694468+00:00 [info] <0.400.0> {SAID}"
+
+
+def read(text: str, **options):
+    return list(Reader(last=LAST, **options).entries(text.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize(
+    ("line", "at_us", "level", "who"),
+    [
+        (NEW, AT_US, "info", ""),
+        (f"2026-11-27 09:55:31.694468+01:00 [info] <0.400.0> {SAID}", AT_US, "info", ""),
+        (f"2026-11-27T08:55:31.694468Z [info] <0.400.0> {SAID}", AT_US, "info", ""),
+        (f"2026-11-27 08:55:31.694 [info] <0.400.0> {SAID}", AT_US - 468, "info", ""),
+        (f"\x1b[38;5;214m{NEW}\x1b[0m", AT_US, "info", ""),
+        (f"2026-11-27T08:55:32.000000001Z {NEW}", AT_US, "info", ""),
+        (f"2026-11-27T08:55:32.5Z stdout F {NEW}", AT_US, "info", ""),
+        (f"rabbit-b_1  | {NEW}", AT_US, "info", "rabbit-b_1"),
+        (f"\x1b[36mrabbit_b |\x1b[0m {NEW}", AT_US, "info", "rabbit_b"),
+        (f"rabbit_b | 2026-11-27T08:55:32.5Z {NEW}", AT_US, "info", "rabbit_b"),
+        (f"[pod/rabbit-0/rabbitmq] {NEW}", AT_US, "info", "rabbit-0"),
+        (f"Nov 27 08:55:32 host-b rabbitmq-server[812]: {NEW}", AT_US, "info", "host-b"),
+        (f"Fri 2026-11-27 08:55:32 UTC host-b rabbitmq-server[812]: {NEW}", AT_US, "info", "host-b"),
+        (f"2026-11-27T08:55:32+0000 host-b rabbitmq-server[812]: {NEW}", AT_US, "info", "host-b"),
+        (f"Nov 27 08:55:31.694468 host-b rabbit[812]: [info] <0.400.0> {SAID}", AT_US, "info", "host-b"),
+        (f"Dec 31 23:59:59 host-b rabbit[812]: [info] <0.400.0> {SAID}",
+         round(datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1_000_000, "info", "host-b"),
+        ('{"time":"2026-11-27 08:55:31.694468+00:00","level":"info","msg":"' + SAID + '","pid":"<0.400.0>"}',
+         AT_US, "info", ""),
+        ('{"level":"info","msg":"' + SAID + '","time":1795769731694468}', AT_US, "info", ""),
+        ('{"log":"' + NEW + '\\n","stream":"stdout","time":"2026-11-27T08:55:32Z"}', AT_US, "info", ""),
+        ('{"MESSAGE":"' + NEW + '","_HOSTNAME":"host-b","__REALTIME_TIMESTAMP":"1"}', AT_US, "info", "host-b"),
+        ('{"MESSAGE":"' + SAID + '","_HOSTNAME":"host-b","PRIORITY":"6","__REALTIME_TIMESTAMP":"1795769731694468"}',
+         AT_US, "info", "host-b"),
+        ('{"MESSAGE":' + str(list(NEW.encode())) + ',"PRIORITY":"6"}', AT_US, "info", ""),
+    ],
+)  # fmt: skip
+def test_a_message_is_the_same_whatever_is_around_it(line, at_us, level, who):
+    (entry,) = read(line + "\n")
+    assert (entry.text, entry.at_us, entry.level, entry.who, entry.line) == (SAID, at_us, level, who, 1)
+
+
+def test_a_time_without_a_zone_is_of_the_zone_that_is_told():
+    (entry,) = read(f"2026-11-27 10:55:31.694 [info] <0.1.0> {SAID}", zone=timezone(timedelta(hours=2)))
+    assert entry.at_us == AT_US - 468
+
+
+def test_lines_with_the_same_time_and_process_are_one_message():
+    head = "2026-11-27 08:55:31.694468+00:00 [info] <0.400.0>"
+    entries = read(f"{head} Autoheal decision\n{head}   * Winner:     'rabbit@b'\n{head}\n{NEW[:-1]}\n"
+                   f"2026-11-27 08:55:31.694468+00:00 [info] <0.401.0> other\n")  # fmt: skip
+    assert [(entry.line, entry.text.split("\n")[0]) for entry in entries] == [(1, "Autoheal decision"), (5, "other")]
+    assert "* Winner:     'rabbit@b'" in entries[0].text
+
+
+def test_two_messages_of_one_millisecond_stay_two():
+    head = "2026-11-27 08:55:31.694 [info] <0.400.0>"
+    assert [entry.text for entry in read(f"{head} one\n{head} two\ngoes on\n")] == ["one", "two\ngoes on"]
+
+
+def test_reports_of_lagers_crash_log_are_messages():
+    (entry,) = read("2026-11-27 08:55:31 =CRASH REPORT====\n  crasher:\n    initial call: rabbit_prequeue:init/1\n")
+    assert (entry.level, entry.at_us) == ("crash", AT_US // 1_000_000 * 1_000_000)
+    assert "rabbit_prequeue:init/1" in entry.text
+
+
+def test_a_line_that_a_runtime_has_cut_in_two_is_one():
+    (entry,) = read(f"2026-11-27T08:55:32Z stdout P {NEW[:60]}\n2026-11-27T08:55:32Z stdout F {NEW[60:]}\n")
+    assert entry.text == SAID
+
+
+def test_writers_mixed_in_one_file_have_messages_of_their_own():
+    entries = read("a | 2026-11-27 08:55:31.694 [error] <0.1.0> one\nb | 2026-11-27 08:55:31.694 [error] <0.1.0> two\n"
+                   "a | of a\nb | of b\n")  # fmt: skip
+    assert {(entry.who, entry.text) for entry in entries} == {("a", "one\nof a"), ("b", "two\nof b")}
+
+
+def test_what_is_left_of_a_cut_message_is_counted():
+    reader = Reader(last=LAST)
+    entries = list(reader.entries([" end of a message\n", "\n", f"{NEW}\n"]))
+    assert [entry.line for entry in entries] == [3]
+    assert reader.cut == 1

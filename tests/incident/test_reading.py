@@ -1,0 +1,249 @@
+"""Whole logs of real clusters: what the driver did is found, however the files come, and no client is named."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kept_logs import STORIES, logs, scenario_of, story_of, text, title
+
+from hawb.incident.events import Event
+from hawb.incident.reading import Reading, read_file, read_logs
+from hawb.scenario import verbs
+from hawb.scenario.document import Step
+
+ONE = STORIES[0]
+IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
+QUORUM = {"x-queue-type": "quorum"}
+
+
+@pytest.fixture(scope="module")
+def readings() -> dict[Path, Reading]:
+    return {story: read_logs([story], clients=True) for story in STORIES}
+
+
+def told(events: Iterable[Event], names: dict[str, str] | None = None) -> set[tuple]:
+    """What events tell, whatever file they are in; without `names` whoever wrote them."""
+    return {(event.at_us, event.kind, event.peer, event.queue, event.nodes, event.name, event.reason, event.term,
+             event.count, names and names[event.node]) for event in events}  # fmt: skip
+
+
+# What the driver did
+
+
+def done(step: Step, names: dict[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """(kind, writer, node or name that it is about) of what a step must leave in the logs; None: whoever it is."""
+    match step.verb:
+        case verbs.Stop(nodes=nodes):
+            yield from (("node_stopping", node, None) for node in nodes)
+        case verbs.Start(nodes=nodes):
+            yield from (("node_starting", node, None) for node in nodes)
+        case verbs.Kill(nodes=nodes):
+            yield from (("node_down", None, node) for node in nodes)
+        case verbs.Partition(groups=groups) if len(groups) == 2:
+            yield from (("node_down", here, there) for one, other in (groups, groups[::-1]) for here in one
+                        for there in other[:1])  # fmt: skip
+        case verbs.Drain(node=node):
+            yield "maintenance_begun", node, None
+        case verbs.Revive(node=node):
+            yield "maintenance_ended", node, None
+        case verbs.Alarm(node=node):
+            yield "alarm_set", node, node
+        case verbs.ClearAlarm(node=node):
+            yield "alarm_cleared", node, node
+        case verbs.SetPolicy(name=name):
+            yield "policy_set", None, name
+        case verbs.Declare(queue=queue, arguments=arguments) if arguments.get("x-queue-type") == "quorum":
+            yield "leader_elected", None, queue
+
+
+def about(event: Event, names: dict[str, str]) -> str | None:
+    """The node, policy or queue of which an event tells, as the scenario calls it."""
+    return event.name if event.kind == "policy_set" else event.queue if event.queue else names.get(event.peer or "")
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_what_the_driver_did_is_found(story, readings):
+    facts, events = story_of(story), readings[story].events
+    names, steps = facts["names"], scenario_of(story).steps
+    begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
+    ends = max(at_s for at_s, _ in facts["begun"])
+    missing = [
+        (place, *wanted)
+        for place, step in enumerate(steps) if place in begun
+        for wanted in done(step, names)
+        if not any(
+            event.kind == wanted[0] and begun[place] - 1 <= event.at_us / 1e6 <= ends + 5
+            and wanted[1] in (None, names[event.node]) and wanted[2] in (None, about(event, names))
+            for event in events
+        )
+    ]  # fmt: skip
+    assert not missing
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_who_leads_at_the_end_is_who_was_last_promoted_or_elected(story, readings):
+    facts, last = story_of(story), {}
+    names = facts["names"]
+    for event in readings[story].events:
+        if event.kind == "leader_elected" and event.queue:
+            last[event.queue] = names[event.node]
+        elif event.kind == "mirror_promoted":
+            last[event.queue] = names[event.peer]
+    for queue, found in facts["queues"].items():
+        if found.get("leader") and queue in last:
+            assert last[queue] == found["leader"]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_each_node_boots_as_its_own_release(story, readings):
+    facts = story_of(story)
+    starts = {event.node: event.release for event in readings[story].events if event.kind == "node_starting"}
+    assert starts.keys() <= facts["names"].keys()
+    assert set(starts.values()) == {facts["release"]}
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_clocks_of_one_machine_agree(story, readings):
+    assert all(abs(clock.offset_us) < 200_000 for clock in readings[story].clocks.values() if clock.pairs)
+
+
+def test_the_line_that_is_told_has_the_message(readings):
+    for event in readings[ONE].events:
+        if event.kind in ("node_up", "node_down", "rabbit_up", "rabbit_down"):
+            line = text(Path(event.file)).splitlines()[event.line - 1]
+            assert event.peer in line and (" up" in line or " down" in line)
+
+
+# However the files come
+
+
+def pieces(whole: str, count: int, chance: random.Random) -> list[str]:
+    """A text in pieces that end with a line."""
+    lines = whole.splitlines(keepends=True)
+    cuts = sorted(chance.randrange(len(lines)) for _ in range(count - 1))
+    return ["".join(lines[begin:end]) for begin, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+
+
+@IN_A_FOLDER
+@given(seed=st.integers(0, 2**32), story=st.sampled_from(STORIES))
+def test_rotated_and_compressed_files_tell_the_same(tmp_path_factory, readings, seed, story):
+    chance, folder = random.Random(seed), tmp_path_factory.mktemp("rotated")
+    names = story_of(story)["names"]
+    files = []
+    for file in logs(story):
+        node = next(event.node for event in readings[story].events if event.file == str(file))
+        for place, piece in enumerate(pieces(text(file), 3, chance)):
+            files.append(folder / f"{node}.log.{place}{'.gz' * (place > 0)}")
+            packed = gzip.compress(piece.encode()) if place else piece.encode()
+            files[-1].write_bytes(files[-1].read_bytes() + packed if files[-1].exists() else packed)
+    chance.shuffle(files)
+    found = read_logs(files, clients=True)
+    assert told(found.events, names) >= told(readings[story].events, names) - of_the_seams(found, readings[story], names)
+
+
+def of_the_seams(found: Reading, whole: Reading, names: dict[str, str]) -> set[tuple]:
+    """What a message of several lines tells that was cut in two: as many at most as there are seams."""
+    lost = told(whole.events, names) - told(found.events, names)
+    return lost if len(lost) <= sum(1 for file in found.files if file.cut or file.messages) else set()
+
+
+@IN_A_FOLDER
+@given(seed=st.integers(0, 2**32), story=st.sampled_from(STORIES))
+def test_nodes_mixed_in_one_file_are_told_apart(tmp_path_factory, readings, seed, story):
+    chance, file = random.Random(seed), tmp_path_factory.mktemp("mixed") / "compose.log"
+    names, queues = story_of(story)["names"], {}
+    for log in logs(story):
+        node = next(event.node for event in readings[story].events if event.file == str(log))
+        queues.setdefault(names[node], []).extend(text(log).splitlines())
+    mixed = []
+    while any(queues.values()):
+        who = chance.choice([who for who, lines in queues.items() if lines])
+        mixed.append(f"{who}  | {queues[who].pop(0)}\n")
+    file.write_text("".join(mixed))
+    assert told(read_logs([file], clients=True).events, names) == told(readings[story].events, names)
+
+
+@IN_A_FOLDER
+@given(data=st.data(), story=st.sampled_from(STORIES))
+def test_a_file_cut_anywhere_tells_of_no_more(tmp_path_factory, data, story):
+    folder = tmp_path_factory.mktemp("cut")
+    whole = text(data.draw(st.sampled_from(logs(story)))).encode()
+    begin = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(begin, len(whole)))
+    (folder / "whole.log").write_bytes(whole)
+    (folder / "cut.log").write_bytes(whole[begin:end])
+    cut, entire = read_file(folder / "cut.log"), read_file(folder / "whole.log")
+    last = cut.events[-1:]  # what it says may be cut too
+    assert told(cut.events) - told(last) <= told(entire.events)
+    assert not cut.refused
+
+
+@IN_A_FOLDER
+@given(st.lists(st.one_of(
+    st.binary(max_size=200),
+    st.text(max_size=100).map(lambda said: f"2026-11-27 08:55:31.694468+00:00 [info] <0.1.0> {said}".encode()),
+    st.text(max_size=100).map(lambda said: f'{{"MESSAGE": "{said}", "PRIORITY": "6"}}'.encode()),
+    st.sampled_from([b'{"MESSAGE": [300], "PRIORITY": 9}', b'{"msg": 5, "level": 5, "time": 1e400}', b"{" * 5000,
+                     b'{"log": 5}', b"9999-99-99 99:99:99.999 [info] <0.1.0> node rabbit@b up",
+                     b'{"msg": "node rabbit@b up", "level": "info", "time": -1e300}',
+                     b"Feb 30 25:61:00 host rabbit[1]: node rabbit@b up", b"\x1f\x8b garbage"]),
+), max_size=20), st.sampled_from([b"", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\x00", gzip.compress(b"x")[:-3]]))  # fmt: skip
+def test_garbage_is_told_and_raises_nothing(tmp_path_factory, lines, begins):
+    file = tmp_path_factory.mktemp("garbage") / "rabbit.log"
+    file.write_bytes(begins + b"\n".join(lines))
+    read_logs([file])
+
+
+def test_a_compressed_file_that_breaks_off_gives_what_there_is(tmp_path):
+    whole = logs(ONE)[0].read_bytes()
+    (tmp_path / "a.log.gz").write_bytes(whole[: len(whole) * 3 // 4])
+    reading = read_file(tmp_path / "a.log.gz")
+    assert reading.refused and reading.events and reading.lines
+
+
+def test_what_is_told_twice_is_one_event(readings):
+    twice = read_logs([*logs(ONE), ONE])
+    assert twice.repeated == 0  # a file that is given twice is one
+    assert len(twice.events) == len(readings[ONE].events)
+
+
+def test_a_copy_of_a_file_adds_nothing(tmp_path, readings):
+    for file in logs(ONE):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    doubled = read_logs([ONE, tmp_path])
+    assert len(doubled.events) == len(readings[ONE].events) == doubled.repeated
+
+
+def test_a_path_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_logs([tmp_path / "rabbit.log"])
+
+
+# Secrets
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_no_client_is_named_unless_asked_for(story, tmp_path, readings):
+    """Users, names and addresses of the clients of real logs, written anew so that they are found wherever they are."""
+    secrets = {"guest": "Qxuser7", "10.77.0.254": "192.0.2.77"}
+    secrets |= {event.connection: "Qxname7 of Zoë" for event in readings[story].events
+                if event.kind == "connection_named" and event.connection != "default"}  # fmt: skip
+    for file in logs(story):
+        whole = text(file)
+        for secret, changed in secrets.items():
+            whole = whole.replace(f"- {secret}", f"- {changed}").replace(f"name: {secret}", f"name: {changed}")
+            whole = whole.replace(f"'{secret}'", f"'{changed}'").replace(f"({secret}:", f"({changed}:")
+        (tmp_path / file.name).write_bytes(gzip.compress(whole.encode()))
+    plain, asked = read_logs([tmp_path]), read_logs([tmp_path], clients=True)
+    output = msgspec.json.encode([plain.events, [list(key) for key in plain.unknown]]).decode()
+    assert not [changed for changed in ("Qxuser7", "192.0.2.77", "Qxname7", "Zoë", "guest") if changed in output]
+    assert any(event.connection for event in asked.events) == any(
+        event.kind.startswith("connection_") for event in asked.events
+    )

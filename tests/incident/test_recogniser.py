@@ -1,0 +1,70 @@
+"""Every rule knows what it is for, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from kept_logs import STORIES, logs, text
+from known_messages import MESSAGES
+
+from hawb.incident.entries import Reader
+from hawb.incident.events import KINDS, Event
+from hawb.incident.reading import RECOGNISER
+from hawb.incident.recogniser import Recogniser
+from hawb.incident.rules import RULES, Rule
+from hawb.rules.profiles import PROFILES
+
+
+@cache
+def of_the_kept_logs() -> tuple[str, ...]:
+    """Every message of the kept logs, each once."""
+    files = [file for story in STORIES for file in logs(story)]
+    return tuple({entry.text.lstrip(): 1 for file in files for entry in Reader().entries(text(file).splitlines())})
+
+
+@pytest.mark.parametrize(("message", "kind", "told"), MESSAGES, ids=[message[:60] for message, *_ in MESSAGES])
+def test_a_message_is_known(message, kind, told):
+    rule, found = RECOGNISER.find(message)
+    assert (rule.kind, found) == (kind, told)
+
+
+def test_every_rule_is_found_by_a_message():
+    found = {rule for message in (*of_the_kept_logs(), *(one for one, *_ in MESSAGES))
+             if (known := RECOGNISER.find(message)) for rule in [known[0].says]}  # fmt: skip
+    assert [rule.says for rule in RULES if rule.says not in found] == []
+
+
+def test_what_is_tried_first_does_not_change_what_is_found():
+    """The first word and the text that a rule must hold only rule out what would not match."""
+
+    class Slow(Recogniser):
+        def find(self, message: str) -> tuple[Rule, dict] | None:
+            words = [*self._by_word.get(message.split(None, 1)[0], ()), *self._others]
+            rest = [known for listed in self._by_word.values() for known in listed if known not in words]
+            for known in (*words, *rest):
+                if found := known.reads.match(message):
+                    return known.rule, found.groupdict()
+            return None
+
+    slow = Slow()
+    for message in (*(one for one, *_ in MESSAGES), *of_the_kept_logs()):
+        quick, thorough = RECOGNISER.find(message), slow.find(message)
+        assert (quick and quick[0]) == (thorough and thorough[0]), message
+
+
+def releases(rule: Rule) -> Iterator[str]:
+    yield from rule.releases.split("-")
+
+
+def test_rules_name_kinds_releases_and_sources():
+    for rule in RULES:
+        assert rule.kind in KINDS
+        assert set(releases(rule)) <= PROFILES.keys()
+        assert rule.source.partition(":")[0]
+        assert set(rule.fixed) <= set(Event.__struct_fields__)
+
+
+def test_every_kind_has_a_rule():
+    assert {rule.kind for rule in RULES} == set(KINDS)
