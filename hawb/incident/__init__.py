@@ -2,4 +2,19 @@
 
 `rules` is the table of what RabbitMQ says and what it means, `events` what comes of it; `reading` goes from files to
 events in the order of time, by way of `files`, `wrappings`, `entries`, `recogniser`, `templates` and `clocks`.
+`sources` has the same for Spark.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Makes a Spark session know `rabbitmq-logs` (`hawb.incident.sources`), and returns it."""
+    from hawb.incident import sources
+
+    return sources.register(spark)

@@ -37,6 +37,7 @@ PARTS: Mapping[str, str] = {
     "far": rf"<(?P<peer>{NODE}?)(?:\.\d+){{3}}>",
     "fars": r"(?P<nodes>(?:\s*<[^<>\s]+>)+)",
     "pid": r"<\d+\.\d+\.\d+>",
+    "process": r"(?:(?P<name>[a-z]\w*(?::\w+/\d+)?)|[^\n]*?)",
     "vhost": r"(?P<vhost>[^\n]*?)",
     "name": r"(?P<name>[^\n]*?)",
     "reason": r"(?P<reason>[^\n]+?)",

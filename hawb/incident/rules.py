@@ -292,17 +292,17 @@ CLIENTS = (
 
 CRASHES = (
     rule("process_crashed", "3.8", "lager_error_logger:format_crash",
-         "CRASH REPORT Process {name} with {_} neighbours {_} reason: {reason}"),
+         "CRASH REPORT Process {process} with {_} neighbours {_} reason: {reason}"),
     rule("process_crashed", "3.8", "lager_error_logger:format_reason",
-         "gen_server {name} terminated with reason: {reason}"),
+         "gen_server {process} terminated with reason: {reason}"),
     rule("process_crashed", "3.8", "lager_error_logger:format_reason",
-         "gen_server2 {name} terminated with reason: {reason}"),
+         "gen_server2 {process} terminated with reason: {reason}"),
     rule("process_crashed", ALL, "gen_server:error_info",
-         "** Generic server {name} terminating\n{lines}** Reason for termination ==\n** {reason}"),
+         "** Generic server {process} terminating\n{lines}** Reason for termination ==\n** {reason}"),
     rule("process_crashed", ALL, "gen_statem:error_info",
-         "** State machine {name} terminating\n{lines}** Reason for termination = {reason}"),
+         "** State machine {process} terminating\n{lines}** Reason for termination = {reason}"),
     rule("process_crashed", ALL, "proc_lib:crash_report",
-         "crasher:\ninitial call: {name}\n{lines}exception {reason}"),
+         "crasher:\ninitial call: {process}\n{lines}exception {reason}"),
 )  # fmt: skip
 
 RULES: tuple[Rule, ...] = (*NODES, *MEMBERS, *MIRRORS, *GROUPS, *QUEUES, *CLIENTS, *CRASHES)

@@ -247,16 +247,16 @@ MESSAGES: tuple[tuple[str, str, dict[str, Any]], ...] = (
      CLIENT | {"reason": "operation basic.publish caused a channel exception not_found"}),
     # of crashes
     ("CRASH REPORT Process <0.1.0> with 0 neighbours crashed with reason: no match of right hand value {error,x}",
-     "process_crashed", {"name": "<0.1.0>", "reason": "no match of right hand value {error,x}"}),
+     "process_crashed", {"reason": "no match of right hand value {error,x}"}),
     ("gen_server <0.1.0> terminated with reason: bad return value", "process_crashed",
-     {"name": "<0.1.0>", "reason": "bad return value"}),
+     {"reason": "bad return value"}),
     ("gen_server2 <0.1.0> terminated with reason: bad return value", "process_crashed",
-     {"name": "<0.1.0>", "reason": "bad return value"}),
+     {"reason": "bad return value"}),
     ("** Generic server <0.1.0> terminating\n** Last message in was {x,\n                              y}\n"
      "** When Server state == z\n** Reason for termination ==\n** {badmatch,1}\n", "process_crashed",
-     {"name": "<0.1.0>", "reason": "{badmatch,1}"}),
+     {"reason": "{badmatch,1}"}),
     ("** State machine <0.1.0> terminating\n** Last event = x\n** Reason for termination = error:badarg\n",
-     "process_crashed", {"name": "<0.1.0>", "reason": "error:badarg"}),
+     "process_crashed", {"reason": "error:badarg"}),
     ("crasher:\n    initial call: rabbit_prequeue:init/1\n    pid: <0.1.0>\n    registered_name: []\n"
      "    exception exit: killed\n", "process_crashed",
      {"name": "rabbit_prequeue:init/1", "reason": "exit: killed"}),

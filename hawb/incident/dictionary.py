@@ -1,0 +1,33 @@
+"""Writes what logs are read for, `data/log-events.md`, anew: `python -m hawb.incident.dictionary`, in a checkout."""
+
+from __future__ import annotations
+
+from hawb.incident.event_table import LOG_EVENTS
+from hawb.incident.events import KINDS
+from hawb.incident.rules import RULES
+from hawb.scenario.checkout import data_folder_for
+from hawb.scenario.saving import write
+
+HEAD = """# What a broker's logs tell
+
+hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, as text or JSON, rotated and compressed,
+from containers and from journald. This page is written by `python -m hawb.incident.dictionary`.
+"""
+KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
+RULE = (
+    "## Messages\n\nWhich message means what; the one place to which a release is added is `hawb/incident/rules.py`."
+    "\n\n"
+    "| kind | releases | where it is said | how it begins |\n|---|---|---|---|"
+)
+
+
+def page() -> str:
+    """The page."""
+    kinds = [f"| `{kind}` | {what} |" for kind, what in KINDS.items()]
+    says = [(rule, " ⏎ ".join(line.strip() for line in rule.says.split("\n")).replace("|", "\\|")) for rule in RULES]
+    rules = [f"| `{rule.kind}` | {rule.releases} | `{rule.source}` | `` {text} `` |" for rule, text in says]
+    return "\n".join([HEAD, str(LOG_EVENTS), "", KIND, *kinds, "", RULE, *rules, ""])
+
+
+if __name__ == "__main__":
+    write(data_folder_for("data") / "log-events.md", page())

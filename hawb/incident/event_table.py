@@ -1,0 +1,33 @@
+"""Events as a table of Spark's and Arrow's: the columns, and rows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_type_hints
+
+import pyarrow as pa
+
+from hawb.incident.events import Event, columns
+from hawb.study.tables import TEXT, TEXTS, WHOLE, Column, Table
+
+AT = "at"
+TYPES = {str: TEXT, str | None: TEXT, int: WHOLE, int | None: WHOLE, tuple[str, ...]: TEXTS}
+"""The type of a column, by that of the field."""
+OF_FIELDS = {name: kind for name, kind in get_type_hints(Event).items() if name != "at_us"}
+
+LOG_EVENTS = Table(
+    "log-events", "A row for each event of a log: what one message of one node tells.",
+    (
+        Column(AT, pa.timestamp("us", tz="UTC"), "when, by the clock of the node that wrote it"),
+        *(Column(name, TYPES[kind], columns()[name]) for name, kind in OF_FIELDS.items()),
+    ),
+)  # fmt: skip
+"""The columns of events; `at` stands for `at_us`."""
+
+
+def rows(events: Sequence[Event]) -> pa.RecordBatch:
+    """Events as rows of the table."""
+    schema = LOG_EVENTS.arrow
+    values = [[event.at_us for event in events], *([getattr(event, name) for event in events] for name in OF_FIELDS)]
+    arrays = [pa.array(column, schema.field(place).type) for place, column in enumerate(values)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,99 @@
+"""Logs as a source of data for Spark.
+
+    from hawb import incident
+    incident.register(spark)
+    spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'")
+
+A path is a file or a folder; `load` takes several, too. Rows are those of `hawb.incident.event_table`; a partition is
+one file, so a node is known by what its file tells, and times are those of its own clock (`hawb.incident.reading`
+compares the clocks of one cluster). Option `zone` is the zone of times that have none, by its IANA name; `clients` true
+has connections and users named; `mode` is that of Spark's own readers: PERMISSIVE passes over what cannot be read of a
+file, FAILFAST ends with an error.
+
+Python reads one line after the other, about five million a minute on a core; the paths must be reachable under their
+names from each of Spark's machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from hawb.incident.event_table import LOG_EVENTS, rows
+from hawb.incident.files import log_files
+from hawb.incident.reading import read_file
+from hawb.study.fleet_sources import paths_of
+
+BATCH = 20_000
+"""How many events go to Spark at a time."""
+MODES = ("PERMISSIVE", "FAILFAST")
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Makes a session know `rabbitmq-logs`, and returns it."""
+    spark.dataSource.register(Logs)
+    return spark
+
+
+class LogFile(InputPartition):
+    """A file that one task of Spark reads."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(None)
+        self.file = file
+
+
+class Logs(DataSource):
+    """Format `rabbitmq-logs`: a row an event. Raises ValueError for an unknown zone or mode."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        base, zone = Path(options.get("base", "")), options.get("zone", "UTC")
+        self.paths = [base / path for path in paths_of(options)]
+        self.clients = options.get("clients", "false").lower() == "true"
+        self.mode = options.get("mode", MODES[0]).upper()
+        if self.mode not in MODES:
+            raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
+        try:
+            self.zone = ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise ValueError(f"zone: {zone} is no zone, such as Europe/Stockholm or UTC") from None
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "rabbitmq-logs"
+
+    def schema(self) -> StructType:
+        """The columns of events, each with what it means."""
+        return LOG_EVENTS.schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of all files."""
+        return LogReader(self)
+
+
+class LogReader(DataSourceReader):
+    """Reads the files of logs, each by itself."""
+
+    def __init__(self, source: Logs) -> None:
+        self.source = source
+
+    def partitions(self) -> Sequence[LogFile]:
+        """The files, the largest first."""
+        return [LogFile(file) for file in sorted(log_files(self.source.paths), key=lambda file: -file.stat().st_size)]
+
+    def read(self, partition: LogFile) -> Iterator[pa.RecordBatch]:
+        """The events of a file. Raises ValueError for one that cannot be read to its end where the mode is
+        FAILFAST."""
+        reading = read_file(partition.file, self.source.zone, self.source.clients)
+        if reading.refused and self.source.mode == "FAILFAST":
+            raise ValueError(f"{reading.file}: {reading.refused}")
+        for first in range(0, len(reading.events), BATCH):
+            yield rows(reading.events[first : first + BATCH])
