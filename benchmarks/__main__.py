@@ -8,7 +8,7 @@ import sys
 
 BENCHMARKS = (
     "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "kernel", "preset",
-    "audit",
+    "audit", "logs",
 )  # fmt: skip
 
 

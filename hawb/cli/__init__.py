@@ -11,7 +11,7 @@ from __future__ import annotations
 import click
 
 from hawb import __version__
-from hawb.cli import clusters, migrating, planning, real_broker, rules, scenarios, spark, upgrade
+from hawb.cli import clusters, incident, migrating, planning, real_broker, rules, scenarios, spark, upgrade
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
@@ -19,7 +19,7 @@ COMMANDS = (
     scenarios.run, scenarios.check, rules.rule,
     planning.safe, planning.explore, planning.lint, upgrade.upgrade,
     migrating.migrate, migrating.replicas,
-    clusters.import_command, clusters.watch,
+    clusters.import_command, clusters.watch, incident.incident,
     real_broker.compare, real_broker.record, real_broker.fuzz,
     spark.study, spark.audit,
 )  # fmt: skip

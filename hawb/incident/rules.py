@@ -63,6 +63,8 @@ NODES = (
     rule("autoheal_received", MNESIA, "rabbit_autoheal:handle_msg", "Autoheal request received from {peer}"),
     rule("autoheal_received", MNESIA, "rabbit_autoheal:handle_msg",
          "Autoheal request received from {peer} when healing; ignoring", reason="ignored"),
+    rule("autoheal_denied", MNESIA, "rabbit_autoheal:handle_msg",
+         "Autoheal request denied: Local nodes down: {nodes}", reason="nodes down"),
     rule("autoheal_denied", MNESIA, "rabbit_autoheal:handle_msg", "Autoheal request denied: {reason}"),
     rule("autoheal_decided", MNESIA, "rabbit_autoheal:handle_msg",
          "Autoheal decision\n * Partitions: {partitions}\n * Winner: {peer}\n * Losers: {nodes}"),
@@ -75,7 +77,12 @@ NODES = (
     rule("autoheal_finished", MNESIA, "rabbit_autoheal:handle_msg", "Autoheal finished according to winner {peer}"),
     rule("autoheal_finished", MNESIA, "rabbit_autoheal:handle_msg",
          "Autoheal finished according to winner {peer}. Unexpected, {_}", reason="unexpected"),
-    rule("autoheal_aborted", MNESIA, "rabbit_autoheal:abort", "Autoheal: aborting - {reason}"),
+    rule("autoheal_aborted", MNESIA, "rabbit_autoheal:abort", "Autoheal: aborting - {nodes} down", reason="nodes down"),
+    rule("autoheal_aborted", MNESIA, "rabbit_autoheal:node_down", "Autoheal: aborting - winner {peer} went down",
+         reason="winner down"),
+    rule("autoheal_aborted", MNESIA, "rabbit_autoheal:node_down", "Autoheal: aborting - {peer} went down",
+         reason="nodes down"),
+    rule("autoheal_aborted", MNESIA, "rabbit_autoheal:process_down", "Autoheal: aborting - {reason}"),
 )  # fmt: skip
 
 MEMBERS = (

@@ -1,0 +1,135 @@
+"""A cluster's events in the order of time, as a table for the terminal and as plain values for a program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+
+from hawb.incident.clocks import Clock, settled_us
+from hawb.incident.events import Event
+from hawb.incident.reading import Reading
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import sentence as begun
+from hawb.views.tables import WIDTH
+from hawb.views.terminal import columns, wrapped
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HEADS = ("node", "what", "about", "line")
+DAY = len("2026-11-27")
+OF_CLIENTS = ("connection_", "channel_")
+"""How kinds of events begin that are about clients; there may be thousands of them."""
+ABOUT = ("queue", "vhost", "name", "peer", "nodes", "term", "count", "release", "reason", "user", "connection")
+"""The fields of an event that its row tells, in this order."""
+USUAL = "vhost", "/"
+"""What goes without saying."""
+MOST_TEMPLATES = 10
+NEAR_US = 100_000
+"""Clocks that are no further apart than this are told as alike: what both ends note may be as far apart."""
+
+
+def text(reading: Reading, clients: bool = False, width: int = WIDTH, colour: bool = False) -> str:
+    """What logs tell: a sentence, the clocks, the events, and what no rule knows. Events of clients are only counted
+    unless `clients` are asked for."""
+    events = [event for event in reading.events if clients or not event.kind.startswith(OF_CLIENTS)]
+    rows = [row(event, reading.clocks) for event in events]
+    days = {time[:DAY] for time, *_ in rows}
+    if len(days) == 1:
+        rows = [(time[DAY + 1 :], *others) for time, *others in rows]
+    head = f"{days.pop()} UTC" if len(days) == 1 else "time, UTC"
+    told = ["\n".join(wrapped(one, width)) for one in (summary(reading), *notes(reading, len(events)))]
+    if rows:
+        told.append(columns(rows, (head, *HEADS), width, (), colour))
+    return "\n\n".join([*told, *unknown(reading, width, colour)])
+
+
+def summary(reading: Reading) -> str:
+    """A sentence: who wrote, from when to when, and how much of it is known."""
+    files = counted(len(reading.files), "file")
+    if not reading.events:
+        return f"No event is told of in {files}."
+    first, last = (moment(settled_us(event, reading.clocks)) for event in (reading.events[0], reading.events[-1]))
+    nodes = listing(shown(node) for node in sorted({event.node for event in reading.events}))
+    return f"{begun(counted(len(reading.events), 'event'))} in {files}, by {nodes}, from {first} to {last}."
+
+
+def notes(reading: Reading, told: int) -> Iterator[str]:
+    """What there is to know before the table is read."""
+    for clock in reading.clocks.values():
+        if clock.against and abs(clock.offset_us) > NEAR_US:
+            ahead = "ahead of" if clock.offset_us > 0 else "behind"
+            by, other = timedelta(microseconds=abs(clock.offset_us)), shown(_reference(clock, reading.clocks))
+            yield (f"The clock of {shown(clock.node)} is {by} {ahead} that of {other}, by "
+                   f"{counted(clock.pairs, 'connection')} that both ends saw, within {clock.spread_us / 1000:.0f} ms; "
+                   f"times below are those of {other}.")  # fmt: skip
+    unmet = [clock.node for clock in reading.clocks.values() if clock.against is None]
+    if len(unmet) > 1:
+        yield f"The clocks of {listing(map(shown, unmet))} could not be compared: no connection has both its ends told."
+    if left_out := len(reading.events) - told:
+        yield f"{begun(counted(left_out, 'event'))} of clients left out; --clients tells them, with their names."
+    if reading.repeated:
+        yield f"{begun(counted(reading.repeated, 'event'))} stood in the logs more than once, and are told once."
+    for file in reading.files:
+        if file.refused:
+            yield f"{shown(file.file)} could not be read to its end: {shown(file.refused)}."
+        if file.cut or file.timeless:
+            yield (f"{shown(file.file)}: {counted(file.cut, 'line')} of no message, and "
+                   f"{counted(file.timeless, 'message')} without a time.")  # fmt: skip
+
+
+def _reference(clock: Clock, clocks: dict[str, Clock]) -> str:
+    """The node by whose clock another one was set right."""
+    while clock.against is not None:
+        clock = clocks[clock.against]
+    return clock.node
+
+
+def row(event: Event, clocks: dict[str, Clock]) -> tuple[str, ...]:
+    """An event as a row of the table."""
+    place = f"{shown(Path(event.file).name)}:{event.line}"
+    return (moment(settled_us(event, clocks)), shown(event.node), event.kind.replace("_", " "), about(event), place)
+
+
+def about(event: Event) -> str:
+    """What an event is about, field by field."""
+    told = [(name, getattr(event, name)) for name in ABOUT]
+    return ", ".join(f"{name} {shown(', '.join(value) if isinstance(value, tuple) else value)}"
+                     for name, value in told if value not in (None, ()) and (name, value) != USUAL)  # fmt: skip
+
+
+def moment(at_us: int) -> str:
+    """A time to the millisecond, in UTC."""
+    try:
+        return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    except OverflowError:
+        return f"{at_us} µs"
+
+
+def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Iterator[str]:
+    """The templates of what no rule knows, the most frequent."""
+    templates = reading.unknown
+    if not templates:
+        return
+    most = [(count, level, shown(template)) for (level, template), count in templates.most_common(MOST_TEMPLATES)]
+    told = (f"{begun(counted(templates.total(), 'message'))} of {counted(len(templates), 'kind')} no rule knows; "
+            "the most frequent, without names and numbers:")  # fmt: skip
+    yield "\n".join(wrapped(told, width))
+    yield columns(most, ("times", "level", "message"), width, (0,), colour)
+
+
+def plain(reading: Reading) -> dict[str, Any]:
+    """All that was read as plain values, for JSON; `settled_us` is the time of an event by the reference's clock."""
+    templates: Counter[tuple[str, str]] = reading.unknown
+    return {
+        "events": [to_builtins(event) | {"settled_us": settled_us(event, reading.clocks)} for event in reading.events],
+        "clocks": to_builtins(reading.clocks),
+        "files": [{name: getattr(file, name) for name in ("file", "lines", "messages", "cut", "timeless", "refused")}
+                  for file in reading.files],
+        "unknown": [{"level": level, "template": template, "count": count}
+                    for (level, template), count in sorted(templates.items())],
+        "repeated": reading.repeated,
+    }  # fmt: skip

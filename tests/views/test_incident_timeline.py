@@ -1,0 +1,67 @@
+"""Events as a person and as a program read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from kept_logs import STORIES
+
+from hawb.incident.reading import Reading, read_logs
+from hawb.views.incident.timeline import plain, text
+
+HEAD = "2026-11-27 08:55:{:02}.000001+00:00 [info] <0.1.0> {}\n"
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Reading:
+    """Two nodes, of which b's clock is ten seconds ahead; a client; a message that nobody knows; half a message."""
+    said = [(1, "node 'rabbit@b' up"), (9, "closing AMQP connection <0.1.0> (Qxname, vhost: '/', user: 'Qxuser')"),
+            (11, "Frobnicating Qxname")]  # fmt: skip
+    (tmp_path / "rabbit@a.log").write_text("half a message\n" + "".join(HEAD.format(*one) for one in said))
+    (tmp_path / "rabbit@b.log").write_text(HEAD.format(11, "node 'rabbit@a' up"))
+    return read_logs([tmp_path], clients=True)
+
+
+def test_the_clocks_come_first_and_rows_are_in_the_order_of_time(apart):
+    told = text(apart)
+    assert "The clock of rabbit@b is 0:00:10 ahead that" not in told
+    assert "The clock of rabbit@b is 0:00:10 ahead of that of rabbit@a" in told
+    assert [line.split()[:2] for line in told.splitlines() if " node up " in line] == [
+        ["08:55:01.000", "rabbit@a"], ["08:55:01.000", "rabbit@b"],
+    ]  # fmt: skip
+
+
+def test_clients_are_counted_and_told_only_if_asked_for(apart):
+    assert "1 event of clients left out" in text(apart)
+    assert "Qxname" not in text(apart)
+    assert "user Qxuser, connection Qxname" in text(apart, clients=True)
+
+
+def test_what_is_not_known_or_cut_is_told(apart):
+    told = text(apart)
+    assert "1 message of 1 kind no rule knows" in told
+    assert "<word> <word>" in told
+    assert "1 line of no message" in told
+
+
+def test_no_event_is_a_sentence(tmp_path):
+    (tmp_path / "rabbit@a.log").write_text("")
+    assert text(read_logs([tmp_path])) == "No event is told of in 1 file."
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_asked(width):
+    told = text(read_logs([STORIES[0]]), width=width)
+    assert max(map(len, told.splitlines())) <= width
+
+
+def test_plain_values_are_json(apart):
+    values = json.loads(json.dumps(plain(apart)))
+    assert [event["settled_us"] for event in values["events"]] == sorted(
+        event["settled_us"] for event in values["events"]
+    )
+    assert values["unknown"] == [{"level": "info", "template": "<word> <word>", "count": 1}]
+    assert values["clocks"]["rabbit@b"]["offset_us"] == 10_000_000
+    assert {file["cut"] for file in values["files"]} == {0, 1}
