@@ -26,6 +26,14 @@ BARE = re.compile(r"\[(?P<level>\w+)\] (?P<pid><[\d.]+>)(?: |$)")
 FINE = re.compile(r"[.,]\d{4}")
 """In a time that is as fine as RabbitMQ's since 3.9."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LEVELS = {
+    short: level for level, shorts in {
+        "debug": "deb dbg", "info": "inf", "notice": "not ntc", "warning": "war wrn", "error": "err",
+        "critical": "cri crt", "alert": "ale alt", "emergency": "eme emg", "crash": "cra", "supervisor": "sup",
+        "progress": "pro",
+    }.items() for short in shorts.split()
+}  # fmt: skip
+"""Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
 LONGEST = 64 * 1024
 """How much of a message is kept, in characters."""
 
@@ -41,6 +49,11 @@ class Entry(Struct):
     text: str
     who: str = ""
     goes_on: bool = False
+
+
+def level_of(written: str) -> str:
+    """A level by its whole name, however it is written; empty for what is none."""
+    return LEVELS.get(written[:3].lower(), "")
 
 
 class Reader:
@@ -82,10 +95,8 @@ class Reader:
 
     def _headed(self, number: int, found: re.Match[str], text: str, who: str) -> Entry:
         at_us, said = self._at(found["time"]), text[found.end() :]
-        if found["report"]:
-            return Entry(number, at_us, found["report"].strip().lower(), "", said, who)
         fine = found["pid"] is not None and FINE.search(found["time"]) is not None
-        return Entry(number, at_us, found["level"], found["pid"] or "", said, who, fine)
+        return Entry(number, at_us, level_of(found["level"] or found["report"]), found["pid"] or "", said, who, fine)
 
     def _of_document(self, number: int, inner: Unwrapped) -> Entry:
         """An entry of RabbitMQ's JSON."""
@@ -96,12 +107,12 @@ class Reader:
         else:
             at_us = self._at(str(time))
         said, pid = str(document["msg"]), document.get("pid", "")
-        return Entry(number, at_us, str(document["level"]), str(pid), said[:LONGEST], inner.who)
+        return Entry(number, at_us, level_of(str(document["level"])), str(pid), said[:LONGEST], inner.who)
 
     def _without_time(self, number: int, inner: Unwrapped, text: str) -> Entry:
         found, at_us = BARE.match(text), None if inner.at is None else self._micros(inner.at)
         if found:
-            return Entry(number, at_us, found["level"], found["pid"], text[found.end() :], inner.who)
+            return Entry(number, at_us, level_of(found["level"]), found["pid"], text[found.end() :], inner.who)
         return Entry(number, at_us, inner.level, "", text, inner.who)
 
     def _begin(self, entry: Entry) -> Entry | None:

@@ -34,6 +34,8 @@ BANNER = re.compile(rf"^\s*node\s+: ({NODE})\s*$", re.MULTILINE)
 """The line of a booting broker's first words that names its node."""
 SECRET = ("connection", "user")
 RECOGNISER = Recogniser()
+MOST_TEMPLATES, OTHERS = 20_000, "…"
+"""How many templates of a file are told apart: what is no log of RabbitMQ's must not fill the memory."""
 BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
 """What unpackers raise where a compressed file breaks off."""
 
@@ -129,7 +131,10 @@ def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) 
         return
     found = RECOGNISER.find(message)
     if found is None:
-        reading.unknown[entry.level, template(message)] += 1
+        known = entry.level, template(message)
+        if len(reading.unknown) >= MOST_TEMPLATES and known not in reading.unknown:
+            known = entry.level, OTHERS
+        reading.unknown[known] += 1
     elif entry.at_us is None:
         reading.timeless += 1
     else:

@@ -32,7 +32,7 @@ PARTS: Mapping[str, str] = {
     "queue": r"queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'",
     "resource_name": r"\{resource,\s*<<\"(?P<vhost>[^\n]*?)\">>,\s*queue,\s*<<\"(?P<queue>[^\n]*?)\">>\}",
     "group": r"(?:queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'|(?P<group>[^:\n]{1,300}?))",
-    "cluster": r"(?P<name>\S+?)",
+    "cluster": r"'?(?P<name>\S+?)'?",
     "member": rf"\{{'?[^',{{}}\n]+'?,\s*'?(?P<peer>{NODE})'?\}}",
     "far": rf"<(?P<peer>{NODE}?)(?:\.\d+){{3}}>",
     "fars": r"(?P<nodes>(?:\s*<[^<>\s]+>)+)",

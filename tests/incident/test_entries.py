@@ -54,6 +54,15 @@ def test_a_message_is_the_same_whatever_is_around_it(line, at_us, level, who):
     assert (entry.text, entry.at_us, entry.level, entry.who, entry.line) == (SAID, at_us, level, who, 1)
 
 
+@pytest.mark.parametrize(
+    ("written", "level"),
+    [("warning", "warning"), ("WARNING", "warning"), ("erro", "error"), ("ntc", "notice"), ("shop", "")],
+)
+def test_levels_are_called_by_their_names(written, level):
+    (entry,) = read(f"2026-11-27 08:55:31.694468+00:00 [{written}] <0.400.0> {SAID}\n")
+    assert entry.level == level
+
+
 def test_a_time_without_a_zone_is_of_the_zone_that_is_told():
     (entry,) = read(f"2026-11-27 10:55:31.694 [info] <0.1.0> {SAID}", zone=timezone(timedelta(hours=2)))
     assert entry.at_us == AT_US - 468

@@ -1,0 +1,89 @@
+"""Who missed whom, from when to when, and which of it was a partition.
+
+A node logs that another is gone when it notices, and that it is back. Whether the other had ended, or both went on
+without each other, no single message tells. It was a partition if Mnesia says so as they meet again, or if each missed
+the other and neither broker was stopping when that was noticed: one that was killed misses nobody. An absence ends when
+the connection is back, or later, when the other's broker tells that it runs; an end that no log tells of is None.
+
+Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from hawb.incident.clocks import Clock, settled_us
+from hawb.incident.events import Event
+
+GONE = ("node_down", "rabbit_down")
+LIVES = ("node_starting", "node_stopping")
+"""How a broker's life begins, and begins to end."""
+MEETING_US = 5_000_000
+"""How long after the connection is back Mnesia says that there was a partition."""
+
+
+class Absence(Struct):
+    """`seer` missed `peer` from `from_us` to `until_us`, as its messages `down` and `up` say; `reason` is what Erlang
+    had for it."""
+
+    seer: str
+    peer: str
+    from_us: int
+    down: Event
+    reason: str | None = None
+    until_us: int | None = None
+    up: Event | None = None
+    partition: bool = False
+
+    def meets(self, other: Absence) -> bool:
+        """Whether the other end missed this one at the same time."""
+        return (self.seer, self.peer) == (other.peer, other.seer) and all(
+            one.until_us is None or another.from_us < one.until_us for one, another in ((self, other), (other, self))
+        )
+
+
+def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absence]:
+    """The absences that events tell of, in the order in which they began. The events are in the order of time."""
+    about: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    lives: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind in LIVES:
+            lives[event.node].append(event)
+        elif event.peer:
+            about[event.node, event.peer].append(event)
+    found = [absence for (seer, _), told in about.items() for absence in _of_one(told, lives[seer], clocks)]
+    apart = [(one, other) for one in found for other in found if one.meets(other) and not (
+        _stopping(lives[one.seer], one, clocks) or _stopping(lives[one.peer], one, clocks))]  # fmt: skip
+    for one, other in apart:
+        one.partition = other.partition = True
+    return sorted(found, key=lambda absence: (absence.from_us, absence.seer, absence.peer))
+
+
+def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
+    """When one node missed one other; its own boot ends what it knew."""
+    absence: Absence | None = None
+    boots = [event for event in lives if event.kind == "node_starting"]
+    for event in sorted([*told, *boots], key=lambda event: settled_us(event, clocks)):
+        at_us = settled_us(event, clocks)
+        if event.kind in GONE:
+            if absence is None or absence.up:
+                absence = Absence(event.node, event.peer or "", at_us, event)
+                yield absence
+            absence.reason = absence.reason or event.reason
+        elif absence is None:
+            continue
+        elif event.kind == "partition_seen" and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
+            absence.partition = True
+        elif event.kind in ("node_up", "rabbit_up"):
+            absence.until_us, absence.up = at_us, event
+        if event.kind in ("rabbit_up", "node_starting"):
+            absence = None
+
+
+def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:
+    """Whether a broker had begun to stop when an absence was noticed."""
+    before = [event for event in lives if settled_us(event, clocks) <= absence.from_us]
+    return bool(before) and before[-1].kind == "node_stopping"

@@ -1,0 +1,72 @@
+"""Who missed whom in real clusters, and which of it was a partition."""
+
+from __future__ import annotations
+
+import pytest
+from kept_logs import STORIES, scenario_of, story_of, title
+
+from hawb.incident.absences import Absence, absences
+from hawb.incident.events import Event
+from hawb.incident.reading import read_logs
+from hawb.scenario import verbs
+
+
+def found(story) -> list[Absence]:
+    reading = read_logs([story])
+    return absences(reading.events, reading.clocks)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_partitions_are_those_that_the_driver_made(story):
+    """Both sides of each cut miss each other as a partition, from after it was made; without a cut there is none."""
+    facts = story_of(story)
+    names, begun = facts["names"], {place: at_s for at_s, place in facts["begun"]}
+    cuts = [(begun[place], step.verb) for place, step in enumerate(scenario_of(story).steps)
+            if isinstance(step.verb, verbs.Partition | verbs.Cut)]  # fmt: skip
+    apart = [absence for absence in found(story) if absence.partition]
+    assert bool(apart) == bool(cuts)
+    for at_s, cut in cuts:
+        if isinstance(cut, verbs.Partition) and len(cut.groups) == 2:
+            told = {(names[one.seer], names[one.peer]) for one in apart if one.from_us / 1e6 >= at_s}
+            one, other = map(set, cut.groups)
+            assert {*told} <= {(here, there) for here in one | other for there in one | other if here != there}
+            assert {frozenset(ends) for ends in told} & {frozenset((here, there)) for here in one for there in other}
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_killed_nodes_are_missed_by_those_that_ran(story):
+    facts, steps = story_of(story), scenario_of(story).steps
+    killed = {node for step in steps if isinstance(step.verb, verbs.Kill) for node in step.verb.nodes}
+    missed = {facts["names"][absence.peer] for absence in found(story) if not absence.partition}
+    assert killed - missed <= ({*killed} if len(killed) > 1 else set())
+
+
+def told(*said: tuple[int, str, str, str | None]) -> list[Event]:
+    return [Event(at_us=at_s * 1_000_000, node=node, kind=kind, peer=peer) for at_s, node, kind, peer in said]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (told((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (11, "a", "rabbit_up", "b")),
+         [("a", "b", 1, 11, False)]),
+        (told((1, "b", "node_stopping", None), (2, "a", "rabbit_down", "b"), (3, "b", "rabbit_down", "a")),
+         [("a", "b", 2, None, False), ("b", "a", 3, None, False)]),
+        (told((1, "a", "node_down", "b"), (4, "b", "node_down", "a"), (9, "a", "node_up", "b"),
+              (9, "b", "node_up", "a")),
+         [("a", "b", 1, 9, True), ("b", "a", 4, 9, True)]),
+        # paused by the partition, which makes the other miss it
+        (told((1, "a", "rabbit_down", "b"), (2, "a", "node_stopping", None), (4, "b", "node_down", "a")),
+         [("a", "b", 1, None, True), ("b", "a", 4, None, True)]),
+        # only Mnesia tells, in one log
+        (told((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (10, "a", "partition_seen", "b"),
+              (30, "a", "rabbit_down", "b"), (40, "a", "rabbit_up", "b"), (90, "a", "partition_seen", "b")),
+         [("a", "b", 1, 9, True), ("a", "b", 30, 40, False)]),
+        # a node that boots knows nothing of what it missed before
+        (told((1, "a", "node_down", "b"), (5, "a", "node_starting", None), (6, "a", "rabbit_up", "b")),
+         [("a", "b", 1, None, False)]),
+    ],
+)  # fmt: skip
+def test_what_was_missed(events, expected):
+    assert [(one.seer, one.peer, one.from_us // 1_000_000, one.until_us and one.until_us // 1_000_000, one.partition)
+            for one in absences(events, {})] == expected  # fmt: skip
