@@ -89,9 +89,15 @@ class Reader:
             return self._begin(self._of_document(number, inner))
         if found := HEADER.match(text):
             return self._begin(self._headed(number, found, text, inner.who))
-        if inner.level or BARE.match(text):  # of journald's own fields
+        if inner.level or BARE.match(text) or (inner.at and not self._headed_is_open(inner.who)):
             return self._begin(self._without_time(number, inner, text))
         return self._go_on(text, inner)
+
+    def _headed_is_open(self, who: str) -> bool:
+        """Whether a writer's last message began with a line that says so. After one that did not, as journald has them,
+        each line is another message."""
+        former = self._open.get(who)
+        return former is not None and bool(former.level or former.pid)
 
     def _headed(self, number: int, found: re.Match[str], text: str, who: str) -> Entry:
         at_us, said = self._at(found["time"]), text[found.end() :]

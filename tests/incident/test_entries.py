@@ -39,6 +39,7 @@ def read(text: str, **options):
         (f"Nov 27 08:55:31.694468 host-b rabbit[812]: [info] <0.400.0> {SAID}", AT_US, "info", "host-b"),
         (f"Dec 31 23:59:59 host-b rabbit[812]: [info] <0.400.0> {SAID}",
          round(datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1_000_000, "info", "host-b"),
+        ("Fri 2026-11-27 08:55:31.694468 UTC host-b rabbitmq-server[812]: " + SAID, AT_US, "", "host-b"),
         ('{"time":"2026-11-27 08:55:31.694468+00:00","level":"info","msg":"' + SAID + '","pid":"<0.400.0>"}',
          AT_US, "info", ""),
         ('{"level":"info","msg":"' + SAID + '","time":1795769731694468}', AT_US, "info", ""),
@@ -96,6 +97,13 @@ def test_writers_mixed_in_one_file_have_messages_of_their_own():
     entries = read("a | 2026-11-27 08:55:31.694 [error] <0.1.0> one\nb | 2026-11-27 08:55:31.694 [error] <0.1.0> two\n"
                    "a | of a\nb | of b\n")  # fmt: skip
     assert {(entry.who, entry.text) for entry in entries} == {("a", "one\nof a"), ("b", "two\nof b")}
+
+
+def test_lines_of_journald_without_levels_are_messages_of_their_own():
+    head = "Nov 27 08:55:31 host-b rabbitmq-server[812]:"
+    assert [entry.text for entry in read(f"{head} one\n{head} two\n{head} {NEW}\n{head} goes on\n")] == [
+        "one", "two", f"{SAID}\ngoes on",
+    ]  # fmt: skip
 
 
 def test_what_is_left_of_a_cut_message_is_counted():
