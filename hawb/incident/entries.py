@@ -34,8 +34,8 @@ LEVELS = {
     }.items() for short in shorts.split()
 }  # fmt: skip
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
-LONGEST = 64 * 1024
-"""How much of a message is kept, in characters."""
+LONGEST = 512 * 1024
+"""How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
 
 
 class Entry(Struct):

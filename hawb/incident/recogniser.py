@@ -53,16 +53,20 @@ PARTS: Mapping[str, str] = {
 }
 """The parts of a rule's message; a group is the field of the event that takes it. `self` is the node that writes, and
 `group` is a field only where there is no queue."""
+CLIPPED = 4_000
+"""How much of a message is read, in characters, but for what stands on a later line. Parts are looked for again and
+again, which a line without an end would make take for ever."""
 NUMBERS = frozenset({"term", "count"})
 PART = re.compile(r"\{(\w+)\}")
 WORD = re.compile(r"[^\s{]+(?=\s|$)")
 
 
 class Known(NamedTuple):
-    """A rule, ready to be tried: what it must hold, and how it reads."""
+    """A rule, ready to be tried: what it must hold, how it reads, and whether it reads on to later lines."""
 
     holds: str
     reads: re.Pattern[str]
+    on: bool
     rule: Rule
 
 
@@ -80,8 +84,9 @@ class Recogniser:
     def find(self, message: str) -> tuple[Rule, dict[str, Any]] | None:
         """The first rule that knows a message, and the fields of its event; None if none does. A message begins with
         no white space."""
-        for known in (*self._by_word.get(message.split(None, 1)[0] if message else "", ()), *self._others):
-            if known.holds in message and (found := known.reads.match(message)):
+        clipped = message[:CLIPPED]
+        for known in (*self._by_word.get(clipped.split(None, 1)[0] if message else "", ()), *self._others):
+            if known.holds in clipped and (found := known.reads.match(message if known.on else clipped)):
                 return known.rule, fields(known.rule, found.groupdict())
         return None
 
@@ -94,7 +99,9 @@ def ready(rule: Rule) -> Known:
         for place, piece in enumerate(pieces)
     )
     plain = [line for piece in pieces[::2] for line in piece.split("\n")]
-    return Known(max(plain, key=len).strip(), re.compile(rf"{pattern}[.\s]*(?:\n|\Z)", re.DOTALL), rule)
+    on = "{lines}" in rule.says
+    holds = max(plain[:1] if on else plain, key=len).strip()
+    return Known(holds, re.compile(rf"{pattern}[.\s]*(?:\n|\Z)", re.DOTALL), on, rule)
 
 
 def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:

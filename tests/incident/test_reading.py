@@ -6,6 +6,7 @@ import gzip
 import random
 import re
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
@@ -13,15 +14,16 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kept_logs import STORIES, logs, scenario_of, story_of, text, title
+from kept_logs import DATA, STORIES, logs, scenario_of, story_of, text, title
 
 from hawb.incident import reading
+from hawb.incident.entries import EPOCH, Reader
 from hawb.incident.events import Event
 from hawb.incident.reading import Reading, read_file, read_logs
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
 
-ONE = STORIES[0]
+ONE = DATA / "logs" / "3.10" / "partition-autoheal"
 IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 QUORUM = {"x-queue-type": "quorum"}
 
@@ -47,8 +49,9 @@ def told(events: Iterable[Event], names: dict[str, str] | None = None) -> set[tu
 # What the driver did
 
 
-def done(step: Step, names: dict[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
-    """(kind, writer, node or name that it is about) of what a step must leave in the logs; None: whoever it is."""
+def done(step: Step, down: set[str]) -> Iterator[tuple[str, str | None, str | None]]:
+    """(kind, writer, node or name that it is about) of what a step must leave in the logs; None: whoever it is. `down`
+    are the nodes that do not run, which the step may change: they are asked for nothing."""
     match step.verb:
         case verbs.Stop(nodes=nodes):
             yield from (("node_stopping", node, None) for node in nodes)
@@ -59,9 +62,9 @@ def done(step: Step, names: dict[str, str]) -> Iterator[tuple[str, str | None, s
         case verbs.Partition(groups=groups) if len(groups) == 2:
             yield from (("node_down", here, there) for one, other in (groups, groups[::-1]) for here in one
                         for there in other[:1])  # fmt: skip
-        case verbs.Drain(node=node):
+        case verbs.Drain(node=node) if node not in down:
             yield "maintenance_begun", node, None
-        case verbs.Revive(node=node):
+        case verbs.Revive(node=node) if node not in down:
             yield "maintenance_ended", node, None
         case verbs.Alarm(node=node):
             yield "alarm_set", node, node
@@ -73,6 +76,10 @@ def done(step: Step, names: dict[str, str]) -> Iterator[tuple[str, str | None, s
             yield "policy_set", None, name
         case verbs.Declare(queue=queue, arguments=arguments) if arguments.get("x-queue-type") == "quorum":
             yield "leader_elected", None, queue
+    if isinstance(step.verb, verbs.Stop | verbs.Kill | verbs.PowerOff):
+        down |= {*step.verb.nodes}
+    elif isinstance(step.verb, verbs.Start):
+        down -= {*step.verb.nodes}
 
 
 def about(event: Event, names: dict[str, str]) -> str | None:
@@ -88,10 +95,11 @@ def test_what_the_driver_did_is_found(story):
     names, steps = facts["names"], scenario_of(story).steps
     begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
     ends = max(at_s for at_s, _ in facts["begun"])
+    down: set[str] = set()
     missing = [
         (place, *wanted)
-        for place, step in enumerate(steps) if place in begun
-        for wanted in done(step, names)
+        for place, step in enumerate(steps)
+        for wanted in done(step, down) if place in begun
         if not any(
             event.kind == wanted[0] and begun[place] - 1 <= event.at_us / 1e6 <= ends + 5
             and wanted[1] in (None, names[event.node]) and wanted[2] in (None, about(event, names))
@@ -135,6 +143,16 @@ def test_the_line_that_is_told_has_the_message():
             assert event.peer in line and (" up" in line or " down" in line)
 
 
+def test_reasons_name_nobody(tmp_path):
+    """What a client was refused for has its name in it."""
+    file = tmp_path / "rabbit@a.log"
+    head = "2026-11-27 08:55:31.694 [error] <0.1.0>"
+    file.write_text(f"{head} Error on AMQP connection <0.1.0> (192.0.2.7:1 -> 192.0.2.1:5672, state: starting):\n"
+                    "PLAIN login refused: user 'Qxuser' - invalid credentials of Qxuser\n")  # fmt: skip
+    (event,) = read_logs([file]).events
+    assert event.reason == "PLAIN login refused: user <text> - invalid credentials of <word>"
+
+
 # However the files come
 
 
@@ -175,6 +193,19 @@ def test_nodes_mixed_in_one_file_are_told_apart(tmp_path_factory, seed, story):
         mixed.append(f"{who}  | {queues[who].pop(0)}\n")
     file.write_text("".join(mixed))
     assert told(read_logs([file], clients=True).events, names) == told(whole(story).events, names)
+
+
+@pytest.mark.parametrize("story", [story for story in STORIES if "3.8" not in title(story)], ids=title)
+def test_json_tells_the_same(story, tmp_path):
+    """As `rabbit_logger_json_fmt` writes it: a message a line, with its lines, its time and its process."""
+    for log in logs(story):
+        entries = Reader().entries(text(log).splitlines())
+        documents = [{"time": (EPOCH + timedelta(microseconds=entry.at_us)).isoformat(" ", "microseconds"),
+                      "level": entry.level, "msg": entry.text, "pid": entry.pid, "domain": "rabbitmq"}
+                     for entry in entries]  # fmt: skip
+        (tmp_path / f"{writer(log, story)}.log").write_bytes(b"\n".join(map(msgspec.json.encode, documents)))
+    names = story_of(story)["names"]
+    assert told(read_logs([tmp_path], clients=True).events, names) == told(whole(story).events, names)
 
 
 @IN_A_FOLDER

@@ -12,7 +12,7 @@ from known_messages import MESSAGES
 from hawb.incident.entries import Reader
 from hawb.incident.events import KINDS, Event
 from hawb.incident.reading import RECOGNISER
-from hawb.incident.recogniser import Recogniser
+from hawb.incident.recogniser import CLIPPED, Recogniser
 from hawb.incident.rules import RULES, Rule
 from hawb.rules.profiles import PROFILES
 
@@ -52,6 +52,14 @@ def test_what_is_tried_first_does_not_change_what_is_found():
     for message in (*(one for one, *_ in MESSAGES), *of_the_kept_logs()):
         quick, thorough = RECOGNISER.find(message), slow.find(message)
         assert (quick and quick[0]) == (thorough and thorough[0]), message
+
+
+def test_a_line_without_an_end_takes_no_time():
+    """Names are chosen by clients: one that holds what rules look for, again and again, is looked at no further."""
+    name = ", vhost: ', user: ', duration: '): " * 30_000
+    assert RECOGNISER.find(f"Mirrored queue '{name}") is None
+    _, found = RECOGNISER.find(f"closing AMQP connection <0.1.0> ({name}")
+    assert max(map(len, found.values())) < CLIPPED
 
 
 def releases(rule: Rule) -> Iterator[str]:
