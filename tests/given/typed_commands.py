@@ -72,6 +72,13 @@ WRITTEN = (
 )  # fmt: skip
 """Pages, files, and what takes an extra; that of a real broker or a study is asked for a file that is not there."""
 
+SERVED = (Typed("lab --folder {to}/hawb {story}", 0, LAB), Typed("lessons --folder {to}/hawb", 0, LAB))
+"""What goes on until it is told to stop, where it can."""
+
+EVERY = (*ANSWERS, *WRITTEN, *SERVED)
+PATIENCE_S = 600
+"""When to give up on a program that plays them."""
+
 
 def play(commands: list[list[str]]) -> list[dict[str, object]]:
     """Plays commands one after the other, in this process."""
