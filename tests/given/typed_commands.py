@@ -76,7 +76,7 @@ SERVED = (Typed("lab --folder {to}/hawb {story}", 0, LAB), Typed("lessons --fold
 """What goes on until it is told to stop, where it can."""
 
 EVERY = (*ANSWERS, *WRITTEN, *SERVED)
-PATIENCE_S = 600
+PATIENCE_S = 540
 """When to give up on a program that plays them."""
 
 
