@@ -20,7 +20,7 @@ HANDED_OUT = ".hawb-workbook.json"
 """The digest of each file as it was handed out, by its path in the folder."""
 
 OWN = "own"
-CELLS = ("# {}", "from hawb.lab import show\n\nshow({})")
+CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab import show\n\nshow({})")
 
 
 def hand_out(folder: Path) -> list[str]:
