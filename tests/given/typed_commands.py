@@ -58,7 +58,7 @@ WRITTEN = (
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
     Typed("migrate {real} -o {to}/plan", 1),
-    Typed("watch --api http://127.0.0.1:1 -o -", 2),
+    Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
     Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
