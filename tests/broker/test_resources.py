@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ci_forms import place_of, results_of
 from click.testing import CliRunner
 from inventories import ROOT
 
@@ -129,6 +130,15 @@ def test_scenarios_exports_and_listings_are_none():
 
 
 # --- by every command that takes definitions ---
+
+
+def test_the_linter_names_the_line_of_the_resource():
+    result = hawb("lint", "--format", "sarif", ORDERS)
+    assert result.exit_code == 1
+    first = results_of(result.stdout)[0]
+    lines = ORDERS.read_text().splitlines()
+    assert first["ruleId"] == "mirroring-silenced"
+    assert lines[place_of(first)[1] - 1] == "  name: orders.carts"
 
 
 @pytest.mark.parametrize("command", [("safe",), ("migrate", "--to", "4.3"), ("upgrade", "--wait", "none")])
