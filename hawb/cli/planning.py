@@ -35,8 +35,8 @@ if TYPE_CHECKING:
               " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
 @click.option("--node", metavar="NAME", help="This node alone; the exit status is about it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
-@of_formats("text", "line", "json", json="The forecasts as JSON",
-            told="line: one for each node; by default with --live and --node.")  # fmt: skip
+@of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
+            told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Path | None, form: str) -> None:
     """Is it safe to stop a node where a scenario ends, in a cluster as its files tell of it, or in one that runs?
 
@@ -76,6 +76,11 @@ def answer_safe(
         from msgspec import to_builtins
 
         click.echo(json.dumps(to_builtins(forecasts), sort_keys=True))
+    elif form == "prometheus":
+        from hawb.views.planning.forecast_metrics import gauges
+        from hawb.views.prometheus import exposition
+
+        click.echo(exposition(gauges(forecasts)), nl=False)
     elif form == "line":
         click.echo("\n".join(map(forecast_verdict.line, forecasts)))
     else:
