@@ -10,7 +10,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner test test-broker test-long bench studies lock clean
+.PHONY: help setup lab app learner site test test-broker test-long bench studies lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -27,12 +27,16 @@ app: setup ## the lab as a page without code; open the address that it prints (P
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
 
-# A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py.
+site: setup build/runtime/installed ## every story as a page to be watched, and the lab in a browser, into build/site
+	$(BIN)/python -m hawb.site build/site --runtime build/runtime
+
+# A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
+# process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
 test: setup ## style, names, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
 	$(BIN)/ty check --python $(VENV)
-	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --nbval \
-	  --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder \
+	  --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests
@@ -73,6 +77,17 @@ $(VENV)/installed: pyproject.toml $(VENV)/locked
 	$(BIN)/jupyter-labextension disable --log-level=ERROR @jupyterlab/apputils-extension:announcements \
 	  @voila-dashboards/jupyterlab-preview
 	$(BIN)/jupyter-server extension disable --sys-prefix --log-level=ERROR voila.server_extension
+	touch $@
+
+# What the lab of the site runs on in a browser: from the registries, by the locks beside `hawb.site`. It takes npm.
+build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/wheels.txt $(VENV)/locked
+	@command -v npm >/dev/null || { echo "The lab of the site takes npm, which is not here; stories alone:" \
+	  "$(BIN)/python -m hawb.site build/site" >&2; exit 1; }
+	rm -rf build/runtime && mkdir -p build/runtime
+	cp hawb/site/runtime/package.json hawb/site/runtime/package-lock.json build/runtime
+	npm ci --prefix build/runtime --ignore-scripts --no-audit --no-fund
+	$(BIN)/pip download --quiet --require-hashes --no-deps --only-binary=:all: --implementation cp --python-version 314 \
+	  --abi cp314 --platform pyemscripten_2026_0_wasm32 --dest build/runtime --requirement hawb/site/runtime/wheels.txt
 	touch $@
 
 build/uv/installed: Makefile

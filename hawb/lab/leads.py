@@ -50,11 +50,11 @@ def last_step(controller: Controller) -> str:
     return done(plain(steps[-1])) if steps else ""
 
 
-def happened(outcome: dict, was: dict | None, drafts: Drafts) -> dict:
+def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_SENTENCES) -> dict:
     """The sentences on what has happened since the outcome before, losses first, and how many more there are."""
     since = first_new(outcome, was)
     mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
-    return {"told": [_sentence(one) for one in mine[:MOST_SENTENCES]], "more": max(len(mine) - MOST_SENTENCES, 0)}
+    return {"told": [_sentence(one) for one in mine[:most]], "more": max(len(mine) - most, 0)}
 
 
 def _weight(one: Sentence) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from browser_pages import ROOT, keep_picture
+from stage_pages import answered
 
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -33,6 +34,9 @@ PANELS = (
     "load", "your own cluster…", "export…",
 )  # fmt: skip
 """What opens from the menu of what else there is."""
+
+MOST_MOVEMENTS = 30
+"""More than a step of the scenario has."""
 
 
 def lay_out(folder: Path) -> Path:
@@ -210,9 +214,7 @@ def lose_and_mend_by_keyboard(page) -> None:
         keys.press("Enter")
     at_step(lab, 5, 5)
     lab.get_by_role("button", name="step back").focus()
-    while lab.get_by_text("step 4 of 5 ·").count() == 0:  # first the movements of the last step, one by one
-        keys.press("Enter")
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+    back_to(lab, 4, lambda: keys.press("Enter"))
     queue(lab, "ha.late").focus()
     keys.press("Enter")
     lab.get_by_role("menuitem", name="publish 10").wait_for()
@@ -250,7 +252,7 @@ def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> 
     told(lab, "b, a synchronised mirror, took over ha.late from a").wait_for()
     keep_picture(lab, f"{picture}-kept")
     for place in (6, 5):
-        back_to(page, lab, place, 7)
+        back_to(lab, place, lab.get_by_role("button", name="step back").click)
     choose(lab, node(lab, "a"), "kill")
     at_step(lab, 6, 8)
     verdict(lab, "7 messages of ha.late are lost")
@@ -263,11 +265,17 @@ def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> 
     at_step(lab, 8, 8)
 
 
-def back_to(page, lab, played: int, steps: int) -> None:
-    """Goes back movement by movement until the story stands before its last step."""
-    while lab.get_by_text(f"step {played} of {steps} ·").count() == 0:
-        lab.get_by_role("button", name="step back").click()
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+def back_to(lab, played: int, press: Callable[[], object]) -> None:
+    """Goes back, movement by movement, until so many steps of the story are played; `press` presses "step back"."""
+    for _ in range(MOST_MOVEMENTS):
+        press()
+        answered(lab)
+        where = lab.locator(".hs-where").inner_text()
+        now = int(where.split()[1])
+        assert now >= played, f"a press of step back led to {where!r}, beyond step {played}"
+        if now == played:
+            return
+    raise AssertionError(f"{MOST_MOVEMENTS} presses of step back lead no further than {where!r}, not to step {played}")
 
 
 def save(lab, folder: Path) -> Path:

@@ -83,11 +83,14 @@ def menu(page, thing: str) -> None:
 
 def choose(page, entry: str) -> None:
     """Chooses an entry of the menu that is open, and returns once Python has answered."""
-    page.evaluate("() => { window.answered = new Promise(done => { const seen = window.seen;"
-                  " window.seen = state => { window.seen = seen; seen(state); done(); }; }); }")
     page.get_by_role("menuitem", name=entry).first.click()
-    page.evaluate("() => window.answered")
+    answered(page)
     page.clock.run_for(20)
+
+
+def answered(page) -> None:
+    """Waits until Python has answered all that was asked."""
+    page.locator(".hs-stage:not([aria-busy])").wait_for()
 
 
 def pick(page, thing: str, entry: str) -> None:

@@ -7,7 +7,7 @@ import re
 
 from lab_widgets import NASTY, ask, on_node, on_queue, row_of
 
-from hawb.lab import stage as stage_module
+from hawb.lab import acting
 from hawb.lab.guide import GUIDE
 from hawb.lab.stage import FRONT, MODULES, front_end
 from hawb.views import style
@@ -120,7 +120,7 @@ def test_what_would_have_kept_a_loss_stands_beside_it_and_can_be_tried(lab):
 
 def test_it_is_looked_for_by_itself_only_while_the_loss_is_shown(lab, monkeypatch):
     later = []
-    monkeypatch.setattr(stage_module, "soon", later.append)
+    monkeypatch.setattr(acting, "soon", later.append)
     on_node(lab, "a", "kill")
     ask(lab, "undo")
     later.pop()()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser_pages import keep_picture
-from stage_pages import choose, menu, pick, show, stage_page
+from stage_pages import answered, choose, menu, pick, show, stage_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
 
@@ -127,3 +127,25 @@ def test_a_thousand_messages_in_flight_are_all_drawn():
         )
         assert drawn
         assert "Messages 111 to 5,110 were published" in caption(page)
+
+
+PRESS = """\
+name => {
+  const button = document.querySelector(`button[aria-label="${name}"]`);
+  for (let press = 0; press < 20; press += 1) button.click();
+  return button.closest("[aria-busy=true]") !== null;
+}
+"""
+
+
+def test_a_press_while_python_is_asked_waits_for_the_answer():
+    with stage_page() as page:
+        for name, played, said in (
+            ("step back", 14, "messages 101 to 110 of qq.orders"),
+            ("step back", 13, "messages 101 to 110 of ha.orders"),
+            ("step forward", 14, "messages 101 to 110 of qq.orders"),
+        ):
+            assert page.evaluate(PRESS, name)
+            answered(page)
+            assert page.lab.stage.view["bar"]["played"] == played
+            assert said in caption(page)

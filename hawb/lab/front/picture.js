@@ -16,6 +16,7 @@ const glyph = (look, sign) => make("i", { "aria-hidden": "true", style: `color:$
 class Picture {
   constructor(asked) {
     this.asked = asked;
+    this.popup = asked.menus !== false && "menu";
     this.grid = make("div", { class: "hs-grid" });
     this.links = draw("svg", { class: "hs-links", "aria-hidden": "true" });
     this.canvas = make("canvas", { class: "hs-flights", "aria-hidden": "true" });
@@ -80,7 +81,7 @@ class Picture {
     const button = make(
       "button",
       { type: "button", class: `hs-node${node.was ? " hs-changed" : ""}`, "data-place": `node ${node.name}`, title: node.name,
-        "aria-haspopup": "menu", "aria-label": `node ${about}`, onclick: (event) => this.asked.node(node, event.currentTarget) },
+        "aria-haspopup": this.popup, "aria-label": `node ${about}`, onclick: (event) => this.asked.node(node, event.currentTarget) },
       make("b", { text: node.label }),
       make("span", {}, glyph(node.state, STATES[node.state]), ` ${node.state}`),
       changed, ...trouble,
@@ -121,7 +122,7 @@ class Picture {
       badges.length ? make("span", { class: "hs-badges" }, ...badges) : null,
     ];
     if (row.type === "metadata") return make("button", { ...given, onclick: () => this.asked.choose(row) }, ...inner);
-    return make("button", { ...given, "aria-haspopup": "menu", onclick: (event) => this.asked.queue(row, event.currentTarget) }, ...inner);
+    return make("button", { ...given, "aria-haspopup": this.popup, onclick: (event) => this.asked.queue(row, event.currentTarget) }, ...inner);
   }
 
   cell(row, node, cell, detailed) {

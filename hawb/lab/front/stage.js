@@ -7,11 +7,32 @@ function render({ model, el }) {
   let view = null;
   let shown = null;
   const guide = new Guide(model.get("guide"));
+  let sent = 0;
+  let held = null;
+  /** Sends a message; until the view that answers it is here, the stage is busy. */
+  const send = (message) => {
+    sent = Math.max(sent, view.answered) + 1;
+    held = null;
+    el.setAttribute("aria-busy", "true");
+    model.send({ ...message, asked: sent });
+  };
+  const answered = () => {
+    if (view.answered < sent) return;
+    el.removeAttribute("aria-busy");
+    const now = held;
+    held = null;
+    now?.();
+  };
+  /** What a press does depends on what is shown: while an answer is under way it waits for that, the last press only. */
+  const in_turn = (press) => () => {
+    if (view.answered < sent) held = press;
+    else press();
+  };
   const ask = (message) => {
     player.goes_on = false;
     guide.see({ undo: "undone", try: "tried" }[message.do]);
     if (message.do === "open") guide.end();
-    model.send(message);
+    send(message);
   };
   const asked = {
     node: (node, anchor) => {
@@ -23,9 +44,9 @@ function render({ model, el }) {
     queue: (row, anchor) => {
       const entries = model.get("menus").queue.filter((entry) => entry.for.includes(STATES_OF_QUEUES(row)));
       menu.open(anchor, `queue ${row.label}`, [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
-      if (view.bar.queue !== row.queue) model.send({ do: "choose", queue: row.queue });
+      if (view.bar.queue !== row.queue) send({ do: "choose", queue: row.queue });
     },
-    choose: (row) => model.send({ do: "choose", queue: row.queue }),
+    choose: (row) => send({ do: "choose", queue: row.queue }),
     client: () => ask({ do: "panel", panel: "Clients" }),
   };
   const picture = new Picture(asked);
@@ -34,20 +55,12 @@ function render({ model, el }) {
     time.draw(view.bar, player);
   }, (direction) => ended(direction));
   const columns = new Columns(ask);
-  const log = new LogView(() => model.send({ do: "choose", queue: "" }));
+  const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
     menu.open(anchor, "more", [...model.get("menus").more, { group: "movement", entries: paces() }], (entry) => chosen(entry)));
   const time = new TimeBar({
-    back: () => {
-      player.goes_on = false;
-      player.pause();
-      if (!player.nudge(-1)) ask({ do: "step back" });
-    },
-    next: () => {
-      player.goes_on = false;
-      player.pause();
-      if (!player.nudge(1)) ask({ do: "step forward" });
-    },
+    back: in_turn(() => step(-1)),
+    next: in_turn(() => step(1)),
     play: () => play(),
     look: (position) => ask({ do: "look", position }),
   });
@@ -68,6 +81,13 @@ function render({ model, el }) {
     redraw_columns();
   }));
 
+  /** A movement back or forward or, where there is none, a step. */
+  function step(direction) {
+    player.goes_on = false;
+    player.pause();
+    if (!player.nudge(direction)) ask({ do: direction < 0 ? "step back" : "step forward" });
+  }
+
   function play() {
     if (player.is_moving || player.goes_on) {
       player.goes_on = false;
@@ -86,7 +106,7 @@ function render({ model, el }) {
     time.state(view.bar, player);
   }
 
-  const go_on = () => model.send({ do: "play on", seconds: 5 * player.pace });
+  const go_on = () => send({ do: "play on", seconds: 5 * player.pace });
 
   function ended(direction) {
     const more = view.bar.played < view.bar.steps || view.bar.timers;
@@ -122,6 +142,7 @@ function render({ model, el }) {
       Object.assign(player, { after: view.scene, bar: view.bar });
       if (!player.is_moving) player.show();
     }
+    answered();
     performance.mark("hawb-drawn"); // for whoever measures from a click to the next painted frame
   }
 
@@ -142,7 +163,7 @@ function render({ model, el }) {
   }
   let open = "";
   let left = null;
-  const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && model.send({ do: "close" });
+  const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && send({ do: "close" });
   document.addEventListener("keydown", escape);
 
   const resized = new ResizeObserver(() => picture.measure());

@@ -1,0 +1,200 @@
+"""What a person does on the stage, done: the controller behind it, whichever page draws it. The page takes one value,
+`view`; what it asks for is a message with a name of COMMANDS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from hawb.lab import menus
+from hawb.lab.controller import Controller, Place
+from hawb.lab.guide import GUIDE
+from hawb.lab.history import Point
+from hawb.lab.leads import offered, worst
+from hawb.lab.sources import Choice
+from hawb.lab.stage_view import view
+from hawb.views.story.drafts import Drafts
+
+SOON_S = 0.4
+"""How long after a loss was shown it is asked what would have kept it, so that the page is drawn first."""
+
+
+class Page(Protocol):
+    """The page around the stage: what has more to say opens there, in the panel called `panel`."""
+
+    panel: str
+
+    def redraw(self) -> None:
+        """Shows where the controller stands."""
+
+    def open_panel(self, name: str) -> None:
+        """Opens a panel."""
+
+    def open_form(self, verb: str, **fields: object) -> None:
+        """Opens the form of a verb, with some fields filled in."""
+
+    def close_panel(self) -> None:
+        """Closes the panel that is open."""
+
+
+class Acting:
+    """A controller on a stage, with what can be opened there and the `page` around it. Who draws it has `view`."""
+
+    def __init__(self, controller: Controller, page: Page, sources: Sequence[Choice]):
+        self.controller, self.page, self.sources = controller, page, sources
+        self._shown: Point | None = None
+        self._answered = 0
+        self._drafts = Drafts()
+
+    def given(self) -> dict[str, Any]:
+        """What a page is told once: what can be opened, the menus, the first minute."""
+        more = [{"group": group, "entries": menus.plain(entries)} for group, entries in menus.MORE.items()]
+        return {
+            "choices": [{"label": label, "heading": source is None} for label, source in self.sources],
+            "menus": {"node": menus.plain(menus.NODE), "queue": menus.plain(menus.QUEUE), "more": more},
+            "guide": [{"text": text, "until": until} for text, until in GUIDE],
+        }
+
+    def show(self) -> None:
+        """Shows where the controller stands."""
+        point, shown = self.controller.now, self._shown
+        made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
+        around = {"panel": self.page.panel, "answered": self._answered}
+        self.view = made | around | ({"play": None} if point is shown else {})
+        self._shown = point
+        if self.view["leads"]["now"]["by_itself"]:
+            soon(lambda: self._ask_by_itself(point))
+
+    def receive(self, told: dict[str, Any]) -> None:
+        """Does what the page asks for: a message with `do`, a name of COMMANDS. Its number, `asked`, comes back in the
+        view as `answered`, whatever came of it: so the page knows when it is no longer waited for."""
+        command = COMMANDS.get(told.get("do", ""))
+        if command is not None:
+            self._answered = told.get("asked", self._answered)
+            try:
+                command(self, told)
+            finally:
+                self.page.redraw()
+
+    def _ask_by_itself(self, point: Point) -> None:
+        """Finds out what would have kept the worst loss, if it is still what is shown."""
+        if self.controller.now is point and point.alternatives is None:
+            ask(self, {})
+            self.show()
+
+
+def follows(point: Point, shown: Point) -> bool:
+    """Whether a point goes on from another by a step, or by more time: then what happened since is played."""
+    if point.opened or point.at_s is not None:
+        return False
+    if point.passed_s and shown.passed_s and point.before is shown.before:
+        return True
+    told = shown.outcome["events"]
+    goes_on = point.outcome["events"][: len(told)][-1:] == told[-1:]
+    return point.before is shown and len(point.run.steps) == len(shown.run.steps) + 1 and goes_on
+
+
+def soon(do: Callable[[], None]) -> None:
+    """Does something once the page has been drawn; at once where nothing can be put off."""
+    try:
+        asyncio.get_running_loop().call_later(SOON_S, do)
+    except RuntimeError:
+        return
+
+
+# What the page can ask for
+
+
+def on_node(acting: Acting, told: dict) -> None:
+    """An entry of a node's menu."""
+    entry, node = menus.NODE[told["entry"]], told["node"]
+    others = [other for other in acting.controller.outcome["nodes"] if other != node]
+    _play(acting, entry, node, others, Place.NODES)
+
+
+def on_queue(acting: Acting, told: dict) -> None:
+    """An entry of a queue's menu."""
+    acting.controller.choose(told["queue"])
+    _play(acting, menus.QUEUE[told["entry"]], told["queue"], [], Place.QUEUES)
+
+
+def on_all(acting: Acting, told: dict) -> None:
+    """An entry of what else there is."""
+    if told["entry"] == "safe to stop?":
+        acting.controller.forecasting = True
+    _play(acting, menus.ALL_MORE[told["entry"]], "", [], Place.NODES)
+
+
+def _play(acting: Acting, entry: menus.Entry, name: str, others: list[str], place: Place) -> None:
+    if entry.panel:
+        acting.page.open_panel(entry.panel)
+    elif entry.argument is None:
+        given = {"node": name} if place is Place.NODES and name else {"queue": name} if name else {}
+        acting.page.open_form(entry.verb, **given)
+    else:
+        acting.controller.act(entry.verb, entry.argument(name, others), place)
+
+
+def part(acting: Acting, told: dict) -> None:
+    """A line through the network: groups of nodes that are parted, or links that are cut."""
+    if told.get("groups"):
+        acting.controller.act("partition", told["groups"])
+    else:
+        acting.controller.act("cut", told["links"])
+
+
+def suggested(acting: Acting, told: dict) -> None:
+    """A step that the page suggested."""
+    acting.controller.act(told["verb"], told["argument"])
+
+
+def ask(acting: Acting, _told: dict) -> None:
+    """What would have kept the worst loss."""
+    if (harm := worst(acting.controller)) is not None:
+        acting.controller.ask_alternatives(harm)
+
+
+def try_kept(acting: Acting, told: dict) -> None:
+    """The story under one of the changes that would have kept something."""
+    found = acting.controller.alternatives
+    if found is not None:
+        acting.controller.try_alternative(offered(found)[told["number"]])
+
+
+def play_on(acting: Acting, told: dict) -> None:
+    """The next step or, at the story's end, some more time."""
+    if acting.controller.next_step:
+        acting.controller.step_forward()
+    elif acting.controller.has_timers:
+        acting.controller.pass_time(told["seconds"])
+
+
+def open_source(acting: Acting, told: dict) -> None:
+    """Another scenario."""
+    _, source = acting.sources[told["number"]]
+    if source is not None:
+        acting.controller.open(source)
+
+
+COMMANDS: dict[str, Callable[[Acting, dict], None]] = {
+    "node": on_node,
+    "queue": on_queue,
+    "more": on_all,
+    "part": part,
+    "suggested": suggested,
+    "ask": ask,
+    "try": try_kept,
+    "play on": play_on,
+    "open": open_source,
+    "panel": lambda acting, told: acting.page.open_panel(told["panel"]),
+    "close": lambda acting, _told: acting.page.close_panel(),
+    "choose": lambda acting, told: acting.controller.choose(told["queue"]),
+    "undo": lambda acting, _told: acting.controller.undo(),
+    "redo": lambda acting, _told: acting.controller.redo(),
+    "step back": lambda acting, _told: acting.controller.step_back(),
+    "step forward": lambda acting, _told: acting.controller.step_forward(),
+    "look": lambda acting, told: acting.controller.look_at(told["position"]),
+}
+"""What a message may ask for."""

@@ -1,0 +1,72 @@
+"""Builds the site into a folder.
+
+    python -m hawb.site FOLDER [--runtime FETCHED] [SCENARIO...]
+
+With a FETCHED runtime (`hawb.site.bundle`) it has the lab too; without, stories alone. Stories are of `data/scenarios`,
+all or those named. As many are played at once as there are processors.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from hawb.scenario.checkout import data_folder_for
+from hawb.site.bundle import LINK, write_lab
+from hawb.site.catalogue import Entry, catalogue
+from hawb.site.pages import OWN, Told, index_page, replay_script, story_page, stylesheet, told
+from hawb.site.replay import replay
+
+
+def build(
+    folder: Path, names: Sequence[str] = (), fetched: Path | None = None, processes: int | None = None
+) -> list[Told]:
+    """Writes the site of all scenarios, or of those named, with the lab where its runtime was fetched, and returns what
+    its index tells. Raises KeyError for a name that is no scenario's."""
+    known = {entry.name: entry for entry in catalogue(data_folder_for("the site") / "scenarios")}
+    chosen = [known[name] for name in names] if names else list(known.values())
+    (folder / "stories").mkdir(parents=True, exist_ok=True)
+    write = partial(write_story, folder, fetched is not None)
+    if processes == 1:
+        stories = [write(entry) for entry in chosen]
+    else:
+        with ProcessPoolExecutor(processes) as pool:
+            stories = list(pool.map(write, chosen, chunksize=4))
+    if fetched is not None:
+        write_lab(folder, fetched, stories)
+    for name, text in (
+        ("index.html", index_page(stories, LINK if fetched else "")),
+        ("index.js", (OWN / "index.js").read_text("utf-8")),
+        ("replay.js", replay_script()),
+        ("site.css", stylesheet()),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+    return stories
+
+
+def write_story(folder: Path, has_lab: bool, entry: Entry) -> Told:
+    """Plays a story, writes its page, and returns what the index tells of it."""
+    played = replay(entry.file)
+    (folder / "stories" / f"{entry.name}.html").write_text(story_page(entry, played, has_lab), encoding="utf-8")
+    return told(entry, played)
+
+
+def size_bytes(folder: Path) -> int:
+    """How large a site is."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Builds the site, and says how large it is."""
+    parser = ArgumentParser(prog="python -m hawb.site", description="Builds the site into a folder.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("scenarios", nargs="*", help="names of scenarios; all of them by default")
+    parser.add_argument("--runtime", type=Path, help="the folder into which `make site` fetched what the lab runs on")
+    given = parser.parse_intermixed_args(arguments)
+    folder = given.folder
+    stories = build(folder, [Path(name).stem for name in given.scenarios], given.runtime)
+    sys.stdout.write(f"{folder / 'index.html'}: {len(stories)} stories, {size_bytes(folder) / 1e6:.1f} MB\n")

@@ -1,0 +1,168 @@
+"""The site's pages. Each can be read as it is; a script that lies beside it makes a story one that is watched, and the
+index one that is searched. Nothing is fetched from elsewhere, and all works from a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from hawb.lab.stage import FRONT, MODULES
+from hawb.site.catalogue import Entry
+from hawb.views import style
+from hawb.views.formatting import counted, html
+from hawb.views.story.verdict import HARMED, LOST, WELL
+
+OWN = Path(__file__).parent / "front"
+POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:"
+SIGNS = {LOST: ("▼", "messages lost"), HARMED: ("◌", "out of use"), WELL: ("✓", "nothing lost")}
+"""How the end of a story is told of: a sign, and words."""
+ENGINE = ("menu", "stage")
+"""Modules of the stage that ask an engine for something: a replay has none."""
+
+
+class Told(NamedTuple):
+    """What the index tells of a story."""
+
+    entry: Entry
+    title: str
+    version: str
+    steps: int
+    tone: str
+    verdict: str
+
+
+def told(entry: Entry, played: dict) -> Told:
+    """What the index tells of a story that was played."""
+    end = played["stops"][-1]["verdict"]
+    return Told(entry, played["title"], played["version"], len(played["done"]), end["tone"], end["text"])
+
+
+def stylesheet() -> str:
+    """The stylesheet of all pages: light or dark as the reader has it, the stage's look, and the site's own."""
+    light, dark = style.properties(style.LIGHT), style.properties(style.DARK)
+    ground = f":root {{ color-scheme: light dark; {light} }}\n"
+    ground += f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    return ground + (FRONT / "stage.css").read_text("utf-8") + (OWN / "site.css").read_text("utf-8")
+
+
+def replay_script() -> str:
+    """The script of a story's page: the lab's drawing, and in place of its engine what was played."""
+    modules = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE] + [OWN / "replay.js"]
+    return '"use strict";\n(() => {\n' + "\n".join(file.read_text("utf-8") for file in modules) + "})();\n"
+
+
+def packed(value: object) -> str:
+    """A value as a page carries it: JSON, deflated, in letters."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.b64encode(zlib.compress(text, 9)).decode()
+
+
+def document(title: str, body: str, up: str = "", scripts: Sequence[str] = (), policy: str = POLICY) -> str:
+    """A page whose stylesheet and scripts lie in the folder `up`."""
+    run = "".join(f'<script defer src="{up}{name}"></script>' for name in scripts)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><title>{title}</title>'
+        f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{up}site.css">{run}</head>'
+        f"<body>{body}</body></html>\n"
+    )
+
+
+def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
+    """The page of a story. Without scripts it is the list of its steps, how it ended and why."""
+    end = played["stops"][-1]
+    facts = [f"RabbitMQ {html(played['release'])}", counted(len(played["done"]), "step")]
+    facts += [f"Source: {html(entry.source)}"] if entry.source else []
+    facts += [f'<a href="../lab.html#{html(entry.name)}">Open in the lab</a>'] if has_lab else []
+    steps = "".join(f"<li>{html(step)}</li>" for step in played["done"])
+    why = "".join(f"<p>{html(text)}</p>" for text in end["why"])
+    inner = f"{verdict(end['verdict'])}<ol>{steps}</ol>{why}"
+    return document(
+        f"{html(played['title'])} · hawb",
+        f'<header class="ws-top"><p class="ws-path"><a href="../index.html">Stories</a> › {html(entry.group)}</p>'
+        f'<h1>{html(played["title"])}</h1><p class="ws-facts">{facts_of(facts)}</p></header>'
+        f'<main class="ws-replay" id="replay">{inner}</main>'
+        f'<script type="text/plain" id="story">{packed(played)}</script>',
+        "../",
+        ["replay.js"],
+    )
+
+
+def facts_of(facts: Iterable[str]) -> str:
+    """Short facts beside each other; each is HTML."""
+    return "".join(f"<span>{fact}</span>" for fact in facts)
+
+
+def verdict(said: dict) -> str:
+    """How a story stands, as the stage tells it."""
+    tone, text = said["tone"], html(said["text"])
+    return f'<p class="hs-verdict hs-{tone}"><i aria-hidden="true">{SIGNS[tone][0]}</i><span>{text}</span></p>'
+
+
+def index_page(stories: Sequence[Told], lab: str = "") -> str:
+    """The index: all stories in their groups, to be searched. `lab` is HTML about the lab, where the site has one."""
+    groups = [(group, list(those)) for group, those in groupby(stories, key=lambda one: one.entry.group)]
+    contents = "".join(f'<li><a href="#{anchor(at)}">{html(group)} <small>{len(those)}</small></a></li>'
+                       for at, (group, those) in enumerate(groups))  # fmt: skip
+    sections = "".join(section(anchor(at), group, those) for at, (group, those) in enumerate(groups))
+    return document(
+        "What happens to messages when a RabbitMQ node goes down · hawb",
+        f'<header class="ws-top ws-front"><h1>What happens to your messages when a RabbitMQ node goes down?</h1>'
+        f"<p>{len(stories)} stories, each played by hawb’s model of RabbitMQ’s replication: watch one step by step, and"
+        f" read why. How it ends stands below its title.</p>{lab}{finder(stories)}</header>"
+        f'<div class="ws-index"><nav aria-label="groups"><ul>{contents}</ul></nav>'
+        f'<main>{sections}<p class="ws-none" role="status" hidden>No story has all these words.</p></main></div>',
+        scripts=["index.js"],
+    )
+
+
+def anchor(at: int) -> str:
+    """The place of a group on the index."""
+    return f"group-{at + 1}"
+
+
+def finder(stories: Sequence[Told]) -> str:
+    """The form by which stories are found: words, how they end, and the release."""
+    ends = "".join(
+        f'<label><input type="radio" name="tone" value="{tone}"{" checked" * (not tone)}>{words} '
+        f"<small>{count}</small></label>"
+        for tone, words, count in [("", "all", len(stories)), *_ends(stories)]
+    )
+    versions = sorted({one.version for one in stories}, key=lambda version: [*map(int, version.split("."))])
+    choices = "".join(f'<option value="{html(version)}">RabbitMQ {html(version)}</option>' for version in versions)
+    return (
+        '<form class="ws-find" role="search"><label class="ws-words"><span>Find</span>'
+        '<input type="search" id="words" autocomplete="off" placeholder="promoted, partition, incident-…"></label>'
+        f'<fieldset><legend>How it ends</legend>{ends}</fieldset>'
+        '<label><span>Release</span><select id="version"><option value="">every release</option>'
+        f"{choices}</select></label></form>"
+    )
+
+
+def _ends(stories: Sequence[Told]) -> list[tuple[str, str, int]]:
+    ends = Counter(one.tone for one in stories)
+    return [(tone, f"{sign} {words}", ends[tone]) for tone, (sign, words) in SIGNS.items()]
+
+
+def section(place: str, group: str, stories: Sequence[Told]) -> str:
+    """A group of the index."""
+    rows = "".join(row(one) for one in stories)
+    return f'<section id="{place}"><h2>{html(group)}</h2><ul class="ws-stories">{rows}</ul></section>'
+
+
+def row(one: Told) -> str:
+    """A story of the index."""
+    sign, words = SIGNS[one.tone]
+    return (
+        f'<li data-tone="{one.tone}" data-version="{html(one.version)}"><a href="stories/{html(one.entry.name)}.html">'
+        f'<i class="hs-{one.tone}" aria-label="{words}" role="img">{sign}</i><b>{html(one.title)}</b>'
+        f"<span>{html(one.verdict)}</span><small>{html(one.version)} · {counted(one.steps, 'step')}</small></a></li>"
+    )

@@ -1,0 +1,81 @@
+"""A story to be watched where there is no engine: what the stage draws before its first step and after each, as plain
+values. They are made by what makes the lab's, so that both show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hawb.lab.controller import Controller
+from hawb.lab.history import Point
+from hawb.lab.leads import LATEST, asked_at_once, happened, kept, worst
+from hawb.planning.alternatives import what_would_have_kept
+from hawb.scenario.dump import plain
+from hawb.scenario.run import Run
+from hawb.views.cluster import raft_entries
+from hawb.views.cluster.scene import beyond, scene
+from hawb.views.formatting import seconds
+from hawb.views.story.drafts import Drafts
+from hawb.views.story.marks import MARKED
+from hawb.views.story.movements import first_new, movements
+from hawb.views.story.verdict import done, reasons, verdict
+
+MARKS = ("lost", "fault", "cut", "promoted")
+"""What a step is marked by, the weightiest first."""
+
+MOST_LOGS = 3
+"""Of so many queues the logs are brought along; a step of a story with more is about something else."""
+
+
+def replay(file: Path) -> dict:
+    """The story of a scenario file: its `title`, `version`, `release` and what is `done` at each step; at each of its
+    `stops` (one more than steps) a scene, the movements that led there and what the columns say; at the end what would
+    have `kept` what was lost. Raises ScenarioRefused."""
+    controller, drafts = Controller(file), Drafts()
+    run = controller.now.run
+    return {
+        "title": controller.outcome["scenario"],
+        "version": controller.outcome["version"],
+        "release": controller.profile.release,
+        "done": [done(plain(step)) for step in run.steps],
+        "stops": [stop(point, drafts) for point in points_of(run)],
+        "kept": would_have_kept(controller),
+    }
+
+
+def points_of(run: Run) -> Iterator[Point]:
+    """The points at which a story stops, each after the one before: its beginning, and after each step."""
+    before = None
+    for played in range(len(run.steps) + 1):
+        before = Point(run.rewound(played), run.steps[played:], before=before, opened=before is None)
+        yield before
+
+
+def stop(point: Point, drafts: Drafts) -> dict:
+    """What is shown at a point."""
+    outcome, was, names = point.outcome, point.was, point.run.settings.names
+    cuts = [] if was is None else raft_entries.cut_off(point.before.moment.state, point.moment.state, names)
+    state, events = point.moment.state, outcome["events"]
+    return {
+        "scene": scene(outcome, was, beyond(state, names)),
+        "movements": [] if was is None else movements(outcome, was, cuts),
+        "logs": {queue: raft_entries.logs(state, names, queue) for queue in list(state.groups)[:MOST_LOGS]},
+        "time": seconds(outcome["time_s"]),
+        "verdict": verdict(outcome),
+        "happened": happened(outcome, was, drafts, LATEST) if was else {"told": [], "more": 0},
+        "why": reasons(outcome),
+        "mark": mark([] if was and events == was["events"] else events[first_new(outcome, was) :]),
+    }
+
+
+def mark(events: list[dict]) -> str:
+    """The look of the weightiest mark among events; "" where they have none."""
+    looks = {MARKED.get(event["event"]) for event in events}
+    return next((look for look in MARKS if look in looks), "")
+
+
+def would_have_kept(controller: Controller) -> list[dict]:
+    """What would have kept the worst loss, the best first; nothing where none is lost, or the story is long."""
+    harm = worst(controller)
+    return kept(what_would_have_kept(controller.now.run, harm)) if harm and asked_at_once(controller) else []

@@ -1,0 +1,100 @@
+"""The lab with text in place of widgets: what the stage asks for is done as in Jupyter, and any step can be typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from browser_pages import ROOT
+
+from hawb.lab.controller import Controller
+from hawb.lab.sources import START
+from hawb.scenario.load import load
+from hawb.scenario.verbs import VERBS
+from hawb.site import lab as site_lab
+from hawb.site.lab import TextLab, begin, form, read_typed
+
+
+@pytest.fixture
+def lab():
+    """A lab, and as `lab.told` what its page was last told."""
+    made = TextLab(Controller(), [("start", START)], lambda told: setattr(made, "told", json.loads(told)))
+    made.show()
+    return made
+
+
+def test_a_node_is_killed_and_the_page_is_told_why(lab):
+    lab.receive({"do": "node", "node": "a", "entry": "kill"})
+    leads = lab.told["view"]["leads"]
+    assert leads["verdict"]["tone"] == "lost" and "ha-sync-mode is manual" in leads["why"][0]
+    assert lab.told["drawer"] is None
+
+
+def test_a_form_is_a_step_to_be_typed(lab):
+    lab.receive({"do": "queue", "queue": "ha.orders", "entry": "publish…"})
+    assert lab.told["drawer"]["typed"] == "publish:\n  queue: ha.orders\n  count:\n"
+    lab.receive({"do": "step", "text": "publish:\n  queue: ha.orders\n  count: 7\n"})
+    assert lab.told["drawer"] is None
+    assert lab.controller.outcome["ledger"]["ha.orders"]["published"] == 117
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("kill: nobody", "nobody"),
+        ("kill: a\nstop: b", "one verb and its argument"),
+        ("- kill", "one verb and its argument"),
+        ("kill: [", "YAML"),
+        ("fly: a", "fly"),
+        ("", "one verb and its argument"),
+    ],
+)
+def test_a_wrong_step_is_answered_and_changes_nothing(lab, typed, said):
+    lab.receive({"do": "panel", "panel": "Any step"})
+    before = lab.controller.outcome
+    lab.receive({"do": "step", "text": typed})
+    assert said in lab.told["drawer"]["message"]
+    assert lab.controller.outcome is before
+
+
+def test_a_typed_step_may_have_a_time(lab):
+    assert read_typed("kill: a\nat: 12.5") == ("kill", "a", "12.5")
+    lab.receive({"do": "step", "text": "kill: a\nat: 60"})
+    assert lab.controller.outcome["events"][-1]["t"] >= 60
+
+
+def test_there_is_a_form_for_every_verb():
+    for verb in VERBS:
+        assert form(verb, {}).startswith(f"{verb}:")
+    assert form("heal", {}) == "heal: true\n"
+    assert form("transfer_leadership", {"queue": "q"}).startswith("transfer_leadership:\n  queue: q\n")
+
+
+def test_what_is_read_is_text(lab):
+    lab.receive({"do": "panel", "panel": "Story"})
+    assert "joined" in lab.told["drawer"]["read"] or "declared" in lab.told["drawer"]["read"]
+    lab.receive({"do": "panel", "panel": "Export"})
+    assert load(lab.told["drawer"]["read"].encode()).scenario == lab.controller.outcome["scenario"]
+    lab.receive({"do": "close"})
+    assert lab.told["drawer"] is None
+
+
+def test_what_is_not_here_is_not_offered(lab):
+    told = lab.given()["menus"]
+    more = [one["label"] for group in told["more"] for one in group["entries"]]
+    assert "export…" in more and "ledger" not in more and "your own cluster…" not in more
+    assert "another beside…" not in [one["label"] for one in told["queue"]]
+
+
+def test_a_story_of_the_site_is_opened(tmp_path, monkeypatch):
+    name = "unsynchronised-mirror-promoted.yaml"
+    (tmp_path / name).write_bytes((ROOT / "data" / "scenarios" / name).read_bytes())
+    (tmp_path / "index.json").write_text(json.dumps([["── Who takes over ──", ""], ["Promoted", name]]))
+    monkeypatch.setattr(site_lab, "STORIES", tmp_path)
+    posted: list[dict] = []
+    lab = begin("unsynchronised-mirror-promoted", lambda told: posted.append(json.loads(told)))
+    assert [one["label"] for one in posted[0]["choices"]][1:] == ["── Who takes over ──", "Promoted"]
+    assert posted[1]["view"]["bar"]["title"] == "An unsynchronised mirror is promoted after a crash"
+    lab.receive({"do": "open", "number": 0})
+    assert posted[-1]["view"]["bar"]["title"].startswith("Four queues")
+    assert begin("../../etc", lambda told: None).controller.outcome["scenario"].startswith("Four queues")

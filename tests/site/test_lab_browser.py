@@ -1,0 +1,155 @@
+"""The lab with Python in the browser, served on loopback: a cluster is opened, a node killed, and why is read; patterns
+match there what they match here."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, ROOT, keep_picture
+
+from hawb.rules.patterns import outcome, pattern_error
+from hawb.site.build import build
+
+pytestmark = pytest.mark.browser
+FETCHED = ROOT / "build" / "runtime"
+SERIOUS = ("serious", "critical")
+NAMES = ["ha.orders", "not.ha.orders", "q\n", "", "a-b", "a\tb", "HA", "aaa", "a" * 40 + "b", "ü"]
+PATTERNS = [
+    r"^ha\.", "ha", "", "^q$", "(?i)ha", "^..$", "^ü$", "^[[:alpha:]]+$", r"^a\hb$", r"^a\Hb$", r"^a\Nb$", r"^\X$",
+    r"^(?!ha\.)", "^(?>a|aa)b", "^a++b", r"(a)\g{1}", "(?<n>a)(?&n)", "^(?:a(?R)?)$", r"\Ka", "(a+)+$", r"^[\w-z]+$",
+    "a{,2}", r"^\Q\u\E$", r"\x{61}", r"\i", "(ha", "ha)", "[ha", "*", "ab|*", "[z-a]", "a{37,17}", "x{999999}",
+    "abc\\", "(?z)", r"\u0061", r"ab\L", r"\x{100}", "(*LIMIT_HEAP=20000000)a", "(?<n", "(?<n>a)(?<n>b)", "(?<1>a)",
+    r"\p{Foo}", r"ab\p", r"\k", r"a\k{", "(?#", "(?<=a+)b", r"a[\d-\w]", "a(?P<n", "a(?<=", "(a", "a(?(1",
+    r"a\g{", "(?P>n)",
+]  # fmt: skip
+ASKED = """\
+import json
+from hawb.rules.patterns import PatternError, outcome, pattern_error
+def answer(pattern):
+    error = pattern_error(pattern)
+    return error if error else [int(outcome(pattern, name)) for name in names]
+patterns, names = json.loads(given)
+json.dumps([answer(pattern) for pattern in patterns])
+"""
+ASK = """\
+async ([given, code]) => {
+  const { loadPyodide } = await import("./runtime/pyodide.mjs");
+  const { pattern_library } = await import("./patterns.js");
+  const python = await loadPyodide({ indexURL: "runtime/" });
+  python.registerJsModule("pcre2_library", await pattern_library());
+  for (const name of ["msgspec.whl", "hawb.zip"]) {
+    python.unpackArchive(await (await fetch(`runtime/${name}`)).arrayBuffer(), "wheel");
+  }
+  python.globals.set("given", given);
+  return JSON.parse(python.runPython(code));
+}
+"""
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves a folder, and says nothing."""
+
+    def log_message(self, *_args: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A folder served on loopback; its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A function that opens a page of a site that has the lab; None where its runtime was not fetched."""
+    if CHROMIUM is None or not (FETCHED / "installed").is_file():
+        yield None
+        return
+    from playwright.sync_api import sync_playwright
+
+    folder = tmp_path_factory.mktemp("site")
+    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1)
+    with (
+        served(folder) as address,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
+    ):
+
+        def opened(place: str, at: str = address):
+            page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+            page.set_default_timeout(2 * PATIENCE_S * 1000)
+            page.away = []
+            near = (at, "blob:", "data:")
+            page.on("request", lambda asked: asked.url.startswith(near) or page.away.append(asked.url))
+            page.goto(f"{at}/{place}")
+            return page
+
+        opened.folder = folder
+        yield opened
+
+
+@pytest.fixture
+def opened(site, in_browser, unavailable):
+    """The function, where there is one."""
+    if site is None:
+        unavailable("what the site's lab runs on was not fetched: make build/runtime/installed")
+    return site
+
+
+def test_a_node_is_killed_and_why_is_read(opened):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened("lab.html")
+    page.locator("button[aria-label^='node a']").click()
+    page.get_by_role("menuitem", name="kill").first.click()
+    page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
+    assert "ha-sync-mode is manual" in page.get_by_role("group", name="Why").inner_text()
+    page.get_by_role("button", name="try ha-sync-mode: automatic").click()
+    page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
+    keep_picture(page, "site-lab")
+    assert page.away == []
+    found = Axe().run(page).response["violations"]
+    page.close()
+    assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
+
+
+def test_a_story_goes_on_in_the_lab(opened):
+    page = opened("stories/unsynchronised-mirror-promoted.html")
+    page.get_by_role("link", name="Open in the lab").click()
+    page.locator("button[aria-label^='queue ha.orders']").click()
+    page.get_by_role("menuitem", name="publish…").click()
+    typed = page.get_by_role("textbox", name="a step")
+    assert typed.input_value() == "publish:\n  queue: ha.orders\n  count:\n"
+    typed.fill("publish: {queue: nowhere, count: 5")
+    page.get_by_role("button", name="play this step").click()
+    page.get_by_role("alert").first.wait_for()
+    keep_picture(page, "site-lab-step")
+    page.get_by_role("textbox", name="a step").fill("publish: {queue: ha.orders, count: 5}")
+    page.keyboard.press("Control+Enter")
+    page.locator(".hs-happened").get_by_text("publish 5 ha.orders").wait_for()
+    assert not typed.is_visible()
+    page.close()
+
+
+def test_a_page_that_is_not_served_says_how(opened):
+    page = opened("lab.html", opened.folder.as_uri())
+    page.get_by_text("python3 -m http.server").wait_for()
+    page.close()
+
+
+def test_patterns_match_what_they_match_elsewhere(opened):
+    page = opened("lab.html")
+    found = page.evaluate(ASK, [json.dumps([PATTERNS, NAMES]), ASKED])
+    page.close()
+    here = [pattern_error(one) or [int(outcome(one, name)) for name in NAMES] for one in PATTERNS]
+    assert dict(zip(PATTERNS, found, strict=True)) == dict(zip(PATTERNS, here, strict=True))

@@ -1,0 +1,62 @@
+"""The site's pages as they are written: the same bytes each time, whatever a name is, and nothing of elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+
+from browser_pages import ROOT
+
+from hawb.site.build import build, size_bytes
+from hawb.site.catalogue import Entry, catalogue
+from hawb.site.pages import index_page, replay_script, story_page, told
+from hawb.site.replay import replay
+
+FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
+MOST_BYTES = 10_000_000
+
+
+def test_a_site_of_a_few_is_the_same_twice(tmp_path):
+    for folder in ("one", "two"):
+        assert [one.entry.name for one in build(tmp_path / folder, FEW, processes=1)] == FEW
+    files = sorted(file.relative_to(tmp_path / "one") for file in (tmp_path / "one").rglob("*.*"))
+    assert len(files) == len(FEW) + 4
+    assert all((tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes() for file in files)
+
+
+def test_pages_name_no_address(tmp_path):
+    build(tmp_path, FEW, processes=1)
+    for file in tmp_path.rglob("*.*"):
+        found = set(re.findall(r"https?://[^\s\"'`)]+", file.read_text("utf-8")))
+        assert found <= {"http://www.w3.org/2000/svg"}, file
+
+
+def test_a_page_carries_its_story():
+    entry = Entry(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml", "Who takes over", "#start-stop")
+    played = replay(entry.file)
+    page = story_page(entry, played)
+    carried = re.search(r'id="story">([^<]+)<', page)[1]
+    assert json.loads(zlib.decompress(base64.b64decode(carried))) == json.loads(json.dumps(played))
+    assert "<li>kill a</li>" in page and "100 messages of ha.orders are lost" in page  # without any script
+    assert "RabbitMQ 3.10.8" in page
+
+
+def test_names_stay_in_their_place():
+    played = replay(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml")
+    played |= {"title": "<script>alert(1)</script>", "done": ["kill <b>"] * 8}
+    entry = Entry(ROOT / "x.yaml", "<i>", '"><img>')
+    for written in (story_page(entry, played), index_page([told(entry, played)])):
+        assert not re.search(r"<script>|<b><|kill <b>|<i>|<img>", written)
+
+
+def test_an_engine_is_not_asked():
+    assert "class Menu" not in replay_script() and "class Picture" in replay_script()
+
+
+def test_the_whole_site_is_small(tmp_path):
+    stories = build(tmp_path)
+    assert [one.entry for one in stories] == catalogue(ROOT / "data" / "scenarios")
+    assert size_bytes(tmp_path) < MOST_BYTES
+    assert {one.tone for one in stories} == {"lost", "harmed", "well"}

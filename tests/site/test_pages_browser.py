@@ -1,0 +1,107 @@
+"""The site opened from its files, as by somebody who was sent a folder: found, watched, gone through by keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from browser_pages import CHROMIUM, FLAGS, keep_picture
+
+from hawb.site.build import build
+
+pytestmark = pytest.mark.browser
+FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
+SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "narrow": (800, "light"), "phone": (400, "dark")}
+PAGES = ("index", "stories/unsynchronised-mirror-promoted", "stories/autoheal-who-wins")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A site of a few stories; a function that opens a page of it."""
+    folder = tmp_path_factory.mktemp("site")
+    build(folder, FEW, processes=1)
+    if CHROMIUM is None:
+        yield None
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+
+        def opened(name: str, how: str = "light", motion: str = "reduce"):
+            width, scheme = SHOWN[how]
+            size = {"width": width, "height": 800}
+            page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion=motion)
+            page.wrong = []
+            page.on("pageerror", lambda error: page.wrong.append(str(error)))
+            page.on("console", lambda said: said.type == "error" and page.wrong.append(said.text))
+            file, _, place = name.partition("#")
+            page.goto((folder / f"{file}.html").as_uri() + (f"#{place}" if place else ""))
+            if "stories/" in name:
+                page.locator(".ws-steps").wait_for()
+            return page
+
+        yield opened
+
+
+@pytest.mark.parametrize("how", SHOWN)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_can_be_read_by_everybody(site, in_browser, name: str, how: str):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = site(name, how)
+    wrong = [*page.wrong]  # before the checker fetches what a page may not
+    found = Axe().run(page).response["violations"]
+    keep_picture(page, f"site-{name.split('/')[-1]}-{how}")
+    over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    page.close()
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found
+            if one["impact"] in ("serious", "critical")] == []  # fmt: skip
+    assert over <= 0
+    assert wrong == []
+
+
+def test_a_story_is_found_and_watched(site, in_browser):
+    page = site("index")
+    page.keyboard.press("/")
+    page.keyboard.type("unsynchronised crash")
+    links = page.locator(".ws-stories a:visible")
+    assert links.count() == 1 and "100 messages of ha.orders are lost" in links.inner_text()
+    page.get_by_label("nothing lost").first.check()
+    page.get_by_text("No story has all these words.").wait_for()
+    page.get_by_label("all", exact=False).first.check()
+    links.click()
+    page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
+    assert "ha-sync-mode is manual" in page.get_by_role("group", name="Why").inner_text()
+    assert "ha-sync-mode: automatic" in page.get_by_role("group", name="What now").inner_text()
+    page.close()
+
+
+def test_a_story_is_gone_through_by_the_keyboard(site, in_browser):
+    page = site("stories/unsynchronised-mirror-promoted")
+    now = page.locator(".ws-steps [aria-current=step]")
+    assert "kill a" in now.inner_text()
+    page.keyboard.press("Home")
+    assert "the beginning" in now.inner_text() and page.get_by_text("there is no queue").count() == 1
+    for _ in range(3):
+        before = page.url
+        while page.url == before:  # first through the movements of a step, then to the next
+            page.keyboard.press("ArrowRight")
+    assert "publish 100" in now.inner_text() and page.url.endswith("#3")
+    page.keyboard.press("End")
+    assert "kill a" in now.inner_text()
+    page.close()
+
+
+def test_a_story_plays_to_its_end(site, in_browser):
+    page = site("stories/unsynchronised-mirror-promoted#6", motion="no-preference")
+    page.get_by_role("button", name="play").click()
+    page.get_by_role("button", name="again").wait_for()
+    assert page.url.endswith("#8") and page.get_by_text("100 lost").count() == 1
+    page.get_by_role("button", name="again").click()  # from the last step it begins with the first
+    page.get_by_text("the cluster as it is at the beginning").wait_for()
+    page.close()
+
+
+def test_the_log_of_a_group_is_told(site, in_browser):
+    page = site("stories/quorum-leader-killed")
+    page.locator(".hs-queue").first.click()
+    page.get_by_role("table").get_by_text("Raft log").wait_for()
+    page.close()

@@ -1,0 +1,52 @@
+"""What a page shows of a story is what the lab shows at each of its steps."""
+
+from __future__ import annotations
+
+import pytest
+from browser_pages import ROOT
+
+from hawb.lab.controller import Controller
+from hawb.lab.stage_view import view
+from hawb.site.replay import mark, replay
+from hawb.views.story.drafts import Drafts
+
+FOLDER = ROOT / "data" / "scenarios"
+
+
+@pytest.mark.parametrize("name", ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"])
+def test_a_stop_is_what_the_lab_shows_there(name: str):
+    file = FOLDER / f"{name}.yaml"
+    played, controller = replay(file), Controller(file)
+    assert len(played["stops"]) == len(played["done"]) + 1 == controller.story_place[1] + 1
+    shown = view(controller, None, Drafts())
+    end = played["stops"][-1]
+    assert end["scene"] == shown["scene"]
+    assert end["movements"] == shown["play"]["movements"]
+    assert (end["verdict"], end["why"]) == (shown["leads"]["verdict"], shown["leads"]["why"])
+    assert end["happened"]["told"][:7] == shown["leads"]["happened"]["told"]
+    assert end["time"] == shown["bar"]["time"]
+
+
+def test_a_story_begins_before_its_first_step():
+    first, *others = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")["stops"]
+    assert first["scene"]["rows"] == [] and first["movements"] == [] and first["happened"]["told"] == []
+    assert [stop["verdict"]["tone"] for stop in others][-2:] == ["well", "lost"]
+
+
+def test_a_loss_is_told_with_what_would_have_kept_it():
+    played = replay(FOLDER / "unsynchronised-mirror-promoted.yaml")
+    assert "ha-sync-mode: automatic" in [one["what"] for one in played["kept"]]
+    assert replay(FOLDER / "synchronised-mirror-promoted.yaml")["kept"] == []
+
+
+def test_a_group_is_brought_with_its_log():
+    stops = replay(FOLDER / "quorum-leader-killed.yaml")["stops"]
+    assert any(log for log in stops[-1]["logs"].values())
+
+
+def test_the_weightiest_mark_stands_for_a_step():
+    assert mark([{"event": "promoted"}, {"event": "messages_lost"}, {"event": "node_killed"}]) == "lost"
+    assert mark([{"event": "node_running"}]) == ""
+    played = replay(FOLDER / "quorum-leader-killed.yaml")
+    marks = dict(zip(["", *played["done"]], [stop["mark"] for stop in played["stops"]], strict=True))
+    assert (marks["kill a"], marks["expect"]) == ("fault", "")
