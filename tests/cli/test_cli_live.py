@@ -40,6 +40,14 @@ def test_no_is_a_line_and_exit_status_1(api: Server):
     assert result.stdout.count("\n") == 1
 
 
+def test_a_member_that_is_not_online_though_its_node_runs_is_missed(api: Server):
+    api.answers["/api/queues"] = listing(quorum_queue(*NODES, online=(A, B)))
+    result = safe("--live", api.url, "--node", A)
+    assert result.exit_code == 1
+    assert result.stdout == f"✕ {A}: No: stopping {A} leaves qq out of use.\n"
+    assert safe("--live", api.url, "--node", C).exit_code == 0
+
+
 def test_each_node_has_its_line_where_no_node_is_named(api: Server):
     result = safe("--live", api.url, "--format", "line")
     assert result.exit_code == 0
