@@ -158,7 +158,7 @@ function render({ model, el }) {
         dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": open });
         drawer.querySelector("button")?.focus({ preventScroll: true });
       }
-      else if (left?.isConnected) left.focus({ preventScroll: true });
+      else if (left) still(left, el).focus({ preventScroll: true });
     });
   }
   let open = "";
