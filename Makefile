@@ -30,12 +30,13 @@ learner: setup ## the lessons without solutions, into build/learner
 site: setup build/runtime/installed ## every story as a page to be watched, and the lab in a browser, into build/site
 	$(BIN)/python -m hawb.site build/site --runtime build/runtime
 
-# A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py.
+# A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
+# process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
 test: setup ## style, names, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
 	$(BIN)/ty check --python $(VENV)
-	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --nbval \
-	  --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder \
+	  --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests

@@ -12,6 +12,7 @@ two states with the same key never differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 
 from msgspec import Struct
@@ -222,22 +223,28 @@ def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
 
 def _consumer(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     consumer = state.consumers[name]
-    rank = ranks.get(consumer.queue, lambda numbers: runs.size(numbers))
+    rank, in_order = _numbering(ranks, consumer.queue)
     fields = _renamed(consumer, names)
     del fields["received"]
     fields["subscription"] = consumer.subscription != 0
     for field in ("held", "settled_early", "uncredited"):
         fields[field] = rank(getattr(consumer, field))
-    fields["stale"] = in_their_order(rank, consumer.stale)
+    fields["stale"] = in_order(consumer.stale)
     fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
     del fields["beats"]
-    fields["deliveries"] = consumer.deliveries and in_their_order(rank, consumer.in_sequence)
+    fields["deliveries"] = consumer.deliveries and in_order(consumer.in_sequence)
     return tuple(fields.values())
+
+
+def _numbering(ranks: dict[str, Ranks], queue: str) -> tuple[Callable, Callable]:
+    """How a queue's messages are numbered anew, sorted and as they come; of a queue that is gone how many counts."""
+    rank = ranks.get(queue)
+    return (runs.size, runs.size) if rank is None else (rank, partial(in_their_order, rank))
 
 
 def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
     publisher = state.publishers[name]
-    rank = ranks.get(publisher.queue, lambda numbers: runs.size(numbers))
+    rank, _ = _numbering(ranks, publisher.queue)
     unanswered = tuple(
         (
             rank(run.numbers),

@@ -72,13 +72,17 @@ def microseconds(seconds: float) -> int:
 
 
 def begin(scenario: Scenario, settings: Settings) -> Moment:
-    """The moment before the first step. Raises ScenarioRefused for a policy that RabbitMQ would not have accepted."""
+    """The moment before the first step. Raises ScenarioRefused for a policy, or a queue, that RabbitMQ would not have
+    accepted."""
     for field, operator in (("policies", False), ("operator_policies", True)):
         for index, entry in enumerate(getattr(scenario, field)):
             reason = policy_refusal(entry, settings, operator=operator)
             if reason is not None:
                 raise ScenarioRefused(f"RabbitMQ would refuse this policy: {reason}", (field, index))
     for index, entry in enumerate(scenario.queues):
+        if not settings.profile.mirroring and (entry.mirrors or entry.recoverable_mirrors):
+            problem = f"RabbitMQ {settings.profile.version} has no mirrored queues"
+            raise ScenarioRefused(problem, ("queues", index, "mirrors"))
         reason = queue_refusal(entry, settings)
         if reason is not None:
             raise ScenarioRefused(f"RabbitMQ would refuse this queue: {reason}", ("queues", index, "arguments"))

@@ -119,7 +119,7 @@ def store_outcome(state: State, settings: Settings) -> dict:
         "metadata_store": {
             "members": settings.named(sorted(group.members)),
             "leader": settings.names[leaders[0].id] if leaders else None,
-            "term": max(member.term for member in group.members.values()),
+            "term": max((member.term for member in group.members.values()), default=0),
             "writable_from": settings.named(node for node in state.running() if writes(node)),
         }
     }

@@ -80,6 +80,16 @@ def test_the_heat_map_has_how_often_above_and_how_equal_below():
     assert {text.get_text() for text in axes.texts} - {"▼"} == {"queue", "consumer"}
 
 
+@pytest.mark.parametrize("settings", [2, 3, 20])
+def test_scales_stand_clear_of_each_other_and_of_the_map(settings: int):
+    counts = [Pair("queue", str(one), "consumer", "one", one + 1, 1) for one in range(settings - 1)]
+    figure = agreement.heat_map(counts)
+    figure.canvas.draw()
+    chart, *scales = (axes.get_tightbbox() for axes in figure.axes)
+    assert not scales[0].overlaps(scales[1])
+    assert not any(scale.overlaps(chart) or scale.x1 > figure.bbox.x1 for scale in scales)
+
+
 def test_every_factor_has_its_place():
     counts = [Pair(factor, value, *FIRST, 1, 1) for factor, values in FACTORS.items() for value in values
               if factor != FIRST[0]]  # fmt: skip

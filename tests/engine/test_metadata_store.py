@@ -306,6 +306,12 @@ def test_a_node_stands_alone_only_where_no_other_is_up(cluster: Cluster) -> None
     assert cluster.outcome["queues"]["orders"]["state"] == "running"
 
 
+def test_a_store_without_members_can_be_told() -> None:
+    """The only node loses its disk, and has not joined any cluster since."""
+    cluster = Cluster("a", version="4.3").wipe("a")
+    assert cluster.outcome["metadata_store"] == {"leader": None, "members": [], "term": 0, "writable_from": []}
+
+
 def test_no_node_of_another_release_stands_alone() -> None:
     cluster = Cluster("a", "b", version="4.0").kill("b").force_standalone_khepri_boot("a")
     assert [error["text"] for error in cluster.outcome["errors"]] == ["This command is not supported by node a"]

@@ -7,12 +7,16 @@ queue numbers its messages as they reach it, so the order of the numbers is each
 numbered when they are sent, and while some wait for a leader others may find one: only those of one channel keep their
 order, and in 4.0 those of one urgency.
 
+A classic queue's count of deliveries stands still at a transient message that it lost undelivered as its node stopped
+(`hawb.engine.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before.
+
 The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
 delivered by both without a flag.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -45,7 +49,8 @@ class Told:
         self.left: dict[str, Runs] = defaultdict(lambda: EMPTY)
         self.counted: dict[str, int] = defaultdict(int)
         self.latest: dict[tuple[str, object], int] = defaultdict(int)
-        self.has_priorities = self.is_quorum = False
+        self.has_priorities = self.is_quorum = self.counts_deliveries = False
+        self.forgotten = EMPTY
         self.sent: dict[object, Runs] = defaultdict(lambda: EMPTY)
 
     def apart(self, back: bool) -> None:
@@ -69,6 +74,7 @@ def check_deliveries(run: Run) -> None:
             assert isinstance(step, Declare), entry
             queues[entry.queue].has_priorities = "x-max-priority" in step.arguments
             queues[entry.queue].is_quorum = entry.detail["type"] == QUORUM
+            queues[entry.queue].counts_deliveries = run.settings.profile.counts_deliveries
         elif entry.event in READ:
             ids = runs.normal(map(tuple, entry.detail.get("ids", ())))
             READ[entry.event](queues[entry.queue], entry, ids)
@@ -96,7 +102,7 @@ def publish(told: Told, entry: Entry, ids: Runs) -> None:
 
 def deliver(told: Told, entry: Entry, ids: Runs) -> None:
     flagged = runs.normal(map(tuple, entry.detail["redelivered"]))
-    first_time, holder = runs.minus(ids, flagged), entry.detail["consumer"]
+    first_time, holder = runs.minus(runs.minus(ids, flagged), told.forgotten), entry.detail["consumer"]
     assert not runs.minus(ids, told.published), f"{entry} delivers what was never published"
     again = runs.minus(runs.common(first_time, told.delivered), told.once_per_side)
     assert not again, f"{entry} delivers {again} again and does not say so"
@@ -114,8 +120,11 @@ def leave(told: Told, entry: Entry, ids: Runs) -> None:
     told.left[way] = runs.union(told.left[way], ids)
 
 
-def lose(told: Told, _entry: Entry, ids: Runs) -> None:
+def lose(told: Told, entry: Entry, ids: Runs) -> None:
     told.lost = runs.union(told.lost, ids)
+    never = runs.minus(ids, told.delivered)
+    if told.counts_deliveries and never and entry.detail["cause"] == "transient_message":
+        told.forgotten = ((never[0][0], sys.maxsize),)
 
 
 def come_back(told: Told, _entry: Entry, ids: Runs) -> None:

@@ -276,6 +276,15 @@ def test_a_policy_that_rabbitmq_would_refuse_cannot_stand_at_the_start():
         Run(load("scenario: t\ncluster: {nodes: [a]}\npolicies: [{name: p, pattern: q, definition: {ha-params: 2}}]\n"))
 
 
+@pytest.mark.parametrize("version", ["4.0", "4.3"])
+@pytest.mark.parametrize("mirrors", ["mirrors: [b]", "recoverable_mirrors: [b]"])
+def test_no_queue_of_4_has_mirrors_at_the_start(version: str, mirrors: str):
+    cluster = f"cluster: {{nodes: [a, b], version: '{version}'}}"
+    text = f"scenario: t\n{cluster}\nqueues: [{{queue: q, master: a, {mirrors}}}]\n"
+    with pytest.raises(ScenarioRefused, match=rf"queues\[0\].mirrors: RabbitMQ {version} has no mirrored queues"):
+        Run(load(text))
+
+
 @pytest.mark.parametrize(("version", "mirrored"), [("3.8", True), ("3.10", False), ("3.13", False)])
 def test_3_8_tells_of_an_exclusive_queue_as_mirrored_though_it_has_no_mirrors(version: str, mirrored: bool):
     given = {

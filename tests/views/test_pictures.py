@@ -93,6 +93,7 @@ def test_logs_show_terms_and_what_is_committed():
     found = words(ElementTree.fromstring(picture))
     assert found[0] == "now: logs of q"
     assert found.count("t1") == 3 + 3 + 4
+    assert [part[0] for part in found if part[0] in "⬢⬡"] == ["⬡"]  # a leader without a majority
     assert len(re.findall('stroke-dasharray="4 2"', picture)) == 1  # what the leader alone has
     with pytest.raises(ValueError, match="no quorum queue"):
         pictures.logs_svg([("", state)], cluster.run.settings.names, "none")

@@ -27,9 +27,11 @@ from hawb.views.style import FIGURE, GRID, LINE, LOOKS, PAPER
 from hawb.views.tables import Table
 
 STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bottom": False, "axes.facecolor": GRID}
-CELL_INCHES, LEFT, RIGHT, BELOW, ABOVE = 0.17, 2.6, 3.1, 2.5, 0.6
+CELL_INCHES, LEFT, RIGHT, BELOW, ABOVE = 0.17, 2.6, 3.9, 2.5, 0.6
 """A cell, and the room for names at the left, for factors and scales at the right, for names below, and for
 the title."""
+SCALE_LONG, SCALE_HIGH, SCALE_APART = 1.7, 0.14, 1.0
+"""Inches of a colour scale, whose label stands above it; from the top of one to that of the next."""
 LEAST_WIDTH = 7.0
 WORST = 0.9
 """At this share of agreeing queue-stories, and below, the colour is the strongest."""
@@ -110,14 +112,14 @@ def heat_map(counts: Sequence[Pair]) -> Figure:
         figure = plt.figure(figsize=(width, height))
         headline(figure, sentence(counts))
         axes = figure.add_axes((LEFT / width, BELOW / height, size / width, size / height))
-        often = axes.imshow(asked, cmap=ASKED, norm=LogNorm(1, float(np.nanmax(asked, initial=2))))
+        most = float(np.nanmax(asked, initial=2))
+        often = axes.imshow(asked, cmap=ASKED, norm=LogNorm(1, most))
         agree = axes.imshow(share, cmap=AGREE, vmin=WORST, vmax=1)
         _lines(axes, list(places))
         _mark(axes, share)
-        right = (size + 1.9) / size
-        _scale(axes, often, (right, 0.6), "above: times asked", "{x:,.0f}")
-        worst = f"below: agree of those ({LOOKS['lost'].glyph} {WORST:.0%} or less)"
-        _scale(axes, agree, (right, 0.05), worst, "{x:.0%}")
+        worst = f"below: agree of those\n({LOOKS['lost'].glyph} {WORST:.0%} or less)"
+        _scale(figure, often, 0, "above: times asked", "{x:,.0f}", (1, most))
+        _scale(figure, agree, 1, worst, "{x:.0%}", (WORST, (1 + WORST) / 2, 1))
         plt.close(figure)
     return figure
 
@@ -160,10 +162,15 @@ def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
                       weight="bold")  # fmt: skip
 
 
-def _scale(axes: Axes, image: AxesImage, place: tuple[float, float], label: str, form: str) -> None:
-    bar = axes.figure.colorbar(image, cax=axes.inset_axes((*place, 0.02, 0.35)))
-    bar.set_label(label)
-    bar.ax.yaxis.set_major_formatter(form)
+def _scale(figure: Figure, image: AxesImage, place: int, label: str, form: str, ticks: tuple[float, ...]) -> None:
+    """A colour scale at the right, as large whatever the map's size: they stand below each other."""
+    width, height = figure.get_size_inches()
+    left, top = width - SCALE_LONG - 0.25, ABOVE + 0.45 + place * SCALE_APART
+    room = (left / width, 1 - (top + SCALE_HIGH) / height, SCALE_LONG / width, SCALE_HIGH / height)
+    bar = figure.colorbar(image, cax=figure.add_axes(room), orientation="horizontal", ticks=ticks)
+    bar.minorticks_off()
+    bar.ax.set_title(label, loc="left", fontsize=9)
+    bar.ax.xaxis.set_major_formatter(form)
 
 
 def _mark(axes: Axes, share: np.ndarray) -> None:

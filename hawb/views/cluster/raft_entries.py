@@ -18,14 +18,15 @@ LATEST = 14
 """How many indices stand beside each other; earlier entries are summed up."""
 
 
-def logs(state: State, names: Sequence[str], queue: str) -> dict | None:
+def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -> dict | None:
     """The group of a queue, or of the metadata store by its name there (`hawb.engine.quorum.group.STORE`); None for
-    what has no group. `first` is the first index that is told on its own, `last` the last that any member has."""
+    what has no group. `first` is the first index that is told on its own, of `latest` at most, `last` the last that any
+    member has."""
     if queue not in state.groups:
         return None
     group = members(state, queue)
     last = max((member.log.last_index for member in group.values()), default=0)
-    first = max(1, last - LATEST + 1)
+    first = max(1, last - latest + 1)
     return {
         "title": f"Raft log of {titled(queue)}",
         "first": first,

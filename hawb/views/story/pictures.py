@@ -16,11 +16,9 @@ from msgspec import Struct
 
 from hawb.engine.runs import Runs
 from hawb.engine.state import State
-from hawb.raft.member import ROLES, Member
 from hawb.views import style
-from hawb.views.cluster import matrix
+from hawb.views.cluster import matrix, raft_entries
 from hawb.views.cluster.matrix import Row
-from hawb.views.cluster.raft import LOOKS as RAFT_LOOKS
 from hawb.views.cluster.raft import members, titled
 from hawb.views.cluster.replicas import DOWN, NONE, Replica
 from hawb.views.formatting import brief, counted, shortened, shown, size
@@ -269,47 +267,43 @@ def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str
     drawn, top, words = "", 0, []
     widest = 0
     for caption, state in told:
-        group = members(state, queue)
-        last = max((member.log.last_index for member in group.values()), default=0)
-        first = max(1, last - LATEST + 1)
+        members(state, queue)  # raises ValueError
+        logs = raft_entries.logs(state, names, queue, LATEST)
+        indices = range(logs["first"], logs["last"] + 1)
         title = f"{caption}: logs of {titled(queue)}" if caption else f"logs of {titled(queue)}"
         words.append(title)
         drawn += _title(title, top + 22)
-        for index in range(first, last + 1):
-            x, look = LEFT + (index - first) * ENTRY + ENTRY / 2 - 1, f'text-anchor="middle" fill="{PRINTED_FAINT}"'
+        for place, index in enumerate(indices):
+            x, look = LEFT + place * ENTRY + ENTRY / 2 - 1, f'text-anchor="middle" fill="{PRINTED_FAINT}"'
             drawn += f'<text x="{x:g}" y="{top + 42}" font-size="10" {look}>{index:,}</text>'
-        for place, member in enumerate(group.values()):
-            drawn += _log(member, names, first, last, top + 48 + place * LINE)
-        top += 48 + LINE * len(group) + PAD
-        widest = max(widest, LEFT + ENTRY * (last - first + 1) + PAD)
+        for place, member in enumerate(logs["members"]):
+            drawn += _log(member, top + 48 + place * LINE)
+        top += 48 + LINE * len(logs["members"]) + PAD
+        widest = max(widest, LEFT + ENTRY * len(indices) + PAD)
     key = "in a box: the term · filled: known to be committed · dashed: not known to be"
     drawn += f'<text x="{PAD}" y="{top + 8}" font-size="{SMALL}" fill="{PRINTED_FAINT}">{key}</text>'
     return page(drawn, max(widest, 520), top + 8 + PAD, ". ".join(words), key)
 
 
-def _log(member: Member, names: Sequence[str], first: int, last: int, top: int) -> str:
-    role = ROLES[member.role]
-    look = LOOKS[RAFT_LOOKS.get(role, role)]
-    name = shortened(shown(names[member.id]), 10)
-    words = f"{role.replace('_', '-')}, term {member.term}"
+def _log(member: dict, top: int) -> str:
+    """A member's line, as `raft_entries` tells of it."""
+    name, words = shortened(member["node"], 10), f"{member['role']}, term {member['term']}"
     drawn = (
-        f'<text x="{PAD}" y="{top + 18}"><tspan fill="{look.colour}">{look.glyph}</tspan> '
+        f'<text x="{PAD}" y="{top + 18}"><tspan fill="{LOOKS[member["look"]].colour}">{member["glyph"]}</tspan> '
         f'<tspan font-weight="600">{escape(name)}</tspan> '
         f'<tspan font-size="{SMALL}" fill="{PRINTED_FAINT}">{escape(words)}</tspan></text>'
     )
-    for index in range(first, min(last, member.log.last_index) + 1):
-        drawn += _entry(member, index, LEFT + (index - first) * ENTRY, top)
+    for place, entry in enumerate(filter(None, member["entries"])):
+        drawn += _box(entry, LEFT + place * ENTRY, top)
     return drawn
 
 
-def _entry(member: Member, index: int, left: int, top: int) -> str:
-    committed = index <= member.commit_index
-    snapshot = index <= member.log.snapshot.index
-    colour = LOOKS["follower" if committed else "waiting"].colour
-    ground = f'fill="{colour}" fill-opacity=".3" stroke="{colour}"' if committed else (
+def _box(entry: dict, left: int, top: int) -> str:
+    colour = LOOKS["follower" if entry["committed"] else "waiting"].colour
+    ground = f'fill="{colour}" fill-opacity=".3" stroke="{colour}"' if entry["committed"] else (
         f'fill="{PAPER}" stroke="{colour}" stroke-width="1.6" stroke-dasharray="4 2"'
     )  # fmt: skip
-    told = "…" if snapshot else f"t{member.log.term_at(index)}"
+    told = "…" if entry["text"] == "snapshot" else f"t{entry['term']}"
     return (
         f'<rect x="{left}" y="{top + 3}" width="{ENTRY - 3}" height="{LINE - 8}" rx="3" {ground}/>'
         f'<text x="{left + ENTRY / 2 - 1.5:g}" y="{top + 18}" font-size="{SMALL}" text-anchor="middle">{told}</text>'
