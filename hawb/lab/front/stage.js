@@ -164,7 +164,7 @@ function render({ model, el }) {
   let open = "";
   let left = null;
   const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && send({ do: "close" });
-  document.addEventListener("keydown", escape);
+  document.addEventListener("keydown", escape, true); // before a field of text keeps its keys to itself
 
   const resized = new ResizeObserver(() => picture.measure());
   resized.observe(picture.box);
@@ -172,7 +172,7 @@ function render({ model, el }) {
   changed();
   return () => {
     resized.disconnect();
-    document.removeEventListener("keydown", escape);
+    document.removeEventListener("keydown", escape, true);
   };
 }
 
