@@ -16,12 +16,13 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import TypeVar
 
 import pytest
 
@@ -48,6 +49,7 @@ FONTCONFIG = """\
 """
 PATIENCE_S = 60
 WINDOW = {"width": 1280, "height": 800}
+Answer = TypeVar("Answer")
 
 
 @contextmanager
@@ -72,22 +74,34 @@ def voila(folder: Path) -> Iterator[tuple[str, str]]:
         yield address, token
 
 
+def free_port() -> int:
+    """A port of loopback that nobody uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextmanager
 def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator[str]:
     """A server started in the notebooks of `folder`, once `ready` answers; its address. What it keeps between runs
     stays in the folder."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     home = folder / "home"
     own = {"HOME": home, "JUPYTER_CONFIG_DIR": home, "JUPYTER_DATA_DIR": home / "data", "IPYTHONDIR": home / "ipython"}
     environment = os.environ | {key: str(path) for key, path in own.items()} | {"JUPYTER_TOKEN": token}
     module = [sys.executable, "-m", *command, f"--port={port}"]
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(module, stdout=log, stderr=log, cwd=folder / "notebooks", env=environment)
-    try:
+    with ended(server):
         wait_until_it_answers(f"http://127.0.0.1:{port}{ready}?token={token}", server)
         yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def ended(server: subprocess.Popen) -> Iterator[None]:
+    """Ends a server afterwards, whatever came of it."""
+    try:
+        yield
     finally:
         server.terminate()  # the server shuts its kernels down before it goes
         try:
@@ -99,14 +113,24 @@ def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator
 
 def wait_until_it_answers(address: str, server: subprocess.Popen) -> None:
     """Returns once the server answers; fails when it ends or takes too long."""
+
+    def answers() -> bool:
+        with suppress(OSError):
+            urllib.request.urlopen(address, timeout=5).close()
+            return True
+        return False
+
+    asked_until(answers, server)
+
+
+def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Answer:
+    """The first answer that is one, asked again and again of a server; fails when it ends or takes too long."""
     limit = monotonic() + PATIENCE_S
     while monotonic() < limit:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except OSError:
-            with suppress(subprocess.TimeoutExpired):
-                pytest.fail(f"the server ended with exit status {server.wait(timeout=0.1)}")
+        if answer := question():
+            return answer
+        with suppress(subprocess.TimeoutExpired):
+            pytest.fail(f"the server ended with exit status {server.wait(timeout=0.1)}")
     pytest.fail(f"the server did not answer within {PATIENCE_S} s")
 
 
