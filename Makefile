@@ -10,7 +10,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site test test-broker test-long bench studies dist lock clean
+.PHONY: help setup lab app learner site test test-broker test-long pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 
 test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
+
+pictures: setup ## take the kept pictures of lab, reports and lessons anew
+	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_pictures or without_code" tests/house/test_pictures.py \
+	  tests/lab/test_page_app_browser.py
 
 bench: setup ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)

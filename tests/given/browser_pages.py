@@ -2,6 +2,9 @@
 
 Waiting is for what a person would see, never for a time; PATIENCE_S is only when to give up. The pictures stay in
 `build/screenshots`, to be looked at.
+
+Pages ask for the system's own font. So that they look the same on any machine, the browser is shown one that has what a
+bare Debian with chromium has (fonts-dejavu-core), which also comes with matplotlib, and no hints for small letters.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TypeVar
 
@@ -29,6 +33,20 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono", "DejaVuSansMono-Bold", "DejaVuSerif", "DejaVuSerif-Bold")
+FONTCONFIG = """\
+<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>
+<alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>serif</family><prefer><family>DejaVu Serif</family></prefer></alias>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+<match target="font">
+<edit name="hinting" mode="assign"><bool>false</bool></edit>
+<edit name="antialias" mode="assign"><bool>true</bool></edit>
+<edit name="rgba" mode="assign"><const>none</const></edit>
+</match></fontconfig>
+"""
 PATIENCE_S = 60
 WINDOW = {"width": 1280, "height": 800}
 Answer = TypeVar("Answer")
@@ -117,11 +135,25 @@ def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Ans
 
 
 @contextmanager
-def page_of(size: dict[str, int] = WINDOW) -> Iterator:
-    """An empty page of a new browser."""
+def new_browser() -> Iterator:
+    """A new browser."""
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        fonts = Path(find_spec("matplotlib").origin).parent / "mpl-data" / "fonts" / "ttf"
+        for name in FONTS:
+            Path(folder, f"{name}.ttf").symlink_to(fonts / f"{name}.ttf")
+        settings = Path(folder, "fonts.conf")
+        settings.write_text(FONTCONFIG.format(folder=folder), encoding="utf-8")
+        environment = os.environ | {"FONTCONFIG_FILE": str(settings)}
+        with playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=environment) as browser:
+            yield browser
+
+
+@contextmanager
+def page_of(size: dict[str, int] = WINDOW) -> Iterator:
+    """An empty page of a new browser."""
+    with new_browser() as browser:
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE_S * 1000)
         yield page

@@ -50,6 +50,9 @@ ANSWERS = (
     Typed("upgrade {story} --to 3.13"),
     Typed("migrate {real}", 1), Typed("migrate --json {real}", 1),
     Typed("import {export} -o -"), Typed("import {export} --numbers -"),
+    Typed("lint --format sarif {real}", 1), Typed("lint --format junit {real}", 1),
+    Typed("check --format sarif {story}"), Typed("check --format junit {story}"),
+    Typed("safe --format prometheus {real}"), Typed("schema safe"),
 )  # fmt: skip
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
