@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
@@ -12,21 +12,23 @@ from hawb.cli.files import refuse
 from hawb.cli.formats import of_formats
 
 
-def zone_of(context: click.Context, option: click.Parameter, name: str) -> ZoneInfo:
+def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tzinfo:
     """The zone of a name. Raises BadParameter."""
+    from hawb.incident.entries import zone_of
+
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise click.BadParameter(f"{name!r} is no zone, such as Europe/Stockholm or UTC") from None
+        return zone_of(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--zone", default="UTC", show_default=True, callback=zone_of,
+@click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option("--clients", is_flag=True, help="Tell of clients too, with their users, names and addresses.")
 @of_formats("text", "json", json="Events, clocks, and what no rule knows, as JSON")
-def incident(logs: tuple[Path, ...], zone: ZoneInfo, clients: bool, form: str) -> None:
+def incident(logs: tuple[Path, ...], zone: tzinfo, clients: bool, form: str) -> None:
     """What happened, by the logs of a cluster's nodes?
 
     LOGS are files, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of

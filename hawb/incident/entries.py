@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
@@ -36,6 +37,16 @@ LEVELS = {
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
 LONGEST = 512 * 1024
 """How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
+
+
+def zone_of(name: str) -> tzinfo:
+    """A zone by its name, such as Europe/Stockholm or UTC. Raises ValueError."""
+    if name == "UTC":
+        return UTC  # which a machine without a database of zones has too
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"zone: {name!r} is no zone, such as Europe/Stockholm or UTC") from None
 
 
 class Entry(Struct):

@@ -115,7 +115,7 @@ KINDS: Mapping[str, str] = {
 """Every kind of event and what it means."""
 
 
-class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(Struct, frozen=True, kw_only=True):
     """A row: what one message of one node's log tells. A field that a kind has no use for is None."""
 
     at_us: Annotated[int, Meta(description="when, by the writer's clock, in microseconds since 1970 (UTC)")]

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from hawb.incident.entries import zone_of
 from hawb.incident.event_table import LOG_EVENTS, rows
 from hawb.incident.files import log_files
 from hawb.incident.reading import read_file
@@ -54,16 +54,13 @@ class Logs(DataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        base, zone = Path(options.get("base", "")), options.get("zone", "UTC")
+        base = Path(options.get("base", ""))
         self.paths = [base / path for path in paths_of(options)]
         self.clients = options.get("clients", "false").lower() == "true"
         self.mode = options.get("mode", MODES[0]).upper()
         if self.mode not in MODES:
             raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
-        try:
-            self.zone = ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(f"zone: {zone} is no zone, such as Europe/Stockholm or UTC") from None
+        self.zone = zone_of(options.get("zone", "UTC"))
 
     @classmethod
     def name(cls) -> str:

@@ -6,9 +6,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from kept_logs import STORIES
+from kept_logs import DATA
 
 from hawb.cli import main
+
+STORY = DATA / "logs" / "3.10" / "partition-autoheal"
 
 
 def hawb(*arguments: object):
@@ -16,14 +18,14 @@ def hawb(*arguments: object):
 
 
 def test_it_tells_what_happened():
-    result = hawb(STORIES[0])
+    result = hawb(STORY)
     assert result.exit_code == 0
     assert result.stdout.partition(" ")[2].startswith("events in 3 files, by n1@10.77.0.1")
     assert "guest" not in result.stdout
 
 
 def test_json_has_no_client_unless_asked_for():
-    plain, asked = hawb(STORIES[0], "--json"), hawb(STORIES[0], "--json", "--clients")
+    plain, asked = hawb(STORY, "--json"), hawb(STORY, "--json", "--clients")
     assert "guest" not in plain.stdout and "guest" in asked.stdout
     assert {event["kind"] for event in json.loads(plain.stdout)["events"]} >= {"node_up", "mirror_added"}
 

@@ -18,8 +18,8 @@ HEAVY = ("IPython", "anywidget", "covertable", "ipywidgets", "llvmlite", "matplo
 
 
 class Typed(NamedTuple):
-    """What is typed behind `hawb`, with {real} for an export of a cluster, {story} for a scenario and {to} for a folder
-    to write in; the exit status, and the extras that it takes."""
+    """What is typed behind `hawb`, with {real} for an export of a cluster, {story} for a scenario, {logs} for those
+    of a cluster and {to} for a folder to write in; the exit status, and the extras that it takes."""
 
     words: str
     status: int = 0
@@ -30,7 +30,8 @@ class Typed(NamedTuple):
         """The words, with files in their places."""
         real = [str(ROOT / "data" / "real" / f"{name}.json") for name in ("definitions", "api-queues", "api-nodes")]
         story = str(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml")
-        found = {"{real}": real, "{story}": [story], "{export}": real[:1]}
+        logs = [str(ROOT / "data" / "logs" / "4.3")]
+        found = {"{real}": real, "{story}": [story], "{export}": real[:1], "{logs}": logs}
         return [one.replace("{to}", str(to)) for word in self.words.split() for one in found.get(word, [word])]
 
 
@@ -50,6 +51,10 @@ ANSWERS = (
     Typed("upgrade {story} --to 3.13"),
     Typed("migrate {real}", 1), Typed("migrate --json {real}", 1),
     Typed("import {export} -o -"), Typed("import {export} --numbers -"),
+    Typed("lint --format sarif {real}", 1), Typed("lint --format junit {real}", 1),
+    Typed("check --format sarif {story}"), Typed("check --format junit {story}"),
+    Typed("safe --format prometheus {real}"), Typed("schema safe"), Typed("incident {logs}"),
+    Typed("incident --json {logs}"),
 )  # fmt: skip
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
@@ -58,7 +63,7 @@ WRITTEN = (
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
     Typed("migrate {real} -o {to}/plan", 1),
-    Typed("watch --api http://127.0.0.1:1 -o -", 2),
+    Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
     Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
@@ -71,6 +76,13 @@ WRITTEN = (
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip
 """Pages, files, and what takes an extra; that of a real broker or a study is asked for a file that is not there."""
+
+SERVED = (Typed("lab --folder {to}/hawb {story}", 0, LAB), Typed("lessons --folder {to}/hawb", 0, LAB))
+"""What goes on until it is told to stop, where it can."""
+
+EVERY = (*ANSWERS, *WRITTEN, *SERVED)
+PATIENCE_S = 540
+"""When to give up on a program that plays them."""
 
 
 def play(commands: list[list[str]]) -> list[dict[str, object]]:
