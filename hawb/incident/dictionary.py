@@ -11,7 +11,17 @@ from hawb.scenario.saving import write
 HEAD = """# What a broker's logs tell
 
 hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, as text or JSON, rotated and compressed,
-from containers and from journald. This page is written by `python -m hawb.incident.dictionary`.
+from containers and from journald. Of one cluster `hawb incident LOGS…` tells them in the order of time; of many, Spark:
+
+```python
+from hawb import incident
+
+incident.register(spark)
+spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'").groupBy("peer").count().show()
+```
+
+Whatever no rule knows is counted by its template. Nobody's connection or user is in any of it unless asked for. This page
+is written by `python -m hawb.incident.dictionary`.
 """
 KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
 RULE = (

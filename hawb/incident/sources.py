@@ -10,8 +10,8 @@ compares the clocks of one cluster). Option `zone` is the zone of times that hav
 has connections and users named; `mode` is that of Spark's own readers: PERMISSIVE passes over what cannot be read of a
 file, FAILFAST ends with an error.
 
-Python reads one line after the other, about five million a minute on a core; the paths must be reachable under their
-names from each of Spark's machines.
+Python reads one line after the other, four to twelve million a minute on a core (`benchmarks/logs.py`); the paths must
+be reachable under their names from each of Spark's machines.
 """
 
 from __future__ import annotations
