@@ -20,8 +20,8 @@ incident.register(spark)
 spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'").groupBy("peer").count().show()
 ```
 
-Whatever no rule knows is counted by its template. Nobody's connection or user is in any of it unless asked for. This page
-is written by `python -m hawb.incident.dictionary`.
+Whatever no rule knows is counted by its template. Nobody's connection or user is in any of it unless asked for. This
+page is written by `python -m hawb.incident.dictionary`.
 """
 KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
 RULE = (
