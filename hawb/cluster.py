@@ -225,10 +225,9 @@ class Cluster:
 
     def panel(self, caption: str = "") -> Panel:
         """Where the cluster stands, for pictures of several beside each other (`hawb.views.story.pictures`)."""
-        from hawb.views.cluster import scene
-        from hawb.views.story.pictures import Panel
+        from hawb.views.story.pictures import panel
 
-        return Panel(caption, self.outcome, scene.held(self.run.moment().state, self.run.settings.names))
+        return panel(caption, self.outcome, self.run.moment().state, self.run.settings.names)
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})

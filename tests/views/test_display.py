@@ -11,6 +11,7 @@ from html_pages import Page
 from IPython.core.formatters import DisplayFormatter
 
 from hawb import Cluster
+from hawb.lab import show
 from hawb.lab.fields import Readable
 from hawb.lessons import beside, exercise, look, predict, show_rule, tell
 from hawb.views.display import PAGE
@@ -34,6 +35,7 @@ LIVE: dict[str, Callable[[], Readable]] = {
     "two beside each other": lambda: beside({"before": STORY, "after": STORY}),
     "an exercise": lambda: exercise("11-restart"),
     "a rule": lambda: show_rule("candidate"),
+    "the lab": show,
     "a question": lambda: predict("Who?", ["b", "c"], "11-who"),
 }
 
