@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 NAME = "\u05d0 ✕ \u20ac é"
 STORY = f"""\
 scenario: One of {NAME}
-cluster: {{nodes: [a, b], version: "3.10"}}
+cluster: {{nodes: [a, b✕], version: "3.10"}}
 steps:
   - declare: {{queue: "{NAME}", node: a}}
   - publish: {{queue: "{NAME}", count: 3}}
@@ -58,6 +59,12 @@ def test_a_scenario_is_utf_8_wherever_it_goes(story: Path):
     queue = {"name": NAME, "vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
     export.write_text(json.dumps({"vhosts": [{"name": "/"}], "queues": [queue]}), encoding="utf-8")
     assert NAME in hawb("cp1252", "import", export, "-o", "-").stdout.decode("utf-8")
+
+
+def test_what_programs_read_is_utf_8_whatever_the_code_page(story: Path):
+    suites = ElementTree.fromstring(hawb("cp1252", "check", "--format", "junit", story).stdout)
+    assert NAME in next(suites.iter("testcase")).attrib["name"]
+    assert "b✕" in hawb("cp1252", "safe", "--format", "prometheus", story).stdout.decode("utf-8")
 
 
 def test_every_sign_of_a_look_has_a_plain_one():

@@ -10,7 +10,8 @@ from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, keep_picture
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import Lab
-from hawb.lab.stage import LoneStage
+from hawb.lab.stage import THEMES, LoneStage
+from hawb.views import style
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
 
@@ -36,6 +37,7 @@ async ([esm, css, state, dark]) => {
 }
 """
 FOCUSED = "() => document.querySelector('marimo-anywidget').shadowRoot.activeElement?.textContent"
+VARIABLE = "() => getComputedStyle(document.querySelector('.hawb-lab')).getPropertyValue('--hawb-ground')"
 GROUND = "() => getComputedStyle(document.querySelector('marimo-anywidget').shadowRoot.firstChild).backgroundColor"
 
 
@@ -73,3 +75,11 @@ def test_it_is_used_by_mouse_and_keyboard_on_its_own_ground(page):
     assert page.get_by_role("menuitem").count() == 0
     assert page.evaluate(FOCUSED).startswith("b")
     keep_picture(page, f"marimo-{'dark' if page.dark else 'light'}")
+
+
+@pytest.mark.parametrize("page", [False], indirect=True)
+def test_in_vs_code_the_lab_is_dark_where_the_theme_is(page):
+    page.set_content(f"<style>{THEMES}</style><body><div class='hawb-lab'></div>")
+    for kind in ("light", "high-contrast-light", "dark", "high-contrast"):
+        page.evaluate("kind => document.body.dataset.vscodeThemeKind = kind", f"vscode-{kind}")
+        assert page.evaluate(VARIABLE) == (style.LIGHT if kind.endswith("light") else style.DARK)["ground"]
