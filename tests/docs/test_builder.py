@@ -14,7 +14,7 @@ from hawb.docs.sources import write_all
 SPHINX = ROOT / "build" / "sphinx" / "bin" / "sphinx-build"
 PATIENCE_S = 120
 SHOWN = {"light": (1280, "light"), "phone": (400, "dark")}
-PAGES = ("index", "how-to/safe-to-stop", "reference/verbs", "reference/python", "explanation/model")
+PAGES = ("index", "how-to/safe-to-stop", "explanation/model")
 
 
 @pytest.fixture(scope="module")
