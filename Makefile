@@ -10,7 +10,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site docs test test-broker test-long bench studies lock clean
+.PHONY: help setup lab app learner site docs test test-broker test-long pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,10 @@ test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
 
+pictures: setup ## take the kept pictures of lab, reports and lessons anew
+	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_pictures or without_code" tests/house/test_pictures.py \
+	  tests/lab/test_page_app_browser.py
+
 bench: setup ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -57,6 +61,11 @@ studies: setup $(STUDIES:%=study-%) ## play the larger studies anew, and keep wh
 study-%: setup
 	rm -rf build/studies/$*
 	$(BIN)/hawb study data/studies/$*.yaml --output build/studies/$* --keep data/studies/results/$*.json
+
+# From what is locked, without a network, and the same bytes each time (tests/house/test_wheel.py).
+dist: setup ## the wheel and the sdist of a release, into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
 
 lock: build/uv/installed ## write both locks anew, keeping their pins (ARGS=--upgrade to renew them)
 	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \

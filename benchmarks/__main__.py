@@ -7,8 +7,8 @@ import platform
 import sys
 
 BENCHMARKS = (
-    "engine", "depth", "flows", "raft", "command", "lab", "explore", "upgrade", "safe", "kernel", "preset",
-    "audit",
+    "engine", "depth", "flows", "raft", "command", "lab", "browser", "explore", "upgrade", "safe", "kernel",
+    "preset", "audit",
 )  # fmt: skip
 
 

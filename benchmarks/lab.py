@@ -17,14 +17,14 @@ POSITIONS = 31
 """How many moments of the long story are looked at, spread over the whole of it."""
 
 
-def large() -> dict:
-    """Seven nodes and forty queues of a thousand messages: every second one is mirrored to three nodes, one of them
+def large(nodes_: int = NODES, queues_: int = QUEUES) -> dict:
+    """So many nodes, and queues of a thousand messages: every second one is mirrored to three nodes, one of them
     late, the others are quorum queues of three members."""
-    nodes = [f"rabbit@node{number}" for number in range(1, NODES + 1)]
+    nodes = [f"rabbit@node{number}" for number in range(1, nodes_ + 1)]
     policy = {"name": "ha-three", "pattern": "", "definition": {"ha-mode": "exactly", "ha-params": 3}}
     queues = []
-    for number in range(QUEUES):
-        first, second, third = (nodes[(number + place) % NODES] for place in range(3))
+    for number in range(queues_):
+        first, second, third = (nodes[(number + place) % nodes_] for place in range(3))
         queue = {"queue": f"queue-{number:02}", "messages": 1000}
         mirrored = {"master": first, "mirrors": [second, third], "synchronised_mirrors": [second]}
         quorum = {"type": "quorum", "leader": first, "members": [first, second, third]}

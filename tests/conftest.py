@@ -38,12 +38,14 @@ LONGEST = (
     "test_numbers",
     "test_kernel_agreement", "test_kernel_quorum", "test_kernel_partitions", "test_compiled_search",
     "31-the-policy-table", "test_wide_stories test_wide_campaigns test_kept_campaigns", "test_mutants",
-    "34-rare-losses", "33-a-year-of-upgrades", "test_learner_browser", "test_cluster_properties", "test_fuzz",
+    "34-rare-losses", "33-a-year-of-upgrades", "test_pictures test_page_of_reports_browser", "test_learner_browser",
+    "test_cluster_properties", "test_fuzz",
     "30-availability-and-loss", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
 )  # fmt: skip
 """The files that take about half a minute or more, longest first, so that at the end no process is left alone with one
 of them. While one process has Spark, another compiles the kernel, which the others find then. What stands together one
-process plays: Spark and its workers take long to start, and the arrays of wide stories to be made."""
+process plays: Spark and its workers take long to start, the arrays of wide stories to be made, reports to be
+answered."""
 SHARES = {stem: stems for stems in LONGEST for stem in stems.split()}
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from hawb.broker.resources import export_text, manifests
 from hawb.broker.untrusted import ImportRefused, Table, check_json, decode, named, quoted, read_text
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.fields import Name, Priority
@@ -117,7 +118,8 @@ class Export(Struct):
 
 @dataclass
 class Definitions:
-    """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds."""
+    """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds. Of
+    operator resources the nodes, which all run, and the settings too, as the contract writes them."""
 
     release: str | None
     vhosts: list[str]
@@ -125,12 +127,14 @@ class Definitions:
     operator_policies: dict[Key, dict[str, Any]]
     queues: dict[Key, DefinedQueue]
     notes: list[str]
+    nodes: dict[str, bool] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
-    """Reads an export. Entries that name no virtual host are of `vhost`, by default the one that the export itself
-    names, or /. Raises ImportRefused."""
-    text = read_text(file)
+    """Reads an export, or resources of Kubernetes' operators as one. Entries that name no virtual host are of `vhost`,
+    by default the one that the export itself names, or /. Raises ImportRefused."""
+    text, manifest = export_text(file)
     check_json(file, text)
     sections = decode(file, "", text, dict[str, Raw])
     if not _SECTIONS & sections.keys():
@@ -144,6 +148,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
     notes += _vhost_notes(export)
     notes += _parameter_notes(export)
     notes += _routing_notes(export)
+    notes += manifest.notes
     for queue in export.queues:
         queue.arguments = queue.arguments or {}
         queue.type = queue_type(queue.type, queue.arguments)
@@ -154,12 +159,16 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
         operator_policies=_keyed(file, "parameters", _operator_policies(file, export)),
         queues=_keyed(file, "queues", ((q.vhost, q.name, q) for q in export.queues)),
         notes=notes,
+        nodes=dict.fromkeys(manifest.nodes, True),
+        settings=manifest.settings,
     )
 
 
 def holds_export(file: Path) -> bool:
-    """Whether a file looks like a definitions export and not like a listing. Raises ImportRefused if it cannot be
-    read."""
+    """Whether a file looks like a definitions export, or holds resources that are read as one, and not like a listing.
+    Raises ImportRefused if it cannot be read."""
+    if manifests(file):
+        return True
     text = read_text(file)
     if not text.lstrip().startswith("{"):
         return False

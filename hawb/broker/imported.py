@@ -7,7 +7,7 @@ files disagree the later one stands: the definitions, then the listings in their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
 
-_SETTINGS = "cluster_partition_handling, queue_master_locator, the quorum and mirroring settings and the network"
+_SETTINGS = ("net_ticktime", "cluster_partition_handling", "queue_master_locator")
 _MOST_MADE_UP_NODES = 7
 
 
@@ -45,17 +45,17 @@ def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ())
     version = _version(defined, told, notes)
     queues = QueueEntries(defined, told, PROFILES[version])
     nodes = _nodes(defined, told, queues.named_nodes(), notes)
+    settings = defined.settings | ({"net_ticktime": told.net_ticktime} if told.net_ticktime else {})
     scenario = {
         "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",
-        "cluster": _cluster(version, nodes, told.net_ticktime),
+        "cluster": _cluster(version, nodes, settings),
         "policies": list(defined.policies.values()),
         "operator_policies": list(defined.operator_policies.values()),
         "queues": queues.entries,
         "steps": [],
     }
     notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
-    unknown = _SETTINGS if told.net_ticktime else f"net_ticktime, {_SETTINGS}"
-    notes.append(f"{unknown}: in none of these files, the scenario's defaults stand")
+    notes.append(f"{_unknown(settings)}: in none of these files, the scenario's defaults stand")
     return Imported(scenario, list(dict.fromkeys(notes)))
 
 
@@ -96,19 +96,25 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
     return version
 
 
-def _cluster(version: str, nodes: dict[str, bool], net_ticktime: int | None) -> dict[str, Any]:
-    cluster: dict[str, Any] = {"nodes": list(nodes), "version": version}
+def _unknown(settings: Mapping[str, Any]) -> str:
+    """The settings that no file tells."""
+    missing = [name for name in _SETTINGS if name not in settings]
+    others = "other " if settings.keys() - set(_SETTINGS) else ""
+    return ", ".join([*missing, f"the {others}quorum and mirroring settings and the network"])
+
+
+def _cluster(version: str, nodes: dict[str, bool], settings: Mapping[str, Any]) -> dict[str, Any]:
+    cluster: dict[str, Any] = {"nodes": list(nodes), "version": version, **settings}
     if down := {node: "stopped" for node, runs in nodes.items() if not runs}:
         cluster["down"] = down
-    if net_ticktime:
-        cluster["net_ticktime"] = net_ticktime
     return cluster
 
 
 def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, bool]:
     """Each node and whether it runs: as a listing tells, else those that queues (`standing`) and policies name."""
     in_policies = dict.fromkeys(_policy_nodes(defined))
-    if not told.nodes:
+    known = told.nodes or defined.nodes
+    if not known:
         nodes = sorted({*standing, *in_policies})
         if nodes:
             notes.append(f"no listing tells the nodes: taken are those that queues and policies name, {named(nodes)}")
@@ -116,7 +122,7 @@ def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: lis
             nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
             notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
         return dict.fromkeys(nodes, True)
-    nodes = dict(told.nodes)
+    nodes = dict(known)
     for node in standing:
         if node not in nodes:
             nodes[node] = False

@@ -14,7 +14,8 @@ from msgspec import Raw, Struct
 
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import split_source
-from hawb.broker.untrusted import Table, check_json, decode, read_text
+from hawb.broker.resources import export_text
+from hawb.broker.untrusted import Table, check_json, decode
 from hawb.scenario.fields import Name
 
 EXCHANGE_ARGUMENTS = ("alternate-exchange", "x-delayed-type", "hash-header", "hash-property")
@@ -82,7 +83,7 @@ def read_routing(sources: Sequence[str | Path]) -> Routing:
 
 
 def _read(file: Path, vhost: str | None) -> Routing:
-    text = read_text(file)
+    text, _ = export_text(file)
     check_json(file, text)
     given = decode(file, "", text, _Sections)
     home = vhost or given.original_vhost_name or "/"

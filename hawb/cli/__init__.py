@@ -11,7 +11,7 @@ from __future__ import annotations
 import click
 
 from hawb import __version__
-from hawb.cli import clusters, migrating, planning, real_broker, rules, scenarios, spark, upgrade
+from hawb.cli import clusters, migrating, planning, real_broker, rules, scenarios, schema, spark, upgrade, workbook
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
@@ -21,7 +21,8 @@ COMMANDS = (
     migrating.migrate, migrating.replicas,
     clusters.import_command, clusters.watch,
     real_broker.compare, real_broker.record, real_broker.fuzz,
-    spark.study, spark.audit,
+    spark.study, spark.audit, schema.schema,
+    workbook.lab, workbook.lessons,
 )  # fmt: skip
 
 

@@ -45,10 +45,13 @@ TAKEN = (
     Taken("explore", "study", "master"),
     Taken("study", "study"),
     Taken("audit", "study"),
+    Taken("lab", "lab"),
+    Taken("lessons", "lab"),
 )
 MODULES = {
     "broker": ("covertable", "pika"),
     "figures": ("matplotlib",),
+    "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "voila"),
     "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "pyarrow", "pyspark"),
 }
 """What of an extra is imported. It has more for programs that hawb starts, which others may have from elsewhere."""

@@ -67,8 +67,11 @@ def read(file: Path) -> Scenario:
 
 
 def is_scenario(file: str) -> bool:
-    """Whether a file's name is that of a scenario, and not of an export or listing."""
-    return file == STDIN or file.endswith((".yaml", ".yml"))
+    """Whether a file is a scenario by its name, and holds no resources of Kubernetes' operators, which are read as an
+    export is."""
+    from hawb.broker.resources import SUFFIXES, manifests
+
+    return file == STDIN or (file.endswith(SUFFIXES) and not manifests(Path(file)))
 
 
 def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str]]:

@@ -6,14 +6,14 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, write_scenario
-from hawb.cli.formats import TEXT, of_formats
+from hawb.cli.formats import CI_FORMS, TEXT, of_formats
 from hawb.cli.live import live_cluster
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
@@ -24,6 +24,7 @@ from hawb.views.formatting import shown
 if TYPE_CHECKING:
     from hawb.planning.explore import Progress
     from hawb.planning.inventory import Inventory
+    from hawb.planning.lint import Report
     from hawb.planning.safe_to_stop import Forecast
     from hawb.scenario.run import Run
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
               " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
 @click.option("--node", metavar="NAME", help="This node alone; the exit status is about it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
-@of_formats("text", "line", "json", json="The forecasts as JSON",
-            told="line: one for each node; by default with --live and --node.")  # fmt: skip
+@of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
+            told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Path | None, form: str) -> None:
     """Is it safe to stop a node where a scenario ends, in a cluster as its files tell of it, or in one that runs?
 
@@ -75,6 +76,11 @@ def answer_safe(
         from msgspec import to_builtins
 
         click.echo(json.dumps(to_builtins(forecasts), sort_keys=True))
+    elif form == "prometheus":
+        from hawb.views.planning.forecast_metrics import gauges
+        from hawb.views.prometheus import exposition
+
+        click.echo(exposition(gauges(forecasts)), nl=False)
     elif form == "line":
         click.echo("\n".join(map(forecast_verdict.line, forecasts)))
     else:
@@ -161,10 +167,11 @@ def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @of_reports
-@click.option("--json", "as_json", is_flag=True, help="A JSON array with an object for each cluster.")
+@of_formats("text", "json", *CI_FORMS, json="A JSON array with an object for each cluster",
+            told="sarif, junit: for systems that show beside a file what is wrong in it.")  # fmt: skip
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
-def lint(files: tuple[str, ...], report: Path | None, as_json: bool, network_mb_s: float | None) -> None:
+def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: float | None) -> None:
     """Say which policy applies to each queue, which it silences, and what is wrong with either.
 
     FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
@@ -173,7 +180,6 @@ def lint(files: tuple[str, ...], report: Path | None, as_json: bool, network_mb_
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
-    from hawb.views.terminal import told
 
     try:
         clusters = dict(inventories(files, network_mb_s))
@@ -185,13 +191,35 @@ def lint(files: tuple[str, ...], report: Path | None, as_json: bool, network_mb_
             raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
         [(name, found)] = reports.items()
         write_scenario(report, findings.page(name, found, clusters[name].notes))
-    if as_json:
-        plain = [{"cluster": name, **findings.plain(found)} for name, found in reports.items()]
-        click.echo(json.dumps(plain, indent=1))
-    else:
-        click.echo("\n\n".join(told(findings.report_of(name, found)) for name, found in reports.items()))
+    click.echo(lint_for_ci(files, reports, form) if form in CI_FORMS else linted(reports, form))
     errors = any(finding.severity == "error" for found in reports.values() for finding in found.findings)
     raise SystemExit(1 if errors else 0)
+
+
+def linted(reports: Mapping[str, Report], form: str) -> str:
+    """What was found about each cluster, as text or as JSON."""
+    from hawb.views.planning import findings
+    from hawb.views.terminal import told
+
+    if form == "json":
+        return json.dumps([{"cluster": name, **findings.plain(found)} for name, found in reports.items()], indent=1)
+    return "\n\n".join(told(findings.report_of(name, found)) for name, found in reports.items())
+
+
+def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) -> str:
+    """What was found about each cluster, with its place in the cluster's files."""
+    from hawb.planning.places import places
+    from hawb.views.junit import junit
+    from hawb.views.planning.finding_issues import RULES, issues, suite
+    from hawb.views.sarif import sarif
+
+    exports = [file for file in files if not is_scenario(file)]
+    found = {
+        name: issues(name, told, places([name] if is_scenario(name) else exports)) for name, told in reports.items()
+    }
+    if form == "sarif":
+        return sarif(RULES, [issue for told in found.values() for issue in told])
+    return junit([suite(name, told) for name, told in found.items()])
 
 
 def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[tuple[str, Inventory]]:

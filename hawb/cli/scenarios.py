@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from hawb.cli.files import of_reports, play, refuse, verdict, write_scenario
+from hawb.cli.formats import CI_FORMS, of_formats
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
 
@@ -52,8 +54,11 @@ def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | N
 
 @click.command()
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
-def check(files: tuple[Path, ...]) -> None:
+@of_formats("text", *CI_FORMS, told="sarif, junit: for systems that show beside a file what is wrong in it.")
+def check(files: tuple[Path, ...], form: str) -> None:
     """Play scenario FILES and compare what they expect with what happens; a line for each."""
+    if form in CI_FORMS:
+        raise SystemExit(check_for_ci(files, form))
     raise SystemExit(max(check_one(file) for file in files))
 
 
@@ -66,3 +71,25 @@ def check_one(file: Path) -> int:
     except ScenarioRefused as refused:
         return refuse(refused)
     return verdict(file, scenario.scenario, differences(played, scenario.expect))
+
+
+def check_for_ci(files: Sequence[Path], form: str) -> int:
+    """Checks files and prints all that came of it in one form; returns the exit status for all."""
+    from hawb.scenario.expect import check as differences
+    from hawb.views.issues import Suite
+    from hawb.views.junit import junit
+    from hawb.views.sarif import sarif
+    from hawb.views.story import checked as view
+
+    found = []
+    for file in files:
+        try:
+            scenario, played = play(file)
+            found.append(view.Checked(file, scenario.scenario, differences(played, scenario.expect)))
+        except ScenarioRefused as refused:
+            found.append(view.Checked(file, refused=refused))
+    if form == "sarif":
+        click.echo(sarif(view.RULES, [issue for one in found for issue in view.issues(one)]))
+    else:
+        click.echo(junit([Suite("hawb check", [*map(view.case, found)])]))
+    return max(one.exit_status for one in found)

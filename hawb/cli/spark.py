@@ -14,6 +14,7 @@ import click
 
 from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.formats import of_formats
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,16 +29,15 @@ on_spark = click.option(
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
 @of_reports
-@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
+@of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
-def audit(
-    paths: tuple[Path, ...], output: Path | None, report: Path | None, as_json: bool, master: str
-) -> None:
+def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, form: str, master: str) -> None:
     """Look at every queue of many clusters: the policy it is under, and what is risky.
 
-    PATHS are definitions exports and queue listings, or folders of them (.json, .txt). Files beside a definitions.json
-    are one cluster, and so are files whose names agree up to the first dot. A file that cannot be read is listed and
-    stops nothing. With --output the folder has tables of queues, clusters, findings and refused files, as Parquet.
+    PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). Files
+    beside a definitions.json are one cluster, and so are files whose names agree up to the first dot. A file that
+    cannot be read is listed and stops nothing. With --output the folder has tables of queues, clusters, findings and
+    refused files, as Parquet.
     Exit status 2: nothing could be read.
     """
     from hawb.study.fleet import clusters
@@ -49,7 +49,7 @@ def audit(
     except OSError as error:
         raise SystemExit(refuse(error)) from None
     if not found:
-        raise SystemExit(refuse(f"{paths[0]}: no .json and no .txt file in it"))
+        raise SystemExit(refuse(f"{paths[0]}: no .json, no .txt and no operators' .yaml file in it"))
     with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
@@ -64,7 +64,13 @@ def audit(
             raise SystemExit(refuse(failed)) from None
     if report is not None:
         write_scenario(report, view.page(summary))
-    click.echo(json.dumps(view.plain(summary), indent=1) if as_json else told(view.report_of(summary)))
+    if form == "prometheus":
+        from hawb.views.prometheus import exposition
+        from hawb.views.study.audit_metrics import gauges
+
+        click.echo(exposition(gauges(summary)), nl=False)
+    else:
+        click.echo(json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary)))
     raise SystemExit(0 if summary.clusters else 2)
 
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from hawb.docs.answers_page import answers_page
 from hawb.docs.cli_page import cli_page
 from hawb.docs.events_page import events_page
 from hawb.docs.links import followed, with_sections
@@ -26,6 +27,7 @@ GENERATED: dict[str, Callable[[Path], str]] = {
     "reference/verbs.md": verbs_page,
     "reference/study.md": study_page,
     "reference/command.md": lambda data: cli_page(),
+    "reference/answers.md": lambda data: answers_page(),
     "reference/python.md": lambda data: python_page(),
     "reference/events.md": lambda data: events_page(),
 }
@@ -37,6 +39,7 @@ INCLUDED = {
     "reference/texts.md": "data/texts.md",
     "reference/scenarios.md": "data/scenarios/README.md",
     "reference/exports.md": "data/real/README.md",
+    "how-to/recipes.md": "data/recipes/README.md",
     "explanation/limits.md": "notebooks/05-what-the-model-leaves-out.md",
     "explanation/recorded.md": "data/recorded/README.md",
     "explanation/published.md": "data/published/README.md",

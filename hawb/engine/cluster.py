@@ -20,8 +20,9 @@ from hawb.rules.policies import Policy
 
 
 class Standing(Struct, frozen=True):
-    """A queue that exists at the start, in nodes' indices. A quorum queue has `members` and its leader as `master`. A
-    queue whose place is not known (`master` NOWHERE and no `members`) is placed as if the first node had declared it.
+    """A queue that exists at the start, in nodes' indices. A quorum queue has `members`, of which `stopped_members` do
+    not run though their nodes do, and its leader as `master`. A queue whose place is not known (`master` NOWHERE and no
+    `members`) is placed as if the first node had declared it.
 
     A mirror that is not synchronised is taken to hold none of the queue's messages, and these to have been published
     just now: a listing tells no more.
@@ -40,6 +41,7 @@ class Standing(Struct, frozen=True):
     synchronised: tuple[int, ...] = ()
     recoverable: tuple[int, ...] | None = None
     members: tuple[int, ...] = ()
+    stopped_members: tuple[int, ...] = ()
 
 
 def begin(
@@ -118,14 +120,16 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
 
 def place_members(turn: Turn, standing: Standing, found: InForce, everything: runs.Runs) -> None:
     """Places the members of a quorum queue or stream, each with all messages."""
-    members, leader = standing.members, standing.master
+    members, leader, stopped = standing.members, standing.master, standing.stopped_members
     turn.change_queue(standing.name, **quorum_queues.record(turn, found, standing.type, standing.arguments))
     if not members:
         client = max(turn.first_running(), 0)
         group_size = turn.queues[standing.name].quorum_settings.group_size
         members = tuple(quorum_queues.choose_members(turn, standing.type, group_size, client))
         leader = client
-    quorum_queues.stand(turn, standing.name, members, members[0] if leader == NOWHERE else leader, everything)
+    if leader == NOWHERE:
+        leader = next((node for node in members if node not in stopped), members[0])
+    quorum_queues.stand(turn, standing.name, members, leader, everything, stopped)
 
 
 def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stopped: Container[int]) -> None:

@@ -186,9 +186,12 @@ def disband(turn: Turn, queue: Queue) -> None:
 # As they stand at the start
 
 
-def stand(turn: Turn, name: str, members: tuple[int, ...], leader: int, content: runs.Runs) -> None:
+def stand(
+    turn: Turn, name: str, members: tuple[int, ...], leader: int, content: runs.Runs, stopped: tuple[int, ...] = ()
+) -> None:
     """The group of a queue that exists at the start, with everything that is in it in every log, and committed: led by
-    `leader` if that runs and a majority does; otherwise whoever can be is elected."""
+    `leader` if that runs and a majority does; otherwise whoever can be is elected. `stopped` are members that do not
+    run though their nodes do."""
     turn.groups[name] = standing(name, turn.next_number(), members, runs.size(content))
     turn.change_queue(
         name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False,
@@ -196,7 +199,8 @@ def stand(turn: Turn, name: str, members: tuple[int, ...], leader: int, content:
         contents=tuple(content if node in members else None for node in range(len(turn.nodes))),
     )  # fmt: skip
     group = turn.groups.own(name)
+    group.stopped = bits_of(stopped)
     level(turn, group)
-    if turn.is_running(leader):
+    if turn.is_running(leader) and leader not in stopped:
         stand_for_election(turn, group, leader)
     call_elections(turn, group)

@@ -113,8 +113,8 @@ def with_count(turn: Turn, event: object) -> object:
     return replace(event, count=runs.size(consumer.stale) + runs.size(settling.arrived(turn, consumer)))
 
 
-def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY) -> None:
-    """A channel at `node` (NOWHERE: the leader itself) wants something done."""
+def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY, *, flows: bool = False) -> None:
+    """A channel at `node` (NOWHERE: the leader itself) wants something done; of what `flows` it has been by now."""
     proposal = Proposal(turn.next_number(), operation, node, turn.step, numbers)
     group = turn.groups.own(name)
     group.waiting = (*group.waiting, proposal)
@@ -131,7 +131,9 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
     channel = enqueuers.sender(operation)
     streams.note_channel(turn, group, channel)
-    if streams.writes_to_leader(turn, group, channel):
+    if flows:
+        flowing.enter_at_once(turn, group, proposal, operation.count, operation.size_bytes)
+    elif streams.writes_to_leader(turn, group, channel):
         asking.ask(turn, group, proposal)
 
 
@@ -211,7 +213,7 @@ def why_not(turn: Turn, name: str, operation: object) -> str:
 def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share | None:
     """A channel sends messages to a quorum queue, and waits until they are committed; or it rejects them, since it has
     been told that the queue is full. None for what a steady publisher has sent since the last event to a queue that can
-    commit: that is committed by now."""
+    commit: that is committed by now. Behind what its channel has under way it is committed too, and done after that."""
     connection = f"publisher {operation.publisher}" if operation.publisher else operation.connection
     order = Enqueue(
         queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
@@ -227,14 +229,19 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
     publisher = enqueuers.sender(order)
     known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
-    if turn.flowing and known and in_reach and takes_flows(turn, queue.name):
+
+    def is_its_own(one: Proposal) -> bool:
+        return enqueuers.sender(one.operation) == publisher
+
+    flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
+    if flows and not asking.has_under_way(turn, group, is_its_own):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
         quorum_log.cut(turn, queue.name, published=True)
         return None
     if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
-        asking.offer_again(turn, group, queue.master, lambda one: enqueuers.sender(one.operation) == publisher)
+        asking.offer_again(turn, group, queue.master, is_its_own)
         turn.look_from(operation.node)
-    put(turn, queue.name, order, operation.node, numbers)
+    put(turn, queue.name, order, operation.node, numbers, flows=flows)
     return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))
 
 

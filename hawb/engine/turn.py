@@ -256,7 +256,7 @@ class Turn:
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)
         side = side if node is None else self.nodes[node].side
-        if side not in self.sides and getattr(event, "queue", None) is not None:
+        if side not in self.sides and getattr(event, "queue", None) is not None and not hasattr(event, "of_all_sides"):
             return None
         self.focus = self.sides.get(side) or next(iter(self.sides.values()))
         return event

@@ -71,7 +71,7 @@ def _kind(entry: QueueEntry, force: InForce, by_backlog: bool) -> tuple:
     return (
         entry.type, entry.durable, entry.auto_delete, json.dumps(entry.arguments, sort_keys=True),
         entry.master, entry.mirrors, entry.synchronised_mirrors, entry.recoverable_mirrors, entry.leader, entry.members,
-        split_queue(entry.queue)[0], force.policy, force.operator_policy, backlog,
+        entry.stopped_members, split_queue(entry.queue)[0], force.policy, force.operator_policy, backlog,
     )  # fmt: skip
 
 

@@ -198,6 +198,7 @@ def as_mirrored_queue(story: Story) -> Iterator[Change]:
         given["arguments"] = {key: arguments[key] for key in arguments if key not in QUORUM_ARGUMENTS}
     for entry in story.entries(document):
         members, leader = entry.pop("members", []), entry.pop("leader", None)
+        entry.pop("stopped_members", None)
         entry["type"] = CLASSIC
         if leader is not None:
             mirrors = [node for node in members if node != leader]

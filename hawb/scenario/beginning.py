@@ -137,6 +137,7 @@ def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
         synchronised=tuple(map(node, entry.synchronised_mirrors)),
         recoverable=None if entry.recoverable_mirrors is None else tuple(map(node, entry.recoverable_mirrors)),
         members=tuple(map(node, entry.members)),
+        stopped_members=tuple(map(node, entry.stopped_members)),
     )
 
 

@@ -94,8 +94,9 @@ class QueueEntry(Part, frozen=True):
     """A queue as it stands at the start.
 
     A classic queue has a `master`, its `mirrors` (oldest first) and which of them are synchronised; a quorum queue
-    and a stream have their `members` and a `leader` (`None`: none is elected). Without master or members the queue
-    stands where a declaration would have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
+    and a stream have their `members` and a `leader` (`None`: none is elected), and `stopped_members`, which do not run
+    though their nodes do, until these boot anew. Without master or members the queue stands where a declaration would
+    have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
     """
 
     queue: Queue
@@ -112,11 +113,12 @@ class QueueEntry(Part, frozen=True):
     recoverable_mirrors: tuple[Node, ...] | None = None
     leader: Node | None = None
     members: tuple[Node, ...] = ()
+    stopped_members: tuple[Node, ...] = ()
 
     def __post_init__(self) -> None:
         if self.unacknowledged > self.messages:
             raise ValueError(f"unacknowledged: {self.unacknowledged} are more than its {self.messages} messages")
-        for name in ("mirrors", "synchronised_mirrors", "recoverable_mirrors", "members"):
+        for name in ("mirrors", "synchronised_mirrors", "recoverable_mirrors", "members", "stopped_members"):
             refuse_twice(name, getattr(self, name) or ())
         if self.type == "classic":
             self._check_classic()
@@ -124,7 +126,7 @@ class QueueEntry(Part, frozen=True):
             self._check_group()
 
     def _check_classic(self) -> None:
-        if self.leader or self.members:
+        if self.leader or self.members or self.stopped_members:
             raise ValueError("leader, members: a classic queue has a master and mirrors in their place")
         if self.master is None and (self.mirrors or self.recoverable_mirrors):
             raise ValueError("master: missing, though mirrors are given")
@@ -140,6 +142,10 @@ class QueueEntry(Part, frozen=True):
             raise ValueError(f"master, mirrors: a {self.type} queue has a leader and members in their place")
         if self.leader is not None and self.leader not in self.members:
             raise ValueError(f"leader: {render(self.leader)} is none of the members")
+        if strangers := [node for node in self.stopped_members if node not in self.members]:
+            raise ValueError(f"stopped_members: {render(strangers[0])} is none of the members")
+        if self.leader in self.stopped_members:
+            raise ValueError(f"stopped_members: {render(self.leader)} is the leader")
 
 
 class Step(Part, frozen=True):

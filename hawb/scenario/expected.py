@@ -28,14 +28,14 @@ class View(Part):
 
 
 class ExpectedReplica(Part):
-    """What one node holds of a queue."""
+    """What one node holds of a queue. A member that is not there any more has no term."""
 
     role: Literal["master", "mirror", "left_over", "leader", "leader_alone", "member"]
     online: bool
     synchronised: bool
     syncing: bool
     messages: Count
-    term: Count
+    term: Count | None
     behind: Count
 
 

@@ -1,4 +1,5 @@
-"""Writing a scenario to a file: whole or not at all, and over another file only if told so."""
+"""Writing a scenario, or anything else, to a file: whole or not at all, and over another file only if told so. Lines
+end the same way on every system."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ import tempfile
 from pathlib import Path
 
 
-def write(file: Path, text: str, replace: bool = True) -> None:
-    """Writes text to a file. Raises FileExistsError where one stands and is not to be replaced, and other OSErrors."""
+def write(file: Path, content: str | bytes, replace: bool = True) -> None:
+    """Writes text, or bytes, to a file. Raises FileExistsError where one stands and is not to be replaced, and other
+    OSErrors."""
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".hawb-")
     written = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
         written.chmod(0o644)
         if replace:
             written.replace(file)

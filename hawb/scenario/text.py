@@ -36,6 +36,13 @@ _TEXT = f"{_TAG}str"
 _PLAIN = {_TAG + name for name in ("int", "float", "bool", "null")}
 
 
+def parse_many(source: str | bytes) -> list[Any]:
+    """The plain values of all documents of a YAML text, refused as by `parse`. Raises ScenarioRefused."""
+    values = _Builder(many=True).build(decode(source))
+    check_values(values)
+    return values
+
+
 def parse(source: str | bytes) -> Any:
     """The plain value (maps with text keys, lists, text, numbers, booleans, null) that a YAML or JSON text stands for.
 
@@ -113,6 +120,15 @@ def locate(source: str | bytes, path: Where) -> Place | None:
     return builder.found
 
 
+def lines(source: str | bytes, depth: int, many: bool = False) -> dict[Where, int]:
+    """The line, from 1, of every value of a text that is at most `depth` keys deep, as far as it can be read as YAML.
+    With `many` the first key is the number of its document, from 0."""
+    builder = _Lines(depth, many)
+    with contextlib.suppress(ScenarioRefused):
+        builder.build(decode(source))
+    return builder.lines
+
+
 # --- JSON ---
 
 
@@ -155,13 +171,15 @@ class _Open:
 
 
 class _Builder:
-    """Builds the value of one YAML document from its events, and finds the place of the value at the `wanted` path."""
+    """Builds the value of one YAML document from its events, or a list of those of `many`, and finds the place of the
+    value at the `wanted` path."""
 
-    def __init__(self, wanted: Where | None = None) -> None:
+    def __init__(self, wanted: Where | None = None, many: bool = False) -> None:
         self._wanted = wanted
+        self._many = many
         self._deepest = -1
         self.found: Place | None = None
-        self._open: list[_Open] = []
+        self._open: list[_Open] = [_Open([], None, 0)] if many else []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._count = 0
         self._documents = 0
@@ -182,7 +200,7 @@ class _Builder:
             raise _not_yaml(error) from None
         if not self._documents:
             raise ScenarioRefused("the file is empty", accepted="a map of keys")
-        return self._root
+        return self._open[0].value if self._many else self._root
 
     def _take(self, event: yaml.Event) -> None:
         match event:
@@ -210,7 +228,8 @@ class _Builder:
                 self._add(value, None, count)
             case yaml.DocumentStartEvent():
                 self._documents += 1
-                if self._documents > 1:
+                self._anchors = {}
+                if self._documents > 1 and not self._many:
                     raise ScenarioRefused("a second document begins", accepted="one document in a file")
 
     def _find(self, event: yaml.Event, letters: str | None = None) -> None:
@@ -278,6 +297,19 @@ class _Builder:
         """The path of what is being read."""
         parts = (len(inside.value) if isinstance(inside.value, list) else inside.key for inside in self._open)
         return tuple(part for part in parts if part is not None)
+
+
+class _Lines(_Builder):
+    """Notes the line of every value down to a depth."""
+
+    def __init__(self, depth: int, many: bool) -> None:
+        super().__init__(many=many)
+        self._depth = depth
+        self.lines: dict[Where, int] = {}
+
+    def _find(self, event: yaml.Event, letters: str | None = None) -> None:
+        if len(path := self._path()) <= self._depth:
+            self.lines.setdefault(path, event.start_mark.line + 1)
 
 
 def _not_yaml(error: Any) -> ScenarioRefused:

@@ -2,7 +2,8 @@
 
 Files in a folder with a `definitions.json` are one cluster, named after the folder. Elsewhere files whose names agree
 up to the first dot are one cluster, so that berlin.definitions.json, berlin.queues.json and berlin.nodes.json belong
-together, and a file with a name of its own is a cluster of its own.
+together, and a file with a name of its own is a cluster of its own. Of YAML only resources of Kubernetes' operators are
+taken.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
+
+from hawb.broker import resources
 
 DEFINITIONS = "definitions.json"
 SUFFIXES = (".json", ".txt")
@@ -46,7 +49,11 @@ def _files(path: Path) -> Iterable[Path]:
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such file or folder")
         return [path]
-    return (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    return (file for file in path.rglob("*") if file.is_file() and _is_taken(file))
+
+
+def _is_taken(file: Path) -> bool:
+    return file.suffix in SUFFIXES or (file.suffix in resources.SUFFIXES and bool(resources.manifests(file)))
 
 
 def _name(file: Path) -> Path:

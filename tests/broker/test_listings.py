@@ -215,6 +215,16 @@ def test_a_quorum_queue_without_a_leader(beside):
     assert noted(result, "'x' is not online")
 
 
+@pytest.mark.parametrize(("running", "stopped"), [(True, ["x"]), (False, None)])
+def test_a_member_that_is_not_online_is_stopped_if_its_node_runs(running: bool, stopped: list[str] | None, beside):
+    export = {"queues": [{"name": "q", "vhost": "/", "type": "quorum"}]}
+    row = {"name": "q", "vhost": "/", "messages": 0, "members": ["x", "y"], "online": ["y"], "leader": "y"}
+    nodes = [{"name": "x", "running": running}, {"name": "y", "running": True}]
+    result = beside([row], nodes, export=export)
+    assert queue(result, "q").get("stopped_members") == stopped
+    assert not noted(result, "not online")
+
+
 def test_nodes_down_and_nodes_that_nobody_lists(beside):
     rows = [{"name": "b", "vhost": "/", "messages": 0, "node": "old", "recoverable_slaves": None}]
     status = {

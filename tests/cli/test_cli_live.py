@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner, Result
-from management_api import LOGIN, REAL, Server, serving
+from management_api import LOGIN, REAL, Server, listing, quorum_queue, serving
 
 from hawb.cli import main
 
-A, B = "a@10.77.9.1", "b@10.77.9.2"
+NODES = A, B, C = "a@10.77.9.1", "b@10.77.9.2", "c@10.77.9.3"
 
 
 @pytest.fixture
@@ -26,19 +26,8 @@ def safe(*arguments: object, **options: object) -> Result:
     return CliRunner().invoke(main, ["safe", *map(str, arguments)], **options)
 
 
-def answering(api: Server, *queues: dict) -> None:
-    """Lets the cluster have these queues alone."""
-    api.answers["/api/queues"] = (200, json.dumps(queues).encode())
-
-
-def quorum_queue(*online: str) -> dict:
-    members = [A, B, "c@10.77.9.3"]
-    return {"name": "qq", "vhost": "/", "type": "quorum", "durable": True, "node": A, "leader": A, "messages": 5,
-            "members": members, "online": list(online or members), "arguments": {"x-queue-type": "quorum"}}  # fmt: skip
-
-
 def test_yes_is_a_line_and_exit_status_0(api: Server):
-    answering(api, quorum_queue())
+    api.answers["/api/queues"] = listing(quorum_queue(*NODES))
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"✓ {A}: Yes: {A} may be stopped; nothing is lost and every queue stays in use.\n"
@@ -51,10 +40,18 @@ def test_no_is_a_line_and_exit_status_1(api: Server):
     assert result.stdout.count("\n") == 1
 
 
+def test_a_member_that_is_not_online_though_its_node_runs_is_missed(api: Server):
+    api.answers["/api/queues"] = listing(quorum_queue(*NODES, online=(A, B)))
+    result = safe("--live", api.url, "--node", A)
+    assert result.exit_code == 1
+    assert result.stdout == f"✕ {A}: No: stopping {A} leaves qq out of use.\n"
+    assert safe("--live", api.url, "--node", C).exit_code == 0
+
+
 def test_each_node_has_its_line_where_no_node_is_named(api: Server):
     result = safe("--live", api.url, "--format", "line")
     assert result.exit_code == 0
-    assert [line.split()[1] for line in result.stdout.splitlines()] == [f"{A}:", f"{B}:", "c@10.77.9.3:"]
+    assert [line.split()[1] for line in result.stdout.splitlines()] == [f"{A}:", f"{B}:", f"{C}:"]
 
 
 def test_it_answers_as_the_cluster_s_export_does(api: Server):
@@ -102,14 +99,14 @@ def test_a_login_that_nobody_gives_ends_as_could_not_tell(api: Server, monkeypat
 
 
 def test_an_answer_that_is_not_rabbitmq_s_names_the_address(api: Server):
-    answering(api, {"name": 7})
+    api.answers["/api/queues"] = listing({"name": 7})
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"{api.url}/api/queues: the whole file\n  given: a listing of something else\n")
 
 
 def test_a_cluster_without_queues_may_be_stopped(api: Server):
-    answering(api)
+    api.answers["/api/queues"] = listing()
     result = safe("--live", api.url, "--node", A)
     assert (result.exit_code, result.stderr) == (0, "")
 

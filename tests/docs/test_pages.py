@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from played_pages import ONLY_TOLD, PAGES, ROOT, blocks, matches, play
+from played_pages import PAGES, blocks, matches, play
 
 from hawb.docs.sources import CHECKOUT, GENERATED, INCLUDED
 from hawb.scenario.load import load
@@ -15,7 +15,6 @@ from hawb.study.numbers import read_numbers
 
 WRITTEN = sorted(page.relative_to(PAGES).as_posix() for page in PAGES.rglob("*.md"))
 SHOWN_AS_THEY_ARE = sorted(file for file in INCLUDED.values() if blocks((CHECKOUT / file).read_text("utf-8")))
-MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", [page for page in WRITTEN if blocks((PAGES / page).read_text("utf-8"))])
@@ -24,12 +23,11 @@ def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: P
         assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.told}\n--- what came\n{shown.came}"
 
 
-def test_what_is_told_and_not_played_is_there() -> None:
-    told = [line.removeprefix("$ ") for page in WRITTEN for block in blocks((PAGES / page).read_text("utf-8"))
-            for line in block.text.splitlines() if line.removeprefix("$ ").startswith(ONLY_TOLD)]  # fmt: skip
-    made = [command.split()[1] for command in told if command.startswith("make ")]
-    assert made
-    assert [target for target in made if f"\n{target}:" not in MAKEFILE] == []
+def test_what_recipes_ask_each_minute_is_answered(tmp_path: Path) -> None:
+    [block] = blocks((CHECKOUT / "data/recipes/README.md").read_text("utf-8"))
+    asked = block.text.partition(" > ")[0].replace("127.0.0.1", "localhost")
+    [shown] = play(f"```console\n{asked}\n```\n", tmp_path)
+    assert "hawb_node_safe_to_stop{" in shown.came
 
 
 def test_every_page_is_in_the_contents() -> None:
@@ -40,7 +38,7 @@ def test_every_page_is_in_the_contents() -> None:
 
 def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
     """What is a whole study, what is laid over it, one's own numbers; commands are those of the command's own tests."""
-    assert SHOWN_AS_THEY_ARE == ["data/studies/README.md"]
+    assert SHOWN_AS_THEY_ARE == ["data/recipes/README.md", "data/studies/README.md"]
     page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
     study, precision, biasing, numbers = (block.text for block in page if block.language == "yaml")
     asked = yaml.safe_load(study)

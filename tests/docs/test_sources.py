@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 from click import Context
@@ -19,6 +21,7 @@ from hawb.scenario.kinds import fields_of
 from hawb.scenario.verbs import VERBS
 from hawb.study.question import Study
 from hawb.views import style
+from hawb.views.schemas import COMMANDS, kept
 
 SCENARIOS = CHECKOUT / "data" / "scenarios"
 
@@ -108,3 +111,11 @@ def test_what_builds_is_pinned_with_hashes() -> None:
     assert [line for line in lines if "==" not in line or "--hash=sha256:" not in line] == []
     names = {line.partition("==")[0] for line in lines}
     assert {line.partition(">=")[0] for line in wanted.splitlines() if not line.startswith("#")} <= names
+
+
+def test_answers_have_every_key_of_every_schema(pages: dict[str, str]) -> None:
+    text = pages["reference/answers.md"]
+    for command in COMMANDS:
+        section = text.partition(f"## `hawb {command} --json`")[2].partition("\n## ")[0]
+        forms = json.loads(kept(command))["$defs"].values()
+        assert [key for form in forms for key in form.get("properties", ()) if f"| `{key}` |" not in section] == []

@@ -205,6 +205,42 @@ def test_a_consumer_whose_host_lost_power_is_gone_from_every_side():
     assert not check(run, {"consumers": {"c1": {"state": "closed"}}})
 
 
+DEAD_BEFORE = """
+  - declare: {queue: q, node: a}
+  - {kill: c, at: 1}
+  - {cut: [[a, b]], at: 1}
+  - {publish: {queue: q, count: 3, node: a}, at: 2}
+  - {heal: true, at: 3}
+"""
+
+
+def test_who_is_known_to_be_dead_is_not_waited_for_though_the_record_has_it_still():
+    """b does not answer, so that the record cannot be changed; who publishes then knows what its node does."""
+    with watched():
+        run = run_of("all", DEAD_BEFORE)
+    (waiting,) = run.moment(4).state.unconfirmed
+    assert [{node for node, _ in share.due_us} for share in waiting.shares] == [{0, 1}]
+    assert not check(run, {"ledger": {"q": {"confirmed": [[1, 3]]}}})
+
+
+SENT_BEFORE_THE_MOVE = """
+  - declare: {queue: q, node: a}
+  - {cut: [[a, b]], at: 1}
+  - {publish: {queue: q, count: 3, node: a}, at: 2}
+  - {transfer_leadership: {queue: q, node: b}, at: 3}
+  - {heal: true, at: 4}
+  - wait: 10
+"""
+
+
+def test_what_a_master_sent_before_it_was_moved_arrives_once_the_link_works_again():
+    """Its process has ended, its node has not."""
+    with watched():
+        run = run_of("two", SENT_BEFORE_THE_MOVE)
+    assert not check(run, {"queues": {"q": {"master": "b", "messages": 3}},
+                           "ledger": {"q": {"confirmed": [[1, 3]], "lost": []}}})
+
+
 MOVED_OVER_A_CUT_LINK = """
   - declare: {queue: q, node: b}
   - publish: {queue: q, count: 3}

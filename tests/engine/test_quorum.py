@@ -11,7 +11,9 @@ from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, re
 from hawb.engine import runs
 from hawb.engine.key import key
 from hawb.planning import inventory
+from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
 
 
 def test_a_queue_knows_what_no_majority_has_yet():
@@ -25,6 +27,27 @@ def test_a_queue_knows_what_no_majority_has_yet():
         assert queue.pending
         (told,) = inventory.of_run(run).queues
         assert told.facts.message_bytes == 1024 * told.facts.messages == 1024 * runs.size(queue.contents[0])
+
+
+def test_members_that_do_not_run_at_the_start_though_their_nodes_do_come_back_with_these():
+    """RabbitMQ's check fails on the nodes of the others meanwhile, and one of them is a majority no more."""
+    place = {"leader": "a", "members": ["a", "b", "c"], "stopped_members": ["c"]}
+    values = {"scenario": "t", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "steps": []}
+    values["queues"] = [{"queue": "q", "type": "quorum", "messages": 5, **place}]
+    run = Run.of(read_scenario(values))
+    told = outcome(run)["queues"]["q"]
+    assert (told["state"], told["leader"], told["online"]) == ("running", "a", ["a", "b"])
+    assert told["critical_nodes"] == ["a", "b"]
+    run.apply_plain({"kill": "a"})
+    assert outcome(run)["queues"]["q"]["state"] == "minority"
+    run.undo()
+    run.apply_plain({"kill": "c"})
+    run.apply_plain({"start": "c"})
+    told = outcome(run)["queues"]["q"]
+    assert (told["online"], told["critical_nodes"], told["messages"]) == (["a", "b", "c"], [], 5)
+    values["queues"][0]["stopped_members"] = ["b", "a", "c"]
+    del values["queues"][0]["leader"]
+    assert outcome(Run.of(read_scenario(values)))["queues"]["q"]["state"] == "minority"
 
 
 # What clients wait for

@@ -35,6 +35,15 @@ def test_a_leader_that_removes_itself_keeps_the_queue_as_short_as_it_may_be():
     assert queue(run).content == runs.run(16, 3)
 
 
+def test_what_only_a_lost_disk_had_is_refused_whatever_side_its_node_was_on():
+    """c alone had 6 to 10, and its client's node is gone; b knows nothing of them."""
+    run = played(
+        DECLARE, {"shrink": "a"}, publish(5), {"stop": "b"}, publish(5), {"kill": ["a", "c"]}, {"force_boot": "b"},
+        {"forget_cluster_node": {"node": "a", "from": "b"}}, {"wipe": "c"},
+    )  # fmt: skip
+    assert not queue(run).pending and run.moment().ledger["q"].refused == runs.run(6, 5)
+
+
 def test_a_leader_that_is_about_to_leave_is_not_added_anew():
     run = played(DECLARE, publish(3), {"kill": ["b", "c"]}, {"delete_member": {"queue": "q", "node": "a"}},
                  {"add_member": {"queue": "q", "node": "a"}}, {"start": ["b", "c"]})  # fmt: skip

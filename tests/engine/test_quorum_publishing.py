@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, told
 
-from hawb.engine import runs
+from hawb.engine import fifo, runs
 from hawb.engine.quorum.group import proposals
 from hawb.engine.runs import EMPTY
 
@@ -160,6 +160,32 @@ def test_what_flows_is_committed_as_it_comes():
     assert account.published == 1000 and account.confirmed == runs.run(1, 999), "the last one's channel is gone"
     assert {len(member.log.runs) for member in group.members.values()} == {2}, "one run of all, behind the first entry"
     assert queue(run).contents == (runs.run(1, account.published),) * 3
+
+
+def steady(name: str, node: str, rate: int) -> dict:
+    return {"publisher": {"name": name, "queue": "q", "node": node, "rate": rate}}
+
+
+def test_what_flows_stays_behind_what_its_channel_has_under_way_though_another_flows_too():
+    """What the first of the two brings commits what the second has under way, which is not sent again for that."""
+    run = played(
+        DECLARE, steady("p", "a", 100), steady("r", "a", 70), {"wait": 1}, {"kill": ["b", "c"]}, {"wait": 1},
+        {"start": "b"}, {"wait": 2}, {"close": "p"}, {"close": "r"}, timing={"link_latency_s": 0.1},
+    )  # fmt: skip
+    account, log = run.moment().ledger["q"], run.moment().state.groups["q"].members[0].log
+    assert queue(run).content == runs.run(1, account.published) and not queue(run).pending
+    assert fifo.in_order(queue(run), queue(run).content) == queue(run).content
+    sent = [proposal.number for proposal in proposals(log, 0)]
+    assert len(sent) == len(set(sent))
+
+
+def test_what_flows_to_a_new_leader_stays_behind_what_its_channel_sends_again():
+    run = played(
+        DECLARE, steady("p", "c", 100), {"wait": 1}, {"kill": "a"}, {"wait": 3}, {"close": "p"},
+        timing={"link_latency_s": 0.1},
+    )  # fmt: skip
+    assert queue(run).content == runs.run(1, run.moment().ledger["q"].published)
+    assert fifo.in_order(queue(run), queue(run).content) == queue(run).content
 
 
 def test_what_waits_at_a_cut_off_leader_is_not_sent_again_because_another_channel_publishes():

@@ -73,11 +73,16 @@ def replicas() -> Answered:
 
 def explored() -> Answered:
     """The worst case of a mirrored queue, after one stop and one kill."""
+    question, answer = searched_for()
+    return exploration.report_of(question, answer), lambda: exploration.page(question, answer)
+
+
+def searched_for() -> tuple[Question, Progress]:
+    """What is asked of a mirrored queue, and the answer."""
     cluster = Cluster("a", "b", "c", version="3.10").set_policy("ha", "^q", {"ha-mode": "exactly", "ha-params": 2})
     cluster.declare("q", node="a").publish("q", 5)
     question = Question("lost-confirmed", Spent(1, 1), frozenset({"stop", "kill"}))
-    answer = searched(cluster, question)
-    return exploration.report_of(question, answer), lambda: exploration.page(question, answer)
+    return question, searched(cluster, question)
 
 
 def searched(cluster: Cluster, question: Question) -> Progress:
@@ -122,11 +127,16 @@ def risk(code: str, queues: int = 2, clusters: int = 1) -> dict[str, Any]:
 
 def audited() -> Answered:
     """A fleet of nine clusters with an error, a warning and a file that cannot be read."""
+    summary = audited_summary()
+    return audit.report_of(summary), lambda: audit.page(summary)
+
+
+def audited_summary() -> Summary:
+    """What such a fleet comes to."""
     refused = [{"file": "x.json", "place": "line 1", "given": "nothing", "accepted": "an object"}]
     risks = [risk("no-policy", 70, 5), risk("mirroring-silenced", 9, 3), risk("matches-everything", 12, 2)]
     blockers = [{"blocker": "not durable", "queues": 3, "clusters": 2}]
-    summary = Summary(9, {"classic": 90, "quorum": 10}, risks, blockers, refused)
-    return audit.report_of(summary), lambda: audit.page(summary)
+    return Summary(9, {"classic": 90, "quorum": 10}, risks, blockers, refused)
 
 
 MAKERS: dict[str, Callable[[], Answered]] = {

@@ -2,6 +2,9 @@
 
 Waiting is for what a person would see, never for a time; PATIENCE_S is only when to give up. The pictures stay in
 `build/screenshots`, to be looked at.
+
+Pages ask for the system's own font. So that they look the same on any machine, the browser is shown one that has what a
+bare Debian with chromium has (fonts-dejavu-core), which also comes with matplotlib, and no hints for small letters.
 """
 
 from __future__ import annotations
@@ -13,11 +16,13 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import TypeVar
 
 import pytest
 
@@ -28,8 +33,23 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono", "DejaVuSansMono-Bold", "DejaVuSerif", "DejaVuSerif-Bold")
+FONTCONFIG = """\
+<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>
+<alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>serif</family><prefer><family>DejaVu Serif</family></prefer></alias>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+<match target="font">
+<edit name="hinting" mode="assign"><bool>false</bool></edit>
+<edit name="antialias" mode="assign"><bool>true</bool></edit>
+<edit name="rgba" mode="assign"><const>none</const></edit>
+</match></fontconfig>
+"""
 PATIENCE_S = 60
 WINDOW = {"width": 1280, "height": 800}
+Answer = TypeVar("Answer")
 
 
 @contextmanager
@@ -54,22 +74,34 @@ def voila(folder: Path) -> Iterator[tuple[str, str]]:
         yield address, token
 
 
+def free_port() -> int:
+    """A port of loopback that nobody uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextmanager
 def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator[str]:
     """A server started in the notebooks of `folder`, once `ready` answers; its address. What it keeps between runs
     stays in the folder."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     home = folder / "home"
     own = {"HOME": home, "JUPYTER_CONFIG_DIR": home, "JUPYTER_DATA_DIR": home / "data", "IPYTHONDIR": home / "ipython"}
     environment = os.environ | {key: str(path) for key, path in own.items()} | {"JUPYTER_TOKEN": token}
     module = [sys.executable, "-m", *command, f"--port={port}"]
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(module, stdout=log, stderr=log, cwd=folder / "notebooks", env=environment)
-    try:
+    with ended(server):
         wait_until_it_answers(f"http://127.0.0.1:{port}{ready}?token={token}", server)
         yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def ended(server: subprocess.Popen) -> Iterator[None]:
+    """Ends a server afterwards, whatever came of it."""
+    try:
+        yield
     finally:
         server.terminate()  # the server shuts its kernels down before it goes
         try:
@@ -81,23 +113,47 @@ def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator
 
 def wait_until_it_answers(address: str, server: subprocess.Popen) -> None:
     """Returns once the server answers; fails when it ends or takes too long."""
+
+    def answers() -> bool:
+        with suppress(OSError):
+            urllib.request.urlopen(address, timeout=5).close()
+            return True
+        return False
+
+    asked_until(answers, server)
+
+
+def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Answer:
+    """The first answer that is one, asked again and again of a server; fails when it ends or takes too long."""
     limit = monotonic() + PATIENCE_S
     while monotonic() < limit:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except OSError:
-            with suppress(subprocess.TimeoutExpired):
-                pytest.fail(f"the server ended with exit status {server.wait(timeout=0.1)}")
+        if answer := question():
+            return answer
+        with suppress(subprocess.TimeoutExpired):
+            pytest.fail(f"the server ended with exit status {server.wait(timeout=0.1)}")
     pytest.fail(f"the server did not answer within {PATIENCE_S} s")
+
+
+@contextmanager
+def new_browser() -> Iterator:
+    """A new browser."""
+    from playwright.sync_api import sync_playwright
+
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        fonts = Path(find_spec("matplotlib").origin).parent / "mpl-data" / "fonts" / "ttf"
+        for name in FONTS:
+            Path(folder, f"{name}.ttf").symlink_to(fonts / f"{name}.ttf")
+        settings = Path(folder, "fonts.conf")
+        settings.write_text(FONTCONFIG.format(folder=folder), encoding="utf-8")
+        environment = os.environ | {"FONTCONFIG_FILE": str(settings)}
+        with playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=environment) as browser:
+            yield browser
 
 
 @contextmanager
 def page_of(size: dict[str, int] = WINDOW) -> Iterator:
     """An empty page of a new browser."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with new_browser() as browser:
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE_S * 1000)
         yield page

@@ -8,7 +8,8 @@ numbered when they are sent, and while some wait for a leader others may find on
 order, and in 4.0 those of one urgency.
 
 A classic queue's count of deliveries stands still at a transient message that it lost undelivered as its node stopped
-(`hawb.engine.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before.
+(`hawb.engine.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before. One of 4.3
+remembers of a controlled stop what was given back before, not what consumers had.
 
 The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
 delivered by both without a flag.
@@ -49,7 +50,7 @@ class Told:
         self.left: dict[str, Runs] = defaultdict(lambda: EMPTY)
         self.counted: dict[str, int] = defaultdict(int)
         self.latest: dict[tuple[str, object], int] = defaultdict(int)
-        self.has_priorities = self.is_quorum = self.counts_deliveries = False
+        self.has_priorities = self.is_quorum = self.counts_deliveries = self.remembers_returns = False
         self.forgotten = EMPTY
         self.sent: dict[object, Runs] = defaultdict(lambda: EMPTY)
 
@@ -75,6 +76,7 @@ def check_deliveries(run: Run) -> None:
             queues[entry.queue].has_priorities = "x-max-priority" in step.arguments
             queues[entry.queue].is_quorum = entry.detail["type"] == QUORUM
             queues[entry.queue].counts_deliveries = run.settings.profile.counts_deliveries
+            queues[entry.queue].remembers_returns = run.settings.profile.remembers_returns
         elif entry.event in READ:
             ids = runs.normal(map(tuple, entry.detail.get("ids", ())))
             READ[entry.event](queues[entry.queue], entry, ids)
@@ -124,7 +126,7 @@ def lose(told: Told, entry: Entry, ids: Runs) -> None:
     told.lost = runs.union(told.lost, ids)
     never = runs.minus(ids, told.delivered)
     if told.counts_deliveries and never and entry.detail["cause"] == "transient_message":
-        told.forgotten = ((never[0][0], sys.maxsize),)
+        told.forgotten = runs.union(told.forgotten, ((never[0][0], sys.maxsize),))
 
 
 def come_back(told: Told, _entry: Entry, ids: Runs) -> None:
@@ -135,9 +137,11 @@ def count(told: Told, entry: Entry, _ids: Runs) -> None:
     told.counted[entry.event] += entry.detail["messages"]
 
 
-def count_deleted(told: Told, entry: Entry, _ids: Runs) -> None:
+def end_process(told: Told, entry: Entry, _ids: Runs) -> None:
     """A process that deletes itself, and its record not yet, tells so as it ends."""
     told.counted["queue_deleted"] += entry.detail.get("messages", 0)
+    if told.remembers_returns and entry.detail["reason"] == "node_stopped":
+        told.forgotten = runs.union(told.forgotten, told.delivered)
 
 
 READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
@@ -148,7 +152,7 @@ READ: dict[str, Callable[[Told, Entry, Runs], None]] = {
     "messages_returned": come_back,
     "queue_purged": count,
     "queue_deleted": count,
-    "master_down": count_deleted,
+    "master_down": end_process,
 }
 
 

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from browser_pages import ROOT, keep_picture
-from stage_pages import answered
+from browser_pages import keep_picture
+from kept_pictures import compare
+from lab_controls import (
+    at_step,
+    back_to,
+    choose,
+    choose_by_keys,
+    close,
+    has_focus,
+    more,
+    node,
+    open_story,
+    queue,
+    tab_to,
+    told,
+    verdict,
+)
 
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-
-SCENARIO = """\
-scenario: A mirror that came late
-seed: 1
-cluster: {nodes: [a, b], version: "3.10"}
-policies: [{name: ha-all, pattern: '^ha', definition: {ha-mode: all}}]
-steps:
-- declare: {queue: ha.late, node: a}
-- stop: b
-- publish: {queue: ha.late, count: 7}
-- start: b
-- publish: {queue: ha.late, count: 3}
-"""
-
 
 PANELS = (
     "safe to stop?", "what if", "beside", "policy…", "any step…", "clients", "wait…", "story", "ledger", "queues",
@@ -35,72 +34,8 @@ PANELS = (
 )  # fmt: skip
 """What opens from the menu of what else there is."""
 
-MOST_MOVEMENTS = 30
-"""More than a step of the scenario has."""
-
-
-def lay_out(folder: Path) -> Path:
-    """Lays `folder` out as the repository is, with the lab's notebook, the app's settings and a scenario; itself."""
-    (folder / "notebooks").mkdir()
-    for name in ("00-lab.ipynb", "voila.json"):
-        shutil.copy(ROOT / "notebooks" / name, folder / "notebooks")
-    (folder / "data" / "scenarios").mkdir(parents=True)
-    (folder / "data" / "scenarios" / "late.yaml").write_text(SCENARIO)
-    return folder
-
-
-def open_story(page):
-    """Opens the scenario, the last in the list; the lab. (The first entry, what is open, may have the same name.)"""
-    lab = page.locator(".hawb-lab")
-    scenarios = lab.get_by_label("scenario", exact=True)
-    last = scenarios.locator("option:last-child", has_text="A mirror that came late")
-    scenarios.select_option(index=last.evaluate("option => option.index"))
-    at_step(lab, 5, 5)
-    queue(lab, "ha.late").wait_for()
-    return lab
-
-
-def at_step(lab, played: int, steps: int) -> None:
-    """Waits until the story stands there."""
-    lab.get_by_text(f"step {played} of {steps} ·").wait_for()
-
-
-def node(lab, name: str):
-    """The place of a node."""
-    return lab.get_by_role("button", name=re.compile(rf"^node {name}, "))
-
-
-def queue(lab, name: str):
-    """The row of a queue, or the first of its rows."""
-    return lab.get_by_role("button", name=re.compile(rf"^queue {re.escape(name)} ")).first
-
-
-def choose(lab, thing, entry: str) -> None:
-    """Chooses an entry of the menu of a node or a queue."""
-    thing.click()
-    lab.get_by_role("menuitem", name=entry, exact=False).first.click()
-
-
-def told(lab, text: str):
-    """A sentence of what just happened."""
-    return lab.locator(".hs-happened").get_by_text(text)
-
-
-def more(lab, entry: str) -> None:
-    """Chooses what else there is."""
-    lab.get_by_role("button", name="more…").click()
-    lab.get_by_role("menuitem", name=re.compile(rf"^{re.escape(entry)}")).click()
-
-
-def close(lab) -> None:
-    """Closes the drawer."""
-    lab.locator(".hawb-drawer").get_by_role("button", name="✕ close").click()
-    lab.locator(".hawb-drawer").wait_for(state="hidden")
-
-
-def verdict(lab, text: str) -> None:
-    """Waits until the verdict says so."""
-    lab.locator(".hs-verdict").get_by_text(text).wait_for()
+PICTURED = ("policy…", "what if", "story")
+"""Those that are pictured."""
 
 
 def faults(page) -> list[str]:
@@ -114,8 +49,8 @@ def faults(page) -> list[str]:
     ]
 
 
-def look_everywhere(page, picture: str) -> None:
-    """Opens each state and each panel of the lab, and has axe look at it; a picture of each is kept."""
+def look_everywhere(page, picture: str, panels: Sequence[str] = PANELS) -> None:
+    """Opens each state and these panels of the lab, and has axe look at it; a picture of each is kept."""
     lab = open_story(page)
     found = {"opened": faults(page)}
     node(lab, "a").click()
@@ -125,7 +60,7 @@ def look_everywhere(page, picture: str) -> None:
     lab.locator(".hs-caption:empty").wait_for(state="attached")
     found["lost"] = faults(page)
     keep_picture(lab, f"{picture}-lost")
-    for entry in PANELS:
+    for entry in panels:
         more(lab, entry)
         lab.locator(".hawb-drawer").wait_for()
         found[entry] = faults(page)
@@ -215,23 +150,77 @@ def lose_and_mend_by_keyboard(page) -> None:
     at_step(lab, 5, 5)
     lab.get_by_role("button", name="step back").focus()
     back_to(lab, 4, lambda: keys.press("Enter"))
+
+
+def part_publish_and_set_a_policy_by_keyboard(page) -> None:
+    """What else can be done, without a mouse: a partition, which is taken back, messages, a policy, and why one of the
+    messages is where it is."""
+    lab = open_story(page)
+    keys = page.keyboard
+    choose_by_keys(node(lab, "a"), "cut")
+    lab.get_by_text("links down").wait_for()
+    lab.get_by_role("button", name="undo").focus()
+    keys.press("Enter")
+    lab.get_by_text("links down").wait_for(state="detached")
     queue(lab, "ha.late").focus()
     keys.press("Enter")
     lab.get_by_role("menuitem", name="publish 10").wait_for()
     keys.press("Escape")
     has_focus(queue(lab, "ha.late"))
     keys.press("Enter")
-    keys.type("po")
     keys.press("Enter")
+    told(lab, "Messages 11 to 20 were published to ha.late").wait_for()
+    choose_by_keys(queue(lab, "ha.late"), "po")
     has_focus(lab.locator(".hawb-drawer button").first)
+    tab_to(page, lab.get_by_label("ha-sync-mode", exact=True))
+    keys.type("au")
+    tab_to(page, lab.get_by_role("button", name="set policy", exact=True))
+    keys.press("Enter")
+    at_step(lab, 7, 7)
     keys.press("Escape")
     lab.locator(".hawb-drawer").wait_for(state="hidden")
     has_focus(queue(lab, "ha.late"))
+    choose_by_keys(lab.get_by_role("button", name="more…"), "story")
+    has_focus(lab.locator(".hawb-drawer button").first)
+    tab_to(page, lab.get_by_label("why?", exact=True))
+    keys.type("ha.late/11")
+    keys.press("Enter")
+    lab.locator(".hawb-story").get_by_text("ha.late/11").wait_for()
+    keys.press("Escape")
+    lab.locator(".hawb-drawer").wait_for(state="hidden")
 
 
-def has_focus(thing) -> None:
-    """Waits until a thing has the focus."""
-    thing.and_(thing.page.locator(":focus")).wait_for()
+def publish_and_ask_why(page) -> None:
+    """Publishes, kills, and asks after a message that is lost, with the mouse."""
+    lab = open_story(page)
+    choose(lab, queue(lab, "ha.late"), "publish 10")
+    told(lab, "Messages 11 to 20 were published to ha.late").wait_for()
+    choose(lab, node(lab, "a"), "kill")
+    verdict(lab, "7 messages of ha.late are lost")
+    more(lab, "story")
+    lab.locator(".hawb-story summary", has_text="why").first.click()
+    lab.locator(".hawb-story details[open]").get_by_text("not synchronised").first.wait_for()
+    close(lab)
+
+
+def picture_drawers(page) -> None:
+    """Compares what three panels look like after a loss, light and dark, with the kept pictures."""
+    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+    lab = open_story(page)
+    choose(lab, node(lab, "a"), "kill")
+    lab.get_by_role("button", name="try ha-sync-mode: automatic").wait_for()
+    wrong = []
+    for entry in PICTURED:
+        more(lab, entry)
+        lab.locator(".hawb-drawer").wait_for()
+        for light in ("light", "dark"):
+            page.emulate_media(reduced_motion="reduce", color_scheme=light)
+            name = f"lab-drawer-{entry.strip('…').replace(' ', '-')}-{light}"
+            wrong.append(compare(name, lab.screenshot()))
+        page.emulate_media(reduced_motion="reduce", color_scheme="light")
+        close(lab)
+    page.emulate_media(reduced_motion="no-preference")
+    assert not any(wrong), "\n".join(filter(None, wrong))
 
 
 def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> None:
@@ -263,19 +252,6 @@ def keep_them_and_branch(page, picture: str, keep: Callable[[object], Path]) -> 
     close(lab)
     lab.locator(".hs-play", has_text="play").click()
     at_step(lab, 8, 8)
-
-
-def back_to(lab, played: int, press: Callable[[], object]) -> None:
-    """Goes back, movement by movement, until so many steps of the story are played; `press` presses "step back"."""
-    for _ in range(MOST_MOVEMENTS):
-        press()
-        answered(lab)
-        where = lab.locator(".hs-where").inner_text()
-        now = int(where.split()[1])
-        assert now >= played, f"a press of step back led to {where!r}, beyond step {played}"
-        if now == played:
-            return
-    raise AssertionError(f"{MOST_MOVEMENTS} presses of step back lead no further than {where!r}, not to step {played}")
 
 
 def save(lab, folder: Path) -> Path:
@@ -319,6 +295,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     close(lab)
     file = download(page, lab, "report")
     keep_picture(lab, f"{picture}-export")
+    close(lab)
     report, asked = page.context.browser.new_page(), []
     report.on("request", lambda request: asked.append(request.url))
     shown = folder / "report.html"

@@ -20,8 +20,12 @@ OPERATOR_POLICY = {
 LOGIN = Login("watcher", "s3cret-word")
 
 
+Answer = tuple[int, bytes | str]
+
+
 class Api(BaseHTTPRequestHandler):
-    """The management API of one user; `answers` maps a path to (status, body or the address of a redirect)."""
+    """The management API of one user; `answers` maps a path to (status, body or the address of a redirect), or to
+    several of them, each of which is given once and the last for ever."""
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
@@ -29,7 +33,8 @@ class Api(BaseHTTPRequestHandler):
         if self.headers["Authorization"] != f"Basic {token}":
             status, body = 401, b'{"error":"not_authorized","reason":"Login failed"}'
         else:
-            status, body = self.server.answers.get(urlsplit(self.path).path, (404, b"Not Found"))
+            told = self.server.answers.get(urlsplit(self.path).path, (404, b"Not Found"))
+            status, body = told if isinstance(told, tuple) else told.pop(0) if len(told) > 1 else told[0]
         self.send_response(status)
         if isinstance(body, str):
             self.send_header("Location", body)
@@ -49,7 +54,7 @@ class Server(ThreadingHTTPServer):
         files = {name: (REAL / f"api-{name}.json").read_bytes() for name in ("nodes", "overview", "policies", "queues")}
         files["vhosts"] = json.dumps([{"name": "/"}, {"name": "shop"}]).encode()
         files["operator-policies"] = json.dumps([OPERATOR_POLICY]).encode()
-        self.answers: dict[str, tuple[int, bytes | str]] = {
+        self.answers: dict[str, Answer | list[Answer]] = {
             f"/api/{name}": (200, body) for name, body in files.items()
         }
 
@@ -65,3 +70,16 @@ def serving() -> Iterator[Server]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def quorum_queue(*members: str, online: tuple[str, ...] = ()) -> dict[str, object]:
+    """A quorum queue with five messages as /api/queues has it; all its members are online unless some are named."""
+    return {
+        "name": "qq", "vhost": "/", "type": "quorum", "durable": True, "node": members[0], "leader": members[0],
+        "messages": 5, "members": members, "online": online or members, "arguments": {"x-queue-type": "quorum"},
+    }  # fmt: skip
+
+
+def listing(*queues: dict[str, object]) -> Answer:
+    """What /api/queues answers of these queues."""
+    return 200, json.dumps(queues).encode()

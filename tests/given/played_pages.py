@@ -39,8 +39,6 @@ COLUMNS = 88
 """As wide as a page shows a terminal."""
 LIVE = "http://localhost:15672"
 """Where a page has a running cluster."""
-ONLY_TOLD = ("make ", "pip ", "pipx ", "uvx ")
-"""What a command begins with that is not played here: it installs, or opens a browser."""
 
 
 class Block(NamedTuple):
@@ -120,7 +118,7 @@ def _console(block: Block, live: str) -> Iterator[Shown]:
     for part in re.split(r"^(?=\$ )", block.text, flags=re.M):
         command, _, told = part.removeprefix("$ ").partition("\n")
         began, at = at + len(part) - len(told), at + len(part)
-        if not part or command.startswith(ONLY_TOLD):
+        if not part:
             continue
         if command == "echo $?":
             came = f"{status}\n"

@@ -105,10 +105,12 @@ _classic = of_struct(
     synchronised_mirrors=st.sampled_from([(), ("on",)]),
     leader=st.none(),
     members=st.just(()),
+    stopped_members=st.just(()),
 )
 _quorum = st.builds(
-    QueueEntry, _names, type=st.just("quorum"), leader=st.none() | st.just("a"), members=st.just(("a", "on"))
-)
+    QueueEntry, _names, type=st.just("quorum"), leader=st.none() | st.just("a"), members=st.just(("a", "on")),
+    stopped_members=st.sampled_from([(), ("on",)]),
+)  # fmt: skip
 
 
 def _unlike(entries: st.SearchStrategy[Any], key: Any) -> st.SearchStrategy[Any]:

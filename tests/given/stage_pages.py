@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
-from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, ROOT
+from browser_pages import PATIENCE_S, ROOT, new_browser
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import STYLE, Lab
-from hawb.views import style
 
 DOCUMENT = """\
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>stage</title><style>{css}
-body {{ margin: 0; padding: 8px 12px; background: {ground}; }}
-.hawb-lab {{ display: flex; flex-direction: column; height: calc(100vh - 18px) !important; min-height: 560px; }}
+body {{ margin: 0; }}
+.hawb-lab {{ box-sizing: border-box; padding: 8px 12px; display: flex; flex-direction: column;
+  height: 100vh !important; min-height: 576px; }}
 </style></head>
 <body data-jp-theme-light="{light}"><main class="hawb-lab"><div id="stage"></div></main></body></html>
 """
@@ -43,49 +43,60 @@ FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 
 @contextmanager
 def stage_page(size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm: bool = False) -> Iterator:
-    """A page with the stage of a new lab. Its `lab` is that lab; time goes on with `page.clock.run_for`."""
-    from playwright.sync_api import sync_playwright
+    """A page of a new browser with the stage of a new lab, which is its `lab`; time goes on with
+    `page.run_for`."""
+    with new_browser() as browser:
+        page = page_for_stages(browser, size, calm=calm)
+        begin(page, Lab(Controller()), dark=dark)
+        yield page
 
-    lab, colours = Lab(Controller()), style.DARK if dark else style.LIGHT
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
-        motion = "reduce" if calm else "no-preference"
-        page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), reduced_motion=motion)
-        page.set_default_timeout(PATIENCE_S * 1000)
+
+def page_for_stages(browser, size: tuple[int, int], *, calm: bool = False, runs: bool = False):
+    """An empty page of a browser on which stages can stand, one after the other. Its clock stands still unless it
+    `runs` as any clock does."""
+    motion = "reduce" if calm else "no-preference"
+    page = browser.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), reduced_motion=motion)
+    page.set_default_timeout(PATIENCE_S * 1000)
+    page.run_for = page.wait_for_timeout if runs else page.clock.run_for
+    if not runs:
         page.clock.install(time=0)
         page.clock.pause_at(1000)
 
-        def tell(message: dict) -> dict:
-            lab.stage.receive(message)
-            return {"view": lab.stage.view}
+    def tell(message: dict) -> dict:
+        page.lab.stage.receive(message)
+        return {"view": page.lab.stage.view}
 
-        page.expose_function("tell", tell)
-        css = STYLE + lab.stage._css
-        page.set_content(DOCUMENT.format(css=css, ground=colours["ground"], light="false" if dark else "true"))
-        front = lab.stage._esm.replace("export default { render };", "window.render = render;")
-        page.add_script_tag(content=f"(() => {{{front}}})();")
-        page.evaluate(BEGIN, {name: getattr(lab.stage, name) for name in ("view", "choices", "menus", "guide")})
-        page.lab = lab
-        page.clock.run_for(50)
-        yield page
+    page.expose_function("tell", tell)
+    return page
+
+
+def begin(page, lab: Lab, *, dark: bool = False) -> None:
+    """Puts the stage of a lab on a page; the lab is the page's `lab` from now on."""
+    page.lab = lab
+    page.set_content(DOCUMENT.format(css=STYLE + lab.stage._css, light="false" if dark else "true"))
+    front = lab.stage._esm.replace("export default { render };", "window.render = render;")
+    page.add_script_tag(content=f"(() => {{{front}}})();")
+    page.evaluate(BEGIN, {name: getattr(lab.stage, name) for name in ("view", "choices", "menus", "guide")})
+    page.run_for(50)
 
 
 def show(page) -> None:
     """Shows on the page what Python has done by itself."""
     page.evaluate("state => window.seen(state)", {"view": page.lab.stage.view})
-    page.clock.run_for(50)
+    page.run_for(50)
 
 
 def menu(page, thing: str) -> None:
     """Opens the menu of a node or a queue, by the beginning of its name."""
     page.locator(f"button[aria-label^='{thing}']").first.click()
-    page.clock.run_for(50)
+    page.run_for(50)
 
 
 def choose(page, entry: str) -> None:
     """Chooses an entry of the menu that is open, and returns once Python has answered."""
     page.get_by_role("menuitem", name=entry).first.click()
     answered(page)
-    page.clock.run_for(20)
+    page.run_for(20)
 
 
 def answered(page) -> None:
@@ -102,7 +113,7 @@ def pick(page, thing: str, entry: str) -> None:
 def frames(page, seconds: float) -> Iterator[bytes]:
     """Pictures of the page while so much time goes on."""
     for _ in range(round(seconds * 1000 / FRAME_MS)):
-        page.clock.run_for(FRAME_MS)
+        page.run_for(FRAME_MS)
         yield page.screenshot()
 
 

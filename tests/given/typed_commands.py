@@ -50,6 +50,9 @@ ANSWERS = (
     Typed("upgrade {story} --to 3.13"),
     Typed("migrate {real}", 1), Typed("migrate --json {real}", 1),
     Typed("import {export} -o -"), Typed("import {export} --numbers -"),
+    Typed("lint --format sarif {real}", 1), Typed("lint --format junit {real}", 1),
+    Typed("check --format sarif {story}"), Typed("check --format junit {story}"),
+    Typed("safe --format prometheus {real}"), Typed("schema safe"),
 )  # fmt: skip
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
@@ -58,7 +61,7 @@ WRITTEN = (
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
     Typed("migrate {real} -o {to}/plan", 1),
-    Typed("watch --api http://127.0.0.1:1 -o -", 2),
+    Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
     Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
@@ -71,6 +74,13 @@ WRITTEN = (
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip
 """Pages, files, and what takes an extra; that of a real broker or a study is asked for a file that is not there."""
+
+SERVED = (Typed("lab --folder {to}/hawb {story}", 0, LAB), Typed("lessons --folder {to}/hawb", 0, LAB))
+"""What goes on until it is told to stop, where it can."""
+
+EVERY = (*ANSWERS, *WRITTEN, *SERVED)
+PATIENCE_S = 540
+"""When to give up on a program that plays them."""
 
 
 def play(commands: list[list[str]]) -> list[dict[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from json_schemas import validate
 from msgspec.structs import replace
 
 from hawb.engine import runs
@@ -69,6 +71,11 @@ def test_it_names_the_source_of_its_rule_first(file: Path):
 @each_file
 def test_written_and_loaded_again_it_has_the_same_outcome(file: Path):
     assert outcome_json(Run.of(load(dump(scenario_in(file))))) == outcome_json(played(file))
+
+
+@each_file
+def test_its_outcome_is_as_the_schema_tells(file: Path):
+    validate("run", json.loads(outcome_json(played(file))))
 
 
 @each_file

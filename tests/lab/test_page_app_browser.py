@@ -9,7 +9,15 @@ from http import HTTPStatus
 
 import pytest
 from browser_pages import keep_picture, page_of, voila
-from lab_journeys import download, faults, keep_them_and_branch, lay_out, put_beside_and_take_away
+from lab_controls import lay_out
+from lab_journeys import (
+    download,
+    faults,
+    keep_them_and_branch,
+    look_everywhere,
+    picture_drawers,
+    put_beside_and_take_away,
+)
 
 ASK = """\
 async code => {
@@ -58,6 +66,8 @@ def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
         assert page.get_by_role("button", name="save", exact=True).count() == 0
         keep_them_and_branch(page, "app", lambda lab: download(page, lab, "scenario"))
         put_beside_and_take_away(page, folder, "app")
+        look_everywhere(page, "app", panels=("policy…", "what if"))
+        picture_drawers(page)
         assert sorted(folder.rglob("*.yaml")) == before
         answers = page.evaluate(ASK, "open('by-a-visitor', 'w')")
         assert "execute_reply" not in answers

@@ -39,11 +39,11 @@ def test_few_controls_are_in_sight_and_the_rest_is_behind_what_it_acts_on():
 def test_a_step_is_seen_movement_by_movement_and_backwards():
     with stage_page() as page:
         pick(page, "node a", "kill")
-        page.clock.run_for(100)
+        page.run_for(100)
         assert caption(page) == "a was killed."
         assert state(page, "a") == "node a, running"
         page.locator(".hs-play", has_text="pause").click()
-        page.clock.run_for(5000)
+        page.run_for(5000)
         assert caption(page) == "a was killed."
         for said in ("has lost its leader", "took over ha.orders", "Messages 1 to 100 of ha.orders were lost"):
             page.get_by_role("button", name="step forward").click()
@@ -55,7 +55,7 @@ def test_a_step_is_seen_movement_by_movement_and_backwards():
         assert state(page, "a") == "node a, running"
         assert page.lab.stage.view["bar"]["played"] == 16
         page.locator(".hs-play", has_text="play").click()
-        page.clock.run_for(6000)
+        page.run_for(6000)
         assert caption(page) == ""
         assert page.locator(".hs-play").inner_text() == "↻ again"
 
@@ -104,6 +104,26 @@ def test_nothing_is_cut_off_at_any_width(size, dark):
         assert cut == []
 
 
+def test_a_line_is_drawn_by_touch():
+    with stage_page(calm=True) as page:
+        fits = page.locator(".hs-picture.hs-fits")
+        assert fits.evaluate("box => getComputedStyle(box).touchAction") == "none"
+        first, second = (page.locator(f"button[aria-label^='node {name}']").bounding_box() for name in "ab")
+        x, top = (first["x"] + first["width"] + second["x"]) / 2, first["y"]
+        finger = page.context.new_cdp_session(page)
+
+        def touch(kind: str, *points: float) -> None:
+            places = [{"x": x, "y": y} for y in points]
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": places})
+
+        touch("Start", top - 15)
+        for y in (20, 40, 60):
+            touch("Move", top + y)
+        touch("End")
+        page.locator(".hs-step", has_text="partition").wait_for()
+        assert page.lab.stage.view["scene"]["cut"] == [["a", "b"], ["a", "c"]]
+
+
 def test_names_from_outside_are_text():
     with stage_page(calm=True) as page:
         name = "<img src=x onerror=\"document.title='gone'\">"
@@ -120,7 +140,7 @@ def test_a_thousand_messages_in_flight_are_all_drawn():
         page.lab.controller.act("publish", {"queue": "ha.orders", "count": 5000})
         page.lab.redraw()
         show(page)
-        page.clock.run_for(300)
+        page.run_for(300)
         drawn = page.evaluate(
             "() => { const canvas = document.querySelector('canvas');"
             " return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(one => one); }"

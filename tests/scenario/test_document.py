@@ -184,6 +184,10 @@ TWO = (PolicyEntry("ha", "", {}), PolicyEntry("ha", "", {}))
         (lambda: QueueEntry("q", master="a", members=("a",)), "a classic queue has a master and mirrors"),
         (lambda: QueueEntry("q", type="quorum", members=("a",), master="a"), "a quorum queue has a leader and members"),
         (lambda: QueueEntry("q", type="quorum", members=("a",), leader="b"), "leader: 'b' is none of the members"),
+        (lambda: QueueEntry("q", stopped_members=("a",)), "a classic queue has a master and mirrors"),
+        (lambda: QueueEntry("q", type="quorum", members=("a",), stopped_members=("b",)), "'b' is none of the members"),
+        (lambda: QueueEntry("q", type="quorum", members=("a",), stopped_members=("a", "a")), "'a' stands twice"),
+        (lambda: QueueEntry("q", type="quorum", members=("a",), leader="a", stopped_members=("a",)), "is the leader"),
         (lambda: Scenario(scenario="t", cluster=Cluster(("a",)), policies=TWO), "policies: '/::ha' stands twice"),
         (
             lambda: Scenario(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from json_schemas import validate
 from pyspark.sql import SparkSession
 
 from hawb import cli
@@ -84,6 +85,13 @@ def test_a_file_named_twice_counts_once(fleet: Path):
     assert clusters([fleet, fleet / "west.json"]) == clusters([fleet])
     with pytest.raises(FileNotFoundError, match=r"nowhere: there is no such file"):
         clusters([fleet / "nowhere"])
+
+
+def test_of_yaml_resources_of_operators_are_clusters_and_scenarios_are_none(tmp_path: Path):
+    (tmp_path / "shop.yaml").write_text("apiVersion: rabbitmq.com/v1beta1\nkind: Queue\nspec: {name: q}\n")
+    (tmp_path / "story.yaml").write_text("scenario: x\n")
+    [shop] = clusters([tmp_path])
+    assert (Path(shop.name).name, len(audited(shop)[0])) == ("shop", 1)
 
 
 # The rows of a cluster
@@ -224,6 +232,8 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
     nothing = hawb(fleet / "west.json", "--json")
     assert nothing.exit_code == 2
     assert json.loads(nothing.stdout)["clusters"] == 0
+    validate("audit", json.loads(nothing.stdout))
+    validate("audit", json.loads(hawb(fleet, "--json").stdout))
 
 
 # The command

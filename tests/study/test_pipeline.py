@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from conftest import LONG
+from json_schemas import validate
 from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
 from pyspark.sql import DataFrame, SparkSession
 from spark_servers import PYTHONPATH, READ, cluster
@@ -304,6 +305,7 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
         assert "publish_down_s" in result.stdout and "more than two" in result.stdout
         assert spark.read.parquet(str(tmp_path / "out" / "trials")).count() == 2 * count
     told = json.loads(command(file, "--json", "--output", tmp_path / "out", "--baseline", "quorum").stdout)
+    validate("study", told)
     assert {(one["design"], one["trials"]) for one in told} == {("two", 96), ("quorum", 96)}
     assert {one["difference"] for one in told if one["design"] == "quorum"} == {0.0}
     kept_in = tmp_path / "results.json"

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from html_pages import FETCHING, Page
 from inventories import FILES, cluster, policy, queue
+from json_schemas import validate
 from views_outcomes import HOSTILE
 
 from hawb.cli import main
@@ -135,6 +136,7 @@ def test_the_command(tmp_path: Path):
     result = CliRunner().invoke(main, ["replicas", *map(str, FILES), "--trials", "0", "-o", str(file), "--json"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
+    validate("replicas", told)
     assert (told["members"], told["nodes"], len(told["replicas"]), len(told["queues"])) == (3, 3, 14, 31)
     assert told["replicas"][0]["lost_confirmed"] is None
     page = Page(file.read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from answered_reports import MAKERS, answered
-from browser_pages import CHROMIUM, FLAGS, keep_picture
+from browser_pages import CHROMIUM, keep_picture, new_browser
 
 pytestmark = pytest.mark.browser
 SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (400, "light"), "projector": (800, "light")}
@@ -21,9 +21,7 @@ def browser():
     if CHROMIUM is None:
         yield None
         return
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with new_browser() as browser:
         yield browser
 
 

@@ -48,6 +48,7 @@ from hawb.engine.nodes.ports import (
     cause,
     focus_on,
     focused,
+    is_running,
     look_from,
     look_from_outside,
     next_number,
@@ -56,6 +57,7 @@ from hawb.engine.nodes.ports import (
 )
 from hawb.engine.nodes.sight import seen_from, sees
 from hawb.engine.rejoining import rejoin
+from hawb.engine.state import NOWHERE
 from hawb.engine.stopping.going_down import miss
 
 # Cut, and healed
@@ -107,10 +109,11 @@ def heal(t):
 
 
 def catch_up(t, q):
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. A master that
-    has died meanwhile sends it to nobody."""
-    if q.up:
+    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. A master
+    whose node has died meanwhile sends it to nobody; what a process sent whose node runs is on its way still."""
+    if q.up or (q.master != NOWHERE and is_running(t, q.master)):
         hear_late(t, q)
+    if q.up:
         finish_late(t, q)
     release(t, q)
     if q.up:

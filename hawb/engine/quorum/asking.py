@@ -21,7 +21,7 @@ from hawb.engine.enqueuers import (
 from hawb.engine.nodes.ports import focused, linked, look_from
 from hawb.engine.quorum.group import GONE
 from hawb.engine.quorum.hosting import command
-from hawb.engine.quorum.ports import is_member, member_of, record, unplan, waiting_of
+from hawb.engine.quorum.ports import is_member, is_to_be_done, member_of, record, unplan, waiting_of
 from hawb.engine.quorum.registration import await_registration, is_registered, register
 from hawb.raft.member import NOWHERE
 
@@ -52,11 +52,23 @@ def offer_again(t, g, leader, by):
     """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
     another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
     for p in waiting_of(t, g):
-        known = member_of(t, g, leader).commit_index
-        if p.node != GONE and is_chosen(p, by) and not is_in_log(t, g, leader, p.number, known):
+        if p.node != GONE and is_chosen(p, by) and not is_taken(t, g, leader, p.number):
             look_from(t, leader if p.node == NOWHERE else p.node)
             if record(t, g).master == leader:
                 offer(t, g, p)
+
+
+def is_taken(t, g, leader, number):
+    """Whether a leader has a proposal that waits in its log, committed or not."""
+    return is_in_log(t, g, leader, number, member_of(t, g, leader).commit_index) or is_to_be_done(t, g, number)
+
+
+def has_under_way(t, g, by):
+    """Whether any of the chosen is not done yet, so that what its channel sends next comes behind it."""
+    for p in waiting_of(t, g):
+        if p.node != GONE and is_chosen(p, by):
+            return True
+    return False
 
 
 def is_in_sight(t, g, p):

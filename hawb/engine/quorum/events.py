@@ -6,6 +6,8 @@ may outlive its group.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from hawb.raft.messages import Message, Written
@@ -82,8 +84,10 @@ class MajorityReached(Struct, frozen=True):
 
 
 class LogCut(Struct, frozen=True):
-    """A member of a quorum queue has cut off entries that its leader does not have."""
+    """A member of a quorum queue has cut off entries that its leader does not have, or its disk is lost: that happens
+    whether the side on which it did is still there or not."""
 
+    of_all_sides: ClassVar = True
     queue: str
 
 

@@ -6,6 +6,7 @@ from hawb.engine.quorum.hosting import apply_up_to, commit
 from hawb.engine.quorum.leadership import EVERYBODY, latest_leader, level
 from hawb.engine.quorum.ports import (
     count_replicated,
+    enter,
     extend,
     member_of,
     note_abreast,
@@ -35,6 +36,21 @@ def commit_at_once(t, g, says, count, size_bytes):
     else:
         pump(t, g, leader, others | 1 << leader, says, count)
         level(t, g)
+
+
+def enter_at_once(t, g, p, count, size_bytes):
+    """A leader that can commit takes in what flowed to it over a channel that has more under way: `count` messages, a
+    proposal that stands behind what was sent before. By now all of it is committed, and is to be done in the order of
+    the log (`rabbit_fifo_client`, sequence numbers)."""
+    leader = latest_leader(t, g, EVERYBODY)
+    member, out = member_of(t, g, leader), outbox(t)
+    others = reached(t, g, leader) & members_of(t, member) & ~(1 << leader)
+    last, generation = member.last_index, member.generation
+    count_replicated(t, g, bits_in(others) * count * size_bytes)
+    enter(t, g, member, out, p)
+    end_step(out, member, last, generation)
+    carry_all(t, g, others | 1 << leader, out)
+    level(t, g)
 
 
 def is_steady(t, g, node, others):

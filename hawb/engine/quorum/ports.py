@@ -207,6 +207,11 @@ def is_committing(t: Turn, g: Group) -> bool:
     return any(entry[0] == g.name for entry in t.committed)
 
 
+def is_to_be_done(t: Turn, g: Group, number: int) -> bool:
+    """Whether a proposal is committed, and still to be done."""
+    return any(entry[0] == g.name and entry[2].number == number for entry in t.committed)
+
+
 def waiting_of(_: Turn, g: Group) -> tuple[Proposal, ...]:
     """What waits, in the order in which it was asked."""
     return g.waiting
@@ -353,8 +358,8 @@ PORTS = (
     "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
     "hosted", "reached", "in_sight", "has_given_up", "is_held_back", "drawn", "plan", "unplan", "is_planned",
     "await_handover", "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
-    "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "waiting_of", "offset_of", "extend",
-    "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times", "crown", "note_members",
-    "retire", "note_abreast",
+    "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "is_to_be_done", "waiting_of",
+    "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",
+    "crown", "note_members", "retire", "note_abreast",
 )  # fmt: skip
 """The names of what others have to have."""

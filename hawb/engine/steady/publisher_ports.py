@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hawb.engine import runs
 from hawb.engine.clients import NEVER_US, Publisher
+from hawb.engine.nodes.sight import is_believed
 from hawb.engine.operations import NODE_DOWN, Publish
 from hawb.engine.state import Queue
 from hawb.engine.turn import Turn
@@ -92,7 +93,7 @@ def unheard(t: Turn, p: Publisher, node: int) -> int:
 
 def is_silent(t: Turn, q: Queue, node: int) -> bool:
     """Whether nothing reaches a mirror, though its death is not known."""
-    return not t.follows(q, node) and not q.crashed >> node & 1
+    return not t.follows(q, node) and not q.crashed >> node & 1 and is_believed(t, node)
 
 
 PORTS = (

@@ -35,8 +35,9 @@ class Columns {
     const answers = leads.answers.map((answer) => make("p", { class: "hs-answer", role: "alert", text: answer }));
     if (guide.now) {
       return [...answers, make("div", { class: "hs-guide" },
-        make("b", { text: `${guide.number} of ${guide.count}` }), make("p", { text: guide.now }),
-        make("button", { type: "button", class: "hs-quiet", text: "skip the tour", onclick: guide.skip }))];
+        make("div", { class: "hs-guide-head" }, make("b", { text: `${guide.number} of ${guide.count}` }),
+          make("button", { type: "button", class: "hs-quiet", text: "skip the tour", onclick: guide.skip })),
+        make("p", { text: guide.now }))];
     }
     return [...answers, make("ul", { class: "hs-hints" }, ...HINTS.map(([what, then]) => make("li", {}, make("b", { text: what }), make("span", { text: then }))))];
   }

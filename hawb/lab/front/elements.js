@@ -36,6 +36,12 @@ function refill(element, ...children) {
   }
 }
 
+/** A thing that may have been drawn anew since: itself, or what stands in its place now. */
+function still(thing, root) {
+  const { place } = thing.dataset;
+  return thing.isConnected || !place ? thing : root.querySelector(`[data-place="${CSS.escape(place)}"]`) ?? thing;
+}
+
 /** Lets the keyboard reach what has to be scrolled, once it has been laid out; nothing else becomes a stop. */
 function reachable(...boxes) {
   requestAnimationFrame(() => {

@@ -53,7 +53,9 @@ function pulse(context, { start, shape }, t) {
   context.globalAlpha = 1 - t * 0.85;
   context.lineWidth = 3;
   const grow = 3 + 8 * t;
-  context.strokeRect(start.left - grow, start.top - grow, start.width + 2 * grow, start.height + 2 * grow);
+  const left = Math.max(2, start.left - grow);
+  const right = Math.min(context.canvas.clientWidth - 2, start.left + start.width + grow);
+  context.strokeRect(left, start.top - grow, right - left, start.height + 2 * grow);
   if (shape === "strike") {
     const reach = Math.min(start.width, start.height) * 0.4 * ease(Math.min(1, 2 * t));
     context.lineWidth = 5;

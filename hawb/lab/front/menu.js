@@ -44,14 +44,7 @@ class Menu {
     this.box.hidden = true;
     document.removeEventListener("pointerdown", this.outside, true);
     this.anchor.removeAttribute("aria-expanded");
-    if (back) this.thing().focus({ preventScroll: true });
-  }
-
-  /** What the menu is about, as it is drawn now. */
-  thing() {
-    const { place } = this.anchor.dataset;
-    const now = place && this.root.querySelector(`[data-place="${CSS.escape(place)}"]`);
-    return this.anchor.isConnected || !now ? this.anchor : now;
+    if (back) still(this.anchor, this.root).focus({ preventScroll: true });
   }
 
   items() {

@@ -70,7 +70,7 @@ function drawable(picture, done) {
     return { x: event.clientX - around.left, y: event.clientY - around.top };
   };
   picture.box.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || event.target.closest("button") || event.pointerType === "touch") return;
+    if (event.button !== 0 || event.target.closest("button")) return;
     picture.look();
     from = at(event);
     line = draw("path", { class: "hs-drawn" });

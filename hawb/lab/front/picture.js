@@ -2,7 +2,7 @@
 
 const WORDS = {
   master: "master", synchronised: "mirror", unsynchronised: "mirror, lacks some", mirror: "mirror", leader: "leader",
-  leader_alone: "leader, alone", follower: "follower", down: "down", left_over: "on disk", beyond: "", none: "",
+  leader_alone: "leader, alone", follower: "follower", down: "down", left_over: "on disk", beyond: "", none: "gone",
 };
 const COLOURS = {
   master: "master", synchronised: "held", unsynchronised: "lacking", mirror: "held", leader: "master",
@@ -38,7 +38,7 @@ class Picture {
     this.kept.begin();
     this.kept.keep("outside", "", "1 / 1", () =>
       make("div", { class: "hs-outside" }, make("span", { "data-place": "client", text: "clients" })));
-    const end = scene.rows.length + 2;
+    const end = Math.max(1, scene.rows.length) + 3; // beyond the last row, where there is room
     scene.nodes.forEach((node, at) => {
       const forecast = bar.forecasts[node.name] ?? [];
       this.kept.keep(`ground ${node.name}`, node.state, `1 / ${columns[at]} / ${end} / auto`, () =>
@@ -191,6 +191,7 @@ class Picture {
         left: box.left - around.left, top: box.top - around.top, width: box.width, height: box.height,
       });
     }
+    this.box.classList.toggle("hs-fits", this.box.scrollHeight <= this.box.clientHeight);
     const height = Math.max(around.height, this.box.clientHeight);
     for (const layer of [this.links, this.canvas]) {
       layer.style.width = `${around.width}px`;

@@ -158,13 +158,13 @@ function render({ model, el }) {
         dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": open });
         drawer.querySelector("button")?.focus({ preventScroll: true });
       }
-      else if (left?.isConnected) left.focus({ preventScroll: true });
+      else if (left) still(left, el).focus({ preventScroll: true });
     });
   }
   let open = "";
   let left = null;
   const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && send({ do: "close" });
-  document.addEventListener("keydown", escape);
+  document.addEventListener("keydown", escape, true); // before a field of text keeps its keys to itself
 
   const resized = new ResizeObserver(() => picture.measure());
   resized.observe(picture.box);
@@ -172,7 +172,7 @@ function render({ model, el }) {
   changed();
   return () => {
     resized.disconnect();
-    document.removeEventListener("keydown", escape);
+    document.removeEventListener("keydown", escape, true);
   };
 }
 

@@ -6,7 +6,7 @@ from hawb.engine.classic import confirming
 from hawb.engine.steady import beats
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
-from hawb.study.kernel.node_rules import can_tell
+from hawb.study.kernel.node_rules import can_tell, is_believed
 from hawb.study.kernel.record_rules import is_mirror
 from hawb.study.kernel.state import (
     AFTER,
@@ -71,8 +71,10 @@ def await_replicas(t, row, client, count, from_us):
     about = count, t.setup.size_bytes, t.setup.persistent
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, t.queue, node):
-            answers = node == t.queue.master or follows(t, node)
-            row[FIRST_NODE + node] = from_us + answer_us(t, t.queue, node, client, *about) if answers else NEVER
+            if node == t.queue.master or follows(t, node):
+                row[FIRST_NODE + node] = from_us + answer_us(t, t.queue, node, client, *about)
+            elif is_believed(t, node):
+                row[FIRST_NODE + node] = NEVER
 
 
 @inner

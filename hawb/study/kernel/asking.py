@@ -10,9 +10,9 @@ from hawb.study.kernel.hosting import HOST
 
 ASKING = Binding(enqueuers_of_turns.PORTS, enqueuers, HOST)
 
-ask, offer_again, end_waiting, drop_orphans, is_in_sight = map(
-    ASKING.of, (asking.ask, asking.offer_again, asking.end_waiting, asking.drop_orphans, asking.is_in_sight)
-)  # fmt: skip
+ask, has_under_way, offer_again, end_waiting, drop_orphans, is_in_sight = map(ASKING.of, (
+    asking.ask, asking.has_under_way, asking.offer_again, asking.end_waiting, asking.drop_orphans, asking.is_in_sight,
+))  # fmt: skip
 is_registered, is_waiting, register, registration_given_up = map(ASKING.of, (
     registration.is_registered, registration.is_waiting, registration.register, registration.registration_given_up,
 ))  # fmt: skip

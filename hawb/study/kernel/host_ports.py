@@ -225,6 +225,15 @@ def is_committing(t, g):
     return g.committed > 0
 
 
+@inner
+def is_to_be_done(t, g, number):
+    """Whether a proposal is committed, and still to be done."""
+    for k in range(g.committed):
+        if t.committed[k].number == number:
+            return True
+    return False
+
+
 @with_arrays
 def waiting_of(t, g):
     """What waits, in the order in which it was asked."""

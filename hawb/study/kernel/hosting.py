@@ -20,4 +20,4 @@ stop_member = HOST.of(hosting_of_turns.stop_member)
 hosts, is_led, level, refresh = map(
     HOST.of, (leadership.hosts, leadership.is_led, leadership.level, leadership.refresh)
 )  # fmt: skip
-commit_at_once = HOST.of(flowing.commit_at_once)
+commit_at_once, enter_at_once = HOST.of(flowing.commit_at_once), HOST.of(flowing.enter_at_once)

@@ -7,7 +7,7 @@ from hawb.engine.classic import confirming
 from hawb.engine.quorum import registration
 from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner, rule
-from hawb.study.kernel.asking import ask, end_waiting, is_registered, offer_again, register
+from hawb.study.kernel.asking import ask, end_waiting, has_under_way, is_registered, offer_again, register
 from hawb.study.kernel.channels import answer, await_batch, await_each, undecided
 from hawb.study.kernel.closing import UNHINDERED, lag_us
 from hawb.study.kernel.enqueuers import channel_at, to_be_known
@@ -24,7 +24,7 @@ from hawb.study.kernel.fifo import (
     take_late,
     unsubscribe,
 )
-from hawb.study.kernel.hosting import commit_at_once, is_led, refresh
+from hawb.study.kernel.hosting import commit_at_once, enter_at_once, is_led, refresh
 from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
@@ -63,6 +63,15 @@ group_answer_us = rule(confirming.group_answer_us)
 @inner
 def ask_for(t, asks, node, channel, after, count):
     """A channel at `node` (NOWHERE: the leader itself) wants something done."""
+    proposal = wait_behind(t, asks, node, channel, after, count)
+    if asks == CONSUMES:
+        schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, proposal.number)
+    ask(t, t.queue, proposal)
+
+
+@inner
+def wait_behind(t, asks, node, channel, after, count):
+    """What is asked waits, behind all else: its row."""
     row = t.queue.waiting
     if row == len(t.waiting):
         raise OverflowError("more waits for the queue than a trial has room for")
@@ -70,9 +79,7 @@ def ask_for(t, asks, node, channel, after, count):
     proposal.number, proposal.asks, proposal.node, proposal.client = next_number(t), asks, node, node
     proposal.channel, proposal.after, proposal.count = channel, after, count
     t.queue.waiting += 1
-    if asks == CONSUMES:
-        schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, proposal.number)
-    ask(t, t.queue, proposal)
+    return proposal
 
 
 @inner
@@ -170,35 +177,40 @@ def publish(t, count, node, owner):
     channel = channel_at(owner, node)
     if t.queue.up:
         register(t, t.queue, to_be_known(t, channel))
-    ask_to_take(t, node, channel, after, count)
+    ask_to_take(t, node, channel, after, count, False)
     if t.setup.confirms:
         await_batch(t, node, owner, after, count)
 
 
 @inner
-def ask_to_take(t, node, channel, after, count):
-    """A channel sends messages, behind what it has sent and is not decided."""
+def ask_to_take(t, node, channel, after, count, flows):
+    """A channel sends messages, behind what it has sent and is not decided; of what `flows` it has been by now."""
     if t.queue.master != NOWHERE and t.queue.waiting:
         offer_again(t, t.queue, t.queue.master, channel)
-    ask_for(t, ENQUEUE, node, channel, after, count)
+    if flows:
+        proposal = wait_behind(t, ENQUEUE, node, channel, after, count)
+        enter_at_once(t, t.queue, proposal, count, t.setup.size_bytes)
+    else:
+        ask_for(t, ENQUEUE, node, channel, after, count)
 
 
 @inner
 def come(t, q, p, count, more_room):
     """Messages of the steady publisher reach its channel one after the other; those to a queue that can commit are
-    committed by now."""
+    committed by now, behind what the channel has under way."""
     publisher, after, channel = t.publisher, t.book.published, channel_at(t.publisher.number, t.publisher.node)
     t.book.published += count
     if t.queue.up:
         register(t, t.queue, to_be_known(t, channel))
-    if t.queue.up and is_registered(t, t.queue, to_be_known(t, channel)):
+    flows = t.queue.up and is_registered(t, t.queue, to_be_known(t, channel))
+    if flows and not has_under_way(t, t.queue, channel):
         commit_at_once(t, t.queue, ENQUEUED, count, t.setup.size_bytes)
         cut(t, True)
         put_behind(t.ready, after, after + count)
         answers_us = group_answer_us(t, q, p.node, bits_in(t.setup.members) - 1, t.setup.persistent)
         await_each(t, after, count, lag_us(t, p) + answers_us)
         return
-    ask_to_take(t, publisher.node, channel, after, count)
+    ask_to_take(t, publisher.node, channel, after, count, flows)
     await_each(t, after, count, NEVER)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from hawb.study.compiled import inner
 from hawb.study.kernel import answers, windows
 from hawb.study.kernel.deliveries import late_ones
+from hawb.study.kernel.node_rules import is_believed
 from hawb.study.kernel.state import CLOSED, KIND, PUBLISH, A, D, follows, is_running, schedule
 
 NODE_DOWN = 0
@@ -85,7 +86,7 @@ def unheard(t, p, node):
 @inner
 def is_silent(t, q, node):
     """Whether nothing reaches a mirror, though its death is not known."""
-    return not follows(t, node)
+    return not follows(t, node) and is_believed(t, node)
 
 
 # The consumer

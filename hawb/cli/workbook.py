@@ -1,0 +1,123 @@
+"""The commands that open notebooks: `hawb lab` and `hawb lessons`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from hawb.cli.files import STDIN, cluster_of, refuse
+from hawb.scenario.dump import dump
+
+LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
+
+
+def at_home() -> Path:
+    """Where notebooks and data are unless told otherwise."""
+    try:
+        return Path.home() / "hawb"
+    except RuntimeError:
+        raise SystemExit(refuse("you have no home here: name a folder for notebooks and data with --folder")) from None
+
+
+in_a_folder = click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), default=at_home,
+    show_default="hawb in your home", help="Where notebooks and data are, or are copied to.",
+)  # fmt: skip
+on_a_port = click.option("--port", type=click.IntRange(0, 65535), default=8888, show_default=True,
+                         help="The port on loopback; the next one that is free if it is taken.")  # fmt: skip
+unopened = click.option("--no-browser", is_flag=True, help="Only print the address, with its token.")
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@in_a_folder
+@click.option("--app", is_flag=True, help="The lab alone, as a page without code, by Voilà.")
+@on_a_port
+@unopened
+def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: bool) -> None:
+    """Open the lab in JupyterLab, on this machine only and with a token.
+
+    FILES are what it opens with: a scenario (.yaml, - for standard input), or a definitions export and listings of its
+    cluster; without any it has a cluster of its own. Notebooks and data are copied to a folder of yours first; what
+    you change there stays as it is.
+    """
+    opened = cluster_of(files)[0] if files else None
+    bring(folder)
+    notebook = folder / LAB
+    if opened is not None:
+        from hawb.lab.workbook import own_notebook
+
+        name = Path(files[0].rpartition("=")[2]).stem if files[0] != STDIN else "standard-input"
+        with written_to(folder):
+            notebook = own_notebook(folder, name, dump(opened))
+    (serve_app if app else serve)(folder, notebook, port, no_browser)
+
+
+@click.command()
+@in_a_folder
+@on_a_port
+@unopened
+def lessons(folder: Path, port: int, no_browser: bool) -> None:
+    """Open the lessons in JupyterLab, on this machine only and with a token.
+
+    Notebooks and data are copied to a folder of yours first; what you change there stays as it is.
+    """
+    bring(folder)
+    serve(folder, folder / LESSONS, port, no_browser)
+
+
+def bring(folder: Path) -> None:
+    """Brings a folder's notebooks and data up to date, and says what its owner has changed."""
+    from hawb.lab.workbook import hand_out
+
+    with written_to(folder):
+        kept = hand_out(folder)
+    click.echo(f"notebooks and data are in {folder}", err=True)
+    if kept:
+        click.echo(f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}", err=True)
+
+
+@contextmanager
+def written_to(folder: Path) -> Iterator[None]:
+    """Ends the command with a line where a folder cannot be written to."""
+    try:
+        yield
+    except OSError as error:
+        raise SystemExit(refuse(f"{folder}: notebooks cannot be copied there: {error.strerror}")) from None
+
+
+def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
+    """Serves a folder by JupyterLab until it is told to stop."""
+    _without_news()
+    from jupyterlab.labapp import main
+
+    where = notebook.relative_to(folder).as_posix()
+    told = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]
+    main([*_on_loopback(port, no_browser), *told])
+
+
+def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
+    """Serves a notebook by Voilà, as notebooks/voila.json says, until it is told to stop."""
+    from voila.app import main
+
+    settings = folder.resolve() / "notebooks"
+    opens = "False" if no_browser else "True"
+    told = [f"--port={port}", f"--Voila.config_file_paths={settings}", f"--Voila.open_browser={opens}"]
+    main([str(notebook.resolve()), *told])
+
+
+def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
+    """What JupyterLab is told; Jupyter makes a token itself, and nobody but root is asked to allow root."""
+    return "--ip=127.0.0.1", f"--port={port}", "--allow-root", *(["--no-browser"] if no_browser else [])
+
+
+def _without_news() -> None:
+    """JupyterLab would ask, over the first page of the lab, whether it may fetch its news; hawb asks for nothing from
+    anywhere."""
+    mine = Path(__file__).parents[1] / "lab" / "jupyter"
+    given = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(mine), given)))

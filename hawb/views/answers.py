@@ -1,0 +1,302 @@
+"""The forms of what commands answer as JSON, from which their JSON Schemas are made (`hawb.views.schemas`).
+
+Within a version keys are added, and none is taken away or comes to mean something else; so a reader has to pass over
+keys that it does not know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from hawb.planning.advice import Severity
+from hawb.planning.migration import Clash, Verdict
+from hawb.planning.quorum_translation import Reason
+from hawb.planning.refused_there import Refused
+from hawb.planning.safe_to_stop import Effect
+from hawb.planning.upgrade import Prediction, Stage
+from hawb.rules.upgrade_releases import Fact
+
+
+class SafeNode(TypedDict):
+    """What comes of a node's end: by a controlled stop and by a kill the queues that feel it, the worst first; and the
+    queues for which RabbitMQ's own checks fail there."""
+
+    node: str
+    effects: dict[Literal["stop", "kill"], list[Effect]]
+    quorum_critical: list[str]
+    mirror_sync_critical: list[str]
+
+
+class Finding(TypedDict):
+    """Something that is wrong with a policy, a queue or a node: what, how bad, why, and what to do."""
+
+    code: str
+    severity: Severity
+    kind: Literal["policy", "operator policy", "queue", "node"]
+    name: str
+    what: str
+    why: str
+    source: str
+    remedy: str
+    detail: dict[str, Any]
+
+
+class InForce(TypedDict):
+    """The single policy and operator policy that apply to a queue, and those that match it and do not."""
+
+    queue: str
+    type: str
+    policy: str | None
+    operator_policy: str | None
+    silenced: list[str]
+    silenced_operator_policies: list[str]
+
+
+class Linted(TypedDict):
+    """What is in force in a cluster, and all findings, the worst first."""
+
+    cluster: str
+    queues: list[InForce]
+    findings: list[Finding]
+
+
+Explored = TypedDict("Explored", {
+    "for": str, "faults": int, "operations": int, "verbs": list[str], "over": bool, "depth": int, "states": int,
+    "steps_played": int, "queues": list[str], "story": dict[str, Any] | None,
+})  # fmt: skip
+"""What was asked, how far the search came, and the shortest story that ends badly, as a scenario's file has it."""
+
+
+class Plan(TypedDict):
+    """A plan: each node's turn in seconds of its rehearsal, what comes of it, and the rehearsal's steps. Of a full stop
+    the orders too, and the node that waits for others if there is one."""
+
+    name: str
+    stages: list[Stage]
+    prediction: Prediction
+    rehearsal_steps: list[dict[str, Any]]
+    stops: NotRequired[list[str]]
+    starts: NotRequired[list[str]]
+    together: NotRequired[int]
+    stuck: NotRequired[str | None]
+    waits_for: NotRequired[list[str]]
+
+
+class Upgrade(TypedDict):
+    """The best plan, others beside it, and how it was searched for. `exact` is whether no plan was left out."""
+
+    plan: Plan
+    others: list[Plan]
+    tried: int
+    exact: bool
+    objective: NotRequired[list[str]]
+    waits: NotRequired[list[str]]
+    queues: NotRequired[int]
+    kinds: NotRequired[int]
+    width: NotRequired[int]
+    never: NotRequired[list[str]]
+
+
+class Erlang(TypedDict):
+    """The releases of Erlang that a release of RabbitMQ runs on."""
+
+    least: str
+    most: str
+    note: str
+
+
+Removed = TypedDict("Removed", {"with": str, "what": str, "source": str, "do": str})
+Leg = TypedDict("Leg", {
+    "from": str, "to": str, "release": str, "least": str | None, "erlang": Erlang, "flags": list[str],
+    "flags_of_plugins": list[str], "new_flags": list[str], "removed": list[Removed], "meanwhile": list[Fact],
+    "source": str,
+})  # fmt: skip
+
+
+class Roll(Upgrade):
+    """A rolling upgrade on the way, by the rules of a release; `moved` is whether mirrored queues have been moved."""
+
+    steps: list[str]
+    rules: str
+    moved: bool
+
+
+class Road(TypedDict):
+    """The upgrades that lead to a release (`hawb upgrade --to`), and the plan of each."""
+
+    road: list[Leg]
+    rolls: list[Roll]
+
+
+class Move(TypedDict):
+    """A queue's move: whether it is ready, ready with changes, cannot be moved or need not be, and why."""
+
+    queue: str
+    verdict: Verdict
+    type: str
+    arguments: dict[str, Any]
+    reasons: list[Reason]
+    redeclare: str | None
+
+
+class PolicyPart(TypedDict):
+    """A policy that comes of another."""
+
+    name: str
+    apply_to: str
+    priority: int
+    pattern: str
+    definition: dict[str, Any]
+    stands_in: bool
+
+
+class Split(TypedDict):
+    """A policy, and the policies that it becomes."""
+
+    policy: str
+    operator: bool
+    becomes: list[PolicyPart]
+
+
+Migrated = TypedDict("Migrated", {
+    "to": str, "release": str, "from": str, "counts": dict[str, int], "queues": list[Move], "policies": list[Split],
+    "clashes": list[Clash], "left_out": dict[str, int], "notes": list[str], "runs": str | None, "road": list[Leg],
+    "refused": list[Refused], "moved_later": list[str], "definitions": dict[str, Any],
+})  # fmt: skip
+
+
+class Rate(TypedDict):
+    """Messages a second by published figures, with its interval."""
+
+    value: float
+    low: float
+    high: float
+    error: float | None
+    warnings: list[str]
+
+
+class LostConfirmed(TypedDict):
+    """In how many trials confirmed messages were lost, and the interval of that share."""
+
+    trials: int
+    with_loss: int
+    share_low: float
+    share_high: float
+
+
+class DownSeconds(TypedDict):
+    """For how many seconds of a trial the queue was out of use."""
+
+    mean: float
+    mean_low: float | None
+    mean_high: float | None
+    most: float
+
+
+class Replicas(TypedDict):
+    """What a type and number of replicas costs and brings; null where no source can say."""
+
+    type: str
+    replicas: int
+    tolerated: int
+    disk_bytes: int | float | None
+    memory_bytes: int | float | None
+    network: int | float | None
+    messages_per_s: Rate | None
+    lost_confirmed: LostConfirmed | None
+    down_s: DownSeconds | None
+
+
+class Recommended(TypedDict):
+    """How many replicas a queue has and is to have, and of which type."""
+
+    queue: str
+    type: str
+    has: int | None
+    recommended_type: str
+    recommended: int | None
+    blockers: list[str]
+
+
+class ReplicaCounts(TypedDict):
+    """What 1 to 7 replicas would cost and bring a cluster's queues, and how many each queue is to have."""
+
+    release: str
+    nodes: int
+    messages: int
+    size_bytes: int
+    assumed_size: bool
+    failures: int
+    members: int
+    rule: str
+    trials: int
+    seed: int
+    horizon_days: int
+    replicas: list[Replicas]
+    queues: list[Recommended]
+    legend: list[str]
+
+
+class Example(TypedDict):
+    """One of many things that are found."""
+
+    cluster: str
+    thing: str
+
+
+class Risk(TypedDict):
+    """A kind of finding: in how many queues, policies and nodes, and clusters it is."""
+
+    severity: Severity
+    code: str
+    queues: int
+    policies_and_nodes: int
+    clusters: int
+    example: Example
+
+
+class Blocker(TypedDict):
+    """Something that blocks a move to quorum queues."""
+
+    blocker: str
+    queues: int
+    clusters: int
+
+
+class RefusedFile(TypedDict):
+    """A file that could not be read, and why."""
+
+    file: str
+    place: str
+    given: str
+    accepted: str
+
+
+class Audited(TypedDict):
+    """What an audit of many clusters comes to."""
+
+    clusters: int
+    types: dict[str, int]
+    risks: list[Risk]
+    blockers: list[Blocker]
+    refused: list[RefusedFile]
+
+
+class Estimate(TypedDict):
+    """A measure of a design in an environment: its mean over trials and the share of trials in which it is not 0, each
+    with its interval, and how much more the mean is than the baseline's."""
+
+    design: str
+    environment: str
+    measure: str
+    trials: int
+    effective_trials: float
+    mean: float
+    mean_low: float | None
+    mean_high: float | None
+    share: float
+    share_low: float | None
+    share_high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None

@@ -1,0 +1,51 @@
+"""Cases as JUnit's XML, in the form that Jenkins, GitLab and others read: suites of cases, of which each passes, fails
+or could not be looked at.
+
+What is no error stands in a case's output: it fails nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from hawb.views.formatting import shown
+from hawb.views.issues import Case, Issue, Suite
+
+ERROR = "error"
+
+
+def junit(suites: Sequence[Suite]) -> str:
+    """The suites as a document."""
+    root = Element("testsuites", name="hawb", **_counts([case for suite in suites for case in suite.cases]))
+    for suite in suites:
+        below = SubElement(root, "testsuite", name=shown(suite.name), **_counts(suite.cases))
+        for case in suite.cases:
+            _case(SubElement(below, "testcase", classname=shown(suite.name), name=shown(case.name)), case)
+    indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode")
+
+
+def _counts(cases: Sequence[Case]) -> dict[str, str]:
+    failures = sum(bool(_failed(case)) and not case.broken for case in cases)
+    return {"tests": str(len(cases)), "failures": str(failures), "errors": str(sum(case.broken for case in cases))}
+
+
+def _failed(case: Case) -> list[Issue]:
+    return [issue for issue in case.issues if issue.level == ERROR]
+
+
+def _case(element: Element, case: Case) -> None:
+    if failed := _failed(case):
+        first = failed[0]
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        told = SubElement(
+            element, "error" if case.broken else "failure", type=first.rule, message=f"{shown(first.sentence)}{more}"
+        )
+        told.text = "\n".join(map(_line, failed))
+    if others := [issue for issue in case.issues if issue.level != ERROR]:
+        SubElement(element, "system-out").text = "\n".join(f"{issue.level}: {_line(issue)}" for issue in others)
+
+
+def _line(issue: Issue) -> str:
+    return ": ".join(filter(None, (shown(issue.place), shown(issue.sentence))))

@@ -1,0 +1,41 @@
+"""Whether nodes may be stopped, as gauges: what an alert or a dashboard asks for, node by node and never by queue, of
+which there may be a hundred thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.views.planning.forecast import CHECKS
+from hawb.views.prometheus import Gauge
+
+OF_EFFECTS: dict[str, tuple[str, Callable[[list[Effect]], int]]] = {
+    "hawb_node_end_lost_messages": (
+        "Messages that would be lost for good if the node ended this way.",
+        lambda effects: sum(one.lost for one in effects),
+    ),
+    "hawb_node_end_lost_confirmed_messages": (
+        "Messages among them that had been confirmed.",
+        lambda effects: sum(one.lost_confirmed for one in effects),
+    ),
+    "hawb_node_end_queues_down": (
+        "Queues that could not be used as long as the node was away.",
+        lambda effects: sum(one.down for one in effects),
+    ),
+}  # fmt: skip
+
+
+def gauges(forecasts: Sequence[Forecast]) -> list[Gauge]:
+    """Of each node whether a stop of it is safe, what its end would do, and for how many queues RabbitMQ's own checks
+    fail there."""
+    safe = [({"node": one.node}, int(not one.hurt("stop"))) for one in forecasts]
+    found = [Gauge("hawb_node_safe_to_stop", "Whether a controlled stop of the node hurts no queue.", safe)]
+    for name, (help, count) in OF_EFFECTS.items():
+        told = [({"node": one.node, "way": way}, count(one.hurt(way))) for one in forecasts for way in WAYS]
+        found.append(Gauge(name, help, told))
+    failing = [
+        ({"node": one.node, "check": check}, len(getattr(one, field)))
+        for one in forecasts
+        for field, check in CHECKS.items()
+    ]
+    return [*found, Gauge("hawb_node_check_failing_queues", "Queues for which RabbitMQ's own check fails.", failing)]

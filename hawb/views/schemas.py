@@ -1,0 +1,108 @@
+"""The JSON Schemas of what commands answer with --json, kept in `hawb/schemas` and printed by `hawb schema`.
+
+`python -m hawb.views.schemas` writes them anew. Their version stands in `$id`. It changes when a key is taken away or
+comes to mean something else, and never when one is added.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FOLDER = Path(__file__).parents[1] / "schemas"
+VERSION = 1
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+COMMANDS = ("audit", "explore", "lint", "migrate", "replicas", "run", "safe", "study", "upgrade")
+"""The commands that answer with --json."""
+
+OF_CLASSIC = "mirrored master mirrors synchronised_mirrors recoverable_mirrors"
+OF_GROUPS = "leader members online term commit_index tolerated_failures log_entries disk_bytes memory_bytes uncommitted"
+OF_RUNS = {
+    "Outcome": {"metadata_store"},
+    "Queue": {*OF_CLASSIC.split(), *OF_GROUPS.split(), "views", "replicas_by_view"},
+    "Replica": {"term", "behind"},
+}
+"""The keys of an outcome that only some have."""
+
+
+def kept(command: str) -> str:
+    """The schema of a command's answer, as it is kept. Raises KeyError for a command without one."""
+    if command not in COMMANDS:
+        raise KeyError(command)
+    return (FOLDER / f"{command}.json").read_text(encoding="utf-8")
+
+
+def schema(command: str) -> dict[str, Any]:
+    """The schema of a command's answer, as its form has it."""
+    from hawb.views import answers
+
+    if command == "run":
+        return _headed(command, _of_outcomes())
+    forms: dict[str, Any] = {
+        "audit": (answers.Audited,),
+        "explore": (answers.Explored,),
+        "lint": (list[answers.Linted],),
+        "migrate": (answers.Migrated,),
+        "replicas": (answers.ReplicaCounts,),
+        "safe": (list[answers.SafeNode],),
+        "study": (list[answers.Estimate],),
+        "upgrade": (answers.Upgrade, answers.Road),
+    }
+    told, named = msgspec.json.schema_components(forms[command], ref_template="#/$defs/{name}")
+    return _headed(command, {**(told[0] if len(told) == 1 else {"anyOf": [*told]}), "$defs": named})
+
+
+def _headed(command: str, told: dict[str, Any]) -> dict[str, Any]:
+    _tidy(told)
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:hawb:schema:{VERSION}:{command}",
+        "title": f"hawb {command} --json",
+        "$comment": "Within a version keys are added, and none is taken away or comes to mean something else.",
+        **told,
+    }
+
+
+def _tidy(told: Any) -> None:
+    """Texts in one line, on any release of Python; and keys that are left out when a struct is made, which are there
+    when it is told."""
+    for inner in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        _tidy(inner)
+    if isinstance(told, dict):
+        if isinstance(text := told.get("description"), str):
+            told["description"] = " ".join(text.split())
+        if isinstance(keys := told.get("properties"), dict):
+            by_default = {key for key, form in keys.items() if "default" in form}
+            told["required"] = sorted({*told.get("required", ()), *by_default})
+            for key in by_default:
+                del keys[key]["default"]
+
+
+def _of_outcomes() -> dict[str, Any]:
+    """Of what may be expected of an outcome the part that outcomes have, which is all but a part of an error's text and
+    a queue that must not exist."""
+    from hawb.scenario.expected import ExpectedOutcome
+
+    text = json.dumps(msgspec.json.schema(ExpectedOutcome)).replace("Expected", "")
+    told = json.loads(text)
+    told["$defs"]["Outcome"]["description"] = "The moment at which a run ends."
+    told["$defs"]["Error"]["properties"].pop("contains")
+    told["$defs"]["Outcome"]["properties"]["queues"]["additionalProperties"] = {"$ref": "#/$defs/Queue"}
+    for name, form in told["$defs"].items():
+        form.pop("additionalProperties", None)
+        form["required"] = sorted(form["properties"].keys() - OF_RUNS.get(name, set()))
+    return told
+
+
+def main() -> None:
+    """Writes all schemas anew."""
+    FOLDER.mkdir(exist_ok=True)
+    for command in COMMANDS:
+        (FOLDER / f"{command}.json").write_text(json.dumps(schema(command), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""What `hawb check` finds as issues with file and line, for systems that show them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from hawb.scenario import text
+from hawb.scenario.expect import Difference
+from hawb.scenario.refused import ScenarioRefused
+from hawb.views.issues import Case, Issue, Rule
+
+DIFFERS, REFUSED = "outcome-differs", "scenario-refused"
+RULES = (
+    Rule(
+        DIFFERS, "error", "A scenario does not lead to what it expects.",
+        "Look at the story with hawb run, and correct what it expects, or what the cluster does.",
+    ),
+    Rule(
+        REFUSED, "error", "A scenario that breaks its format is not played.",
+        "Write what is accepted at the place that is named.",
+    ),
+)  # fmt: skip
+
+
+class Checked(Struct, frozen=True):
+    """A scenario's file, its title, and where it differs from what it expects, or why it was refused."""
+
+    file: Path
+    title: str = ""
+    differences: Sequence[Difference] = ()
+    refused: ScenarioRefused | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """2: refused; 1: it differs; 0: neither."""
+        return 2 if self.refused is not None else 1 if self.differences else 0
+
+
+def case(checked: Checked) -> Case:
+    """The file as a case, named by its title where it could be read."""
+    title = f"{checked.file}: {checked.title}" if checked.title else str(checked.file)
+    return Case(title, issues(checked), broken=checked.refused is not None)
+
+
+def issues(checked: Checked) -> list[Issue]:
+    """What is wrong with a file, each with the line of the expectation that is not met."""
+    file = None if str(checked.file) == "-" else str(checked.file)
+    if checked.refused is not None:
+        refused, first = checked.refused, str(checked.refused).splitlines()
+        told = "; ".join([refused.problem, *(line.strip() for line in first[1:])])
+        return [Issue(REFUSED, "error", refused.field or "scenario", told, file, refused.line)]
+    return [
+        Issue(DIFFERS, "error", difference.place, str(difference), file, _line(checked.file, difference))
+        for difference in checked.differences
+    ]
+
+
+def _line(file: Path, difference: Difference) -> int | None:
+    """The line of the expectation in a file, if it can be read again."""
+    path = ("expect",) if difference.step is None else ("steps", difference.step, "expect")
+    try:
+        place = text.locate(file.read_bytes(), path)
+    except OSError:
+        return None
+    return place and place.line

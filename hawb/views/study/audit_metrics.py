@@ -1,0 +1,22 @@
+"""What an audit of a fleet comes to, as gauges."""
+
+from __future__ import annotations
+
+from hawb.planning.advice import ADVICE
+from hawb.study.audit import Summary
+from hawb.views.prometheus import Gauge
+
+
+def gauges(summary: Summary) -> list[Gauge]:
+    """How many clusters and queues there are, in how many of them each risk is, and what blocks moves."""
+    risks = [({"code": one["code"], "severity": ADVICE[one["code"]].severity}, one) for one in summary.risks]
+    told = (
+        ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),
+        ("queues", "Queues by their type.", [({"type": kind}, count) for kind, count in summary.types.items()]),
+        ("risk_queues", "Queues that a risk is in.", [(labels, one["queues"]) for labels, one in risks]),
+        ("risk_clusters", "Clusters that a risk is in.", [(labels, one["clusters"]) for labels, one in risks]),
+        ("blocked_queues", "Queues that this blocks from a move to quorum queues.",
+         [({"blocker": one["blocker"]}, one["queues"]) for one in summary.blockers]),
+        ("refused_files", "Files that could not be read.", [({}, len(summary.refused))]),
+    )  # fmt: skip
+    return [Gauge(f"hawb_audit_{name}", help, samples) for name, help, samples in told]

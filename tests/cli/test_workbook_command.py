@@ -1,0 +1,85 @@
+"""`hawb lab` and `hawb lessons`, up to the server that they start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hawb.cli import main, workbook
+
+STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
+EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definitions", "api-queues")]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
+    """What is served instead, with the name of the server."""
+    found: list[tuple] = []
+    for name in ("serve", "serve_app"):
+        monkeypatch.setattr(workbook, name, lambda *given, name=name: found.append((name, *given)))
+    return found
+
+
+def asked(*words: object, **options: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "server", "notebook"),
+    [
+        (["lab"], "serve", "notebooks/00-lab.ipynb"),
+        (["lab", "--app"], "serve_app", "notebooks/00-lab.ipynb"),
+        (["lessons"], "serve", "notebooks/01-contents.ipynb"),
+        (["lab", STORY], "serve", "own/unsynchronised-mirror-promoted.ipynb"),
+        (["lab", "--app", "-"], "serve_app", "own/standard-input.ipynb"),
+        (["lab", *EXPORT], "serve", "own/definitions.ipynb"),
+        (["lab", EXPORT[0], f"queues={EXPORT[1]}"], "serve", "own/definitions.ipynb"),
+    ],
+)
+def test_what_is_opened(served: list[tuple], tmp_path: Path, words: list, server: str, notebook: str) -> None:
+    result = asked(*words, "--folder", tmp_path / "hawb", "--port", 9999, "--no-browser", input=STORY.read_text())
+    assert result.exit_code == 0, result.stderr
+    assert served == [(server, tmp_path / "hawb", tmp_path / "hawb" / notebook, 9999, True)]
+    assert (tmp_path / "hawb" / notebook).exists() and (tmp_path / "hawb" / "notebooks" / "01-contents.ipynb").exists()
+
+
+def test_it_is_hawb_in_ones_home_unless_told_otherwise(served: list[tuple], tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert asked("lessons").exit_code == 0
+    assert served == [("serve", tmp_path / "hawb", tmp_path / "hawb" / "notebooks" / "01-contents.ipynb", 8888, False)]
+
+
+def test_who_has_no_home_is_asked_for_a_folder(served: list[tuple], monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    result = asked("lab")
+    assert (result.exit_code, served) == (2, []) and "--folder" in result.stderr
+    assert asked("lab", "--help").exit_code == 0
+
+
+def test_what_stays_as_its_owner_has_changed_it_is_said(served: list[tuple], tmp_path: Path) -> None:
+    asked("lessons", "--folder", tmp_path)
+    (tmp_path / "notebooks" / "01-contents.ipynb").write_text("mine")
+    result = asked("lessons", "--folder", tmp_path)
+    assert result.stderr.splitlines() == [
+        f"notebooks and data are in {tmp_path}",
+        "kept as you have changed them (delete one to have it anew): notebooks/01-contents.ipynb",
+    ]
+
+
+def test_a_story_that_is_refused_is_so_before_anything_is_copied(served: list[tuple], tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("scenario: 1")
+    result = asked("lab", tmp_path / "bad.yaml", "--folder", tmp_path / "hawb")
+    assert (result.exit_code, served) == (2, []) and not (tmp_path / "hawb").exists()
+
+
+@pytest.mark.parametrize("taken", ["notebooks", "own"])
+def test_a_folder_that_cannot_be_written_to_is_said_in_a_line(served: list[tuple], tmp_path: Path, taken: str) -> None:
+    (tmp_path / taken).write_text("a file of somebody else's")
+    result = asked("lab", STORY, "--folder", tmp_path)
+    assert (result.exit_code, served) == (2, [])
+    assert result.stderr.splitlines()[-1].startswith(f"{tmp_path}: notebooks cannot be copied there: ")

@@ -1,0 +1,141 @@
+"""What is built: the same bytes each time, and a wheel that does what it says wherever it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tarfile
+import urllib.request
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+import typed_commands
+from browser_pages import asked_until, ended, free_port
+from fresh_environments import built, installed
+from typed_commands import EVERY, SERVED, Typed
+
+from hawb import __version__
+from hawb.cli.extra import MODULES
+
+ROOT = Path(__file__).parents[2]
+LONG = os.environ.get("HAWB_LONG") == "1"
+EXTRAS = ("", "broker", "figures", "lab", "study")
+ALSO = {"lab": {"figures"}}
+"""Extras that have all of another one."""
+PATIENCE_S = 120
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*[?&]token=\w+")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str], NoReturn]) -> Path:
+    if find_spec("hatchling") is None:
+        unavailable("hatchling, which builds hawb, is not installed")
+    return built(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The programs of an environment by its extra, each made once."""
+    made: dict[str, Path] = {}
+
+    def environment(extra: str) -> Path:
+        if extra not in made:
+            folder = tmp_path_factory.mktemp(f"with-{extra or 'nothing'}") / "venv"
+            made[extra] = installed(wheel, [extra] if extra else [], folder)
+        return made[extra]
+
+    return environment
+
+
+def test_an_unpacked_sdist_builds_the_same_wheel_and_itself(wheel: Path, tmp_path: Path) -> None:
+    sdist = built(ROOT, "sdist", tmp_path / "first")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / sdist.name.removesuffix(".tar.gz")
+    for file in unpacked.rglob("*"):
+        os.utime(file, (1, 1))
+    assert built(unpacked, "wheel", tmp_path / "wheel").read_bytes() == wheel.read_bytes()
+    assert built(unpacked, "sdist", tmp_path / "second").read_bytes() == sdist.read_bytes()
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_every_command_does_or_says_what_it_takes(environments, extra: str, tmp_path: Path) -> None:
+    """`make test-long` plays each in all environments, and what takes minutes."""
+    there = {extra, *ALSO.get(extra, ())}
+    typed = [one for one in EVERY if LONG or not extra or (one.extras and not one.slow)]
+    typed = [one for one in typed if not (one in SERVED and one.extras <= there)]
+    for one, found in zip(typed, played(environments(extra), typed, tmp_path), strict=True):
+        assert found["crash"] is None, (one.words, found)
+        if lacking := sorted(one.extras - there):
+            assert (found["status"], found["out"]) == (2, ""), (one.words, found)
+            assert re.fullmatch(rf"hawb .* takes the extra `({'|'.join(lacking)})`, .*\n", found["err"]), one.words
+        else:
+            assert found["status"] == one.status, (one.words, found)
+
+
+def played(programs: Path, typed: list[Typed], folder: Path) -> list[dict]:
+    """What came of commands in an environment, from a folder of their own."""
+    command = [programs / "python", "-P", typed_commands.__file__]
+    asked = json.dumps([one.filled(folder) for one in typed])
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, cwd=folder,
+                          env=surroundings(folder), timeout=typed_commands.PATIENCE_S)  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    """The environment variables of somebody who has nothing of hawb's but the wheel."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HAWB", "JUPYTER"))}
+    return own | {"HOME": str(home)}
+
+
+def test_the_wheel_brings_the_command_with_its_version(environments, wheel: Path, tmp_path: Path) -> None:
+    asked = [environments("") / "hawb", "--version"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True, env=surroundings(tmp_path),
+                          timeout=PATIENCE_S)  # fmt: skip
+    assert told.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
+
+
+def test_the_extras_of_commands_are_tested() -> None:
+    assert set(EXTRAS) == {"", *MODULES}
+
+
+@pytest.mark.parametrize("words", ["lab {story}", "lab --app", "lessons"])
+def test_the_lab_is_served_to_whoever_has_the_token(environments, words: str, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    command = [environments("lab") / "hawb", *Typed(words).filled(tmp_path), "--no-browser", f"--port={port}"]
+    with log.open("wb") as told:
+        server = subprocess.Popen(command, stdout=told, stderr=told, cwd=tmp_path, env=surroundings(tmp_path))
+    with ended(server):
+        address, token = asked_until(lambda: ADDRESS.search(log.read_text()), server)[0].split("?token=")
+        shown = page(address, token)
+        assert title(shown) != title(page(address)), "without it, one is asked for it"
+        # JupyterLab is told to leave its news out; Voilà has none, and nothing in the environment has told either.
+        assert (b"apputils-extension:announcements" in shown) is ("--app" not in words)
+    assert (tmp_path / "hawb" / "notebooks" / "00-lab.ipynb").exists()
+
+
+def page(address: str, token: str = "") -> bytes:
+    """What a server answers."""
+    with urllib.request.urlopen(f"{address}?token={token}", timeout=PATIENCE_S) as answer:
+        return answer.read()
+
+
+def title(shown: bytes) -> bytes:
+    """The title of a page."""
+    return re.search(b"<title>(.*?)</title>", shown, re.DOTALL)[1].strip()
+
+
+@pytest.mark.parametrize("name", ["00-lab", *(["11-a-node-dies", "18-partitions"] if LONG else [])])
+def test_a_notebook_of_the_wheel_runs_with_the_extra_lab_alone(environments, name: str, tmp_path: Path) -> None:
+    programs = environments("lab")
+    handing = "from pathlib import Path; from hawb.lab.workbook import hand_out; hand_out(Path())"
+    subprocess.run([programs / "python", "-c", handing], check=True, cwd=tmp_path, env=surroundings(tmp_path),
+                   timeout=PATIENCE_S)  # fmt: skip
+    notebook = tmp_path / "notebooks" / f"{name}.ipynb"
+    running = [programs / "python", "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", notebook]
+    subprocess.run(running, check=True, capture_output=True, env=surroundings(tmp_path), timeout=PATIENCE_S)

@@ -1,0 +1,98 @@
+"""What `hawb lab` puts into a folder of the reader's, and what it leaves alone there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from hawb.lab.workbook import HANDED_OUT, brought, hand_out, own_notebook
+from hawb.scenario import checkout
+
+STORY = (checkout.OWN / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml").read_text()
+LAB, TEXTS = "notebooks/00-lab.ipynb", "data/texts.csv"
+
+
+@pytest.fixture
+def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a hawb brings that has two files alone, which a test may change as its next release would."""
+    own = tmp_path / "installed"
+    for path in (LAB, TEXTS):
+        (own / path).parent.mkdir(parents=True)
+        (own / path).write_text("first")
+    monkeypatch.setattr(checkout, "OWN", own)
+    return own
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "mine"
+
+
+def held(folder: Path) -> dict[str, str]:
+    return {path: (folder / path).read_text() for path in (LAB, TEXTS)}
+
+
+def test_notebooks_and_data_are_handed_out_whole(folder: Path) -> None:
+    assert hand_out(folder) == []
+    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    assert there == {*brought(), HANDED_OUT}
+    assert (folder / LAB).read_bytes() == (checkout.OWN / LAB).read_bytes()
+
+
+def test_a_checkout_has_its_own(newer: Path) -> None:
+    assert hand_out(newer) == [] and not (newer / HANDED_OUT).exists()
+
+
+def test_a_newer_hawb_renews_what_nobody_has_changed(newer: Path, folder: Path) -> None:
+    hand_out(folder)
+    (newer / LAB).write_text("second")
+    assert hand_out(folder) == [] and held(folder) == {LAB: "second", TEXTS: "first"}
+
+
+def test_what_its_owner_has_changed_stays_from_release_to_release(newer: Path, folder: Path) -> None:
+    hand_out(folder)
+    (folder / LAB).write_text("mine")
+    for release in ("first", "second", "third"):
+        (newer / LAB).write_text(release)
+        (newer / TEXTS).write_text(release)
+        assert hand_out(folder) == [LAB] and held(folder) == {LAB: "mine", TEXTS: release}
+
+
+def test_what_stood_there_before_hawb_came_stays(newer: Path, folder: Path) -> None:
+    (folder / LAB).parent.mkdir(parents=True)
+    (folder / LAB).write_text("somebody's")
+    assert hand_out(folder) == [LAB] and held(folder)[LAB] == "somebody's"
+
+
+def test_what_is_deleted_comes_back(newer: Path, folder: Path) -> None:
+    hand_out(folder)
+    shutil.rmtree(folder / "notebooks")
+    assert hand_out(folder) == [] and held(folder)[LAB] == "first"
+
+
+def test_what_a_checkout_has_hidden_is_not_handed_out(newer: Path, folder: Path) -> None:
+    (newer / "notebooks" / ".ipynb_checkpoints").mkdir()
+    (newer / "notebooks" / ".ipynb_checkpoints" / "00-lab.ipynb").touch()
+    assert [*brought()] == [LAB, TEXTS]
+
+
+def test_the_notebook_of_a_story_opens_the_lab_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = own_notebook(folder, "a story", STORY)
+    [told, shown] = json.loads(notebook.read_text())["cells"]
+    monkeypatch.chdir(notebook.parent)
+    result = InteractiveShell().run_cell(shown["source"])
+    assert told["source"].startswith("# a story\n") and result.success
+    assert notebook.with_suffix(".yaml").read_text() == STORY
+
+
+def test_the_notebook_of_another_story_is_numbered_and_none_is_replaced(folder: Path) -> None:
+    first = own_notebook(folder, "story", STORY)
+    first.write_text("changed by its owner")
+    assert own_notebook(folder, "story", STORY) == first and first.read_text() == "changed by its owner"
+    second = own_notebook(folder, "story", STORY + "# another\n")
+    assert (second.name, first.with_suffix(".yaml").read_text()) == ("story-2.ipynb", STORY)
+    assert own_notebook(folder, "story", STORY + "# another\n") == second

@@ -1,0 +1,55 @@
+"""Gauges in Prometheus' text format, read back by its own library."""
+
+from __future__ import annotations
+
+from answered_reports import audited_summary
+from click.testing import CliRunner
+from inventories import FILES
+from prometheus_client.parser import text_string_to_metric_families
+
+from hawb.cli import main
+from hawb.views.prometheus import Gauge, exposition
+from hawb.views.study.audit_metrics import gauges as of_audit
+
+Samples = dict[tuple[str, ...], float]
+
+
+def read(text: str) -> dict[str, Samples]:
+    """The samples of each metric by the values of their labels; every metric is a gauge with a help."""
+    families = [*text_string_to_metric_families(text)]
+    assert all(family.type == "gauge" and family.documentation for family in families)
+    assert all(family.name.startswith("hawb_") for family in families)
+    return {one.name: {(*sample.labels.values(),): sample.value for sample in one.samples} for one in families}
+
+
+def test_labels_come_back_as_they_were():
+    names = ('a"b', "a\\nb", "a\nb", "", "Zürich", "{}", "a\\")
+    samples = [({"queue": name}, index) for index, name in enumerate(names)]
+    gauge = Gauge("hawb_x", 'back\\slash, "quotes"\nand a line', samples)
+    [family] = text_string_to_metric_families(exposition([gauge]))
+    assert family.documentation == gauge.help
+    assert [sample.labels["queue"] for sample in family.samples] == [*names]
+
+
+def test_half_a_surrogate_pair_is_no_text():
+    assert read(exposition([Gauge("hawb_x", "x", [({"node": "a\ud800"}, 1)])])) == {"hawb_x": {("a?",): 1.0}}
+
+
+def test_nodes_of_a_real_cluster():
+    result = CliRunner().invoke(main, ["safe", *map(str, FILES[:3]), "--format", "prometheus"])
+    assert result.exit_code == 0
+    told = read(result.stdout)
+    a, b = "a@10.77.9.1", "b@10.77.9.2"
+    assert told["hawb_node_safe_to_stop"] == {(a,): 0, (b,): 0, ("c@10.77.9.3",): 0}
+    assert told["hawb_node_end_lost_messages"][b, "stop"] == 5
+    assert told["hawb_node_end_queues_down"][a, "stop"] > 0
+    assert told["hawb_node_check_failing_queues"][b, "check_if_node_is_quorum_critical"] >= 0
+
+
+def test_an_audit():
+    told = read(exposition(of_audit(audited_summary())))
+    assert told["hawb_audit_clusters"] == {(): 9}
+    assert told["hawb_audit_queues"] == {("classic",): 90, ("quorum",): 10}
+    assert told["hawb_audit_risk_queues"]["mirroring-silenced", "error"] == 9
+    assert told["hawb_audit_blocked_queues"] == {("not durable",): 3}
+    assert told["hawb_audit_refused_files"] == {(): 1}
