@@ -39,6 +39,7 @@ INCLUDED = {
     "reference/texts.md": "data/texts.md",
     "reference/scenarios.md": "data/scenarios/README.md",
     "reference/exports.md": "data/real/README.md",
+    "reference/operator.md": "data/operator/README.md",
     "how-to/recipes.md": "data/recipes/README.md",
     "explanation/limits.md": "notebooks/05-what-the-model-leaves-out.md",
     "explanation/recorded.md": "data/recorded/README.md",

@@ -12,7 +12,7 @@ from browser_pages import CHROMIUM, FLAGS, ROOT, keep_picture
 from hawb.docs.sources import write_all
 
 SPHINX = ROOT / "build" / "sphinx" / "bin" / "sphinx-build"
-PATIENCE_S = 120
+PATIENCE_S = 300
 SHOWN = {"light": (1280, "light"), "phone": (400, "dark")}
 PAGES = ("index", "how-to/safe-to-stop", "explanation/model")
 

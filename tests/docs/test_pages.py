@@ -23,11 +23,21 @@ def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: P
         assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.told}\n--- what came\n{shown.came}"
 
 
-def test_what_recipes_ask_each_minute_is_answered(tmp_path: Path) -> None:
-    [block] = blocks((CHECKOUT / "data/recipes/README.md").read_text("utf-8"))
-    asked = block.text.partition(" > ")[0].replace("127.0.0.1", "localhost")
-    [shown] = play(f"```console\n{asked}\n```\n", tmp_path)
-    assert "hawb_node_safe_to_stop{" in shown.came
+@pytest.mark.parametrize("page, commands, statuses, told", [
+    ("data/recipes/README.md", 1, ["0"], "hawb_node_safe_to_stop{"),
+    ("data/operator/README.md", 2, ["1", "0"], "mirroring-silenced"),
+])  # fmt: skip
+def test_commands_of_pages_that_are_shown_as_they_are_answer(
+    page: str, commands: int, statuses: list[str], told: str, tmp_path: Path
+) -> None:
+    """Without the rest of a line of the shell: a file to write, a program of the checkout."""
+    [block] = blocks((CHECKOUT / page).read_text("utf-8"))
+    lines = [line.partition(" > ")[0].replace("127.0.0.1", "localhost").replace(".venv/bin/", "")
+             for line in block.text.splitlines()[:commands]]  # fmt: skip
+    asked = "".join(f"{line}\n$ echo $?\n" for line in lines)
+    shown = [*play(f"```console\n{asked}```\n", tmp_path)]
+    assert [one.came.strip() for one in shown[1::2]] == statuses
+    assert told in shown[0].came
 
 
 def test_every_page_is_in_the_contents() -> None:
@@ -38,7 +48,7 @@ def test_every_page_is_in_the_contents() -> None:
 
 def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
     """What is a whole study, what is laid over it, one's own numbers; commands are those of the command's own tests."""
-    assert SHOWN_AS_THEY_ARE == ["data/recipes/README.md", "data/studies/README.md"]
+    assert SHOWN_AS_THEY_ARE == ["data/operator/README.md", "data/recipes/README.md", "data/studies/README.md"]
     page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
     study, precision, biasing, numbers = (block.text for block in page if block.language == "yaml")
     asked = yaml.safe_load(study)
