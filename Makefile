@@ -32,7 +32,7 @@ site: setup build/runtime/installed ## every story as a page to be watched, and 
 
 docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into build/docs; open its index.html
 	$(BIN)/python -m hawb.docs build/docs-pages
-	build/sphinx/bin/sphinx-build -q -E -W --keep-going --color build/docs-pages build/docs
+	build/sphinx/bin/sphinx-build -q -E -W --keep-going -d build/docs-pages/.doctrees build/docs-pages build/docs
 	@echo build/docs/index.html
 
 # A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
