@@ -39,6 +39,11 @@ AGREE = LinearSegmentedColormap.from_list("agree", [LOOKS["lost"].colour, PAPER]
 ASKED = LinearSegmentedColormap.from_list("asked", [PAPER, LOOKS["master"].colour])
 
 
+def _share(equal: int, asked: int) -> str:
+    """A share, rounded down: what is not all never reads as all."""
+    return f"{1000 * equal // asked / 10:.1f}%"
+
+
 # Kept campaigns
 
 
@@ -55,7 +60,7 @@ def by_release(all_kept: Sequence[Campaign]) -> Table:
     for release, group in groupby((head for head, _ in all_kept), key=lambda head: head.release):
         heads = list(group)
         stories, queues, equal = (sum(getattr(one, name) for one in heads) for name in ("stories", "queues", "equal"))
-        rows.append((release, stories, queues, equal, queues - equal, f"{equal / queues:.1%}" if queues else ""))
+        rows.append((release, stories, queues, equal, queues - equal, _share(equal, queues) if queues else ""))
     return Table("Wide stories", ("release", "stories", "queue-stories", "agree", "differ", "agree of all"), rows)
 
 
@@ -134,7 +139,7 @@ def sentence(counts: Sequence[Pair]) -> str:
         return "Model and broker agree in everything that was asked."
     pair = f"{least.factor}: {least.value} and {least.other_factor}: {least.other_value}"
     return (
-        f"Model and broker agree in {equal / asked:.1%} of what was asked, least often of queues with {pair} "
+        f"Model and broker agree in {_share(equal, asked)} of what was asked, least often of queues with {pair} "
         f"({least.equal / least.asked:.0%} of {least.asked:,})."
     )
 
