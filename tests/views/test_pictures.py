@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -97,6 +98,16 @@ def test_logs_show_terms_and_what_is_committed():
     assert len(re.findall('stroke-dasharray="4 2"', picture)) == 1  # what the leader alone has
     with pytest.raises(ValueError, match="no quorum queue"):
         pictures.logs_svg([("", state)], cluster.run.settings.names, "none")
+
+
+def test_large_numbers_of_entries_stand_clear_of_each_other():
+    cluster = Cluster("a").declare("q", node="a", arguments={"x-queue-type": "quorum"}).publish("q", 100_000)
+    picture = pictures.logs_svg([("", cluster.run.moment().state)], cluster.run.settings.names, "q")
+    places = [(float(one.get("x")), "".join(one.itertext())) for one in
+              ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]  # fmt: skip
+    numbers = [(x, text) for x, text in places if text.startswith(("99,", "100,"))]
+    assert len(numbers) == 8
+    assert all(right - left > 6.2 * len(text) for (left, _), (right, text) in pairwise(numbers))
 
 
 def test_names_are_escaped():

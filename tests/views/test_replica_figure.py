@@ -48,6 +48,10 @@ def test_a_rate_is_said_to_be_higher_only_where_the_intervals_tell_it(found: Wha
     assert sentence(with_rates(found, quorum=None)).endswith("both pass on was not measured.")
 
 
+def test_where_nothing_was_played_the_picture_says_so(found: WhatIf):
+    assert "no trials were played" in {text.get_text() for text in replica_figure(found).axes[2].texts}
+
+
 def test_where_there_are_no_mirrored_queues_only_the_other_is_told_and_drawn(found: WhatIf):
     today = replace(found, cells=[cell for cell in found.cells if cell.queue_type == "quorum"])
     assert sentence(today) == "With 3 replicas a quorum queue stays in use while 1 node fails."

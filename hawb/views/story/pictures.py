@@ -8,6 +8,7 @@ panel before is marked. The picture brings its own ground, because a stored note
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
@@ -259,8 +260,8 @@ def _verdicts(outcome: dict, top: int) -> str:
 # Logs
 
 
-ENTRY, LINE, LEFT = 30, 30, 190
-"""Pixels: an entry's width, a member's line, and the room for its name and role."""
+ENTRY, LINE, LEFT, INDEX_LETTER = 30, 30, 190, 6.5
+"""Pixels: an entry's width, a member's line, the room for its name and role, and for a letter of an index."""
 
 LATEST = 16
 """So many indices stand beside each other."""
@@ -275,10 +276,11 @@ def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str
         members(state, queue)  # raises ValueError
         logs = raft_entries.logs(state, names, queue, LATEST)
         indices = range(logs["first"], logs["last"] + 1)
+        wide = math.ceil(INDEX_LETTER * len(f"{logs['last']:,}") / ENTRY)
         title = f"{caption}: logs of {titled(queue)}" if caption else f"logs of {titled(queue)}"
         words.append(title)
         drawn += _title(title, top + 22)
-        for place, index in enumerate(indices):
+        for place, index in list(enumerate(indices))[::wide]:
             x, look = LEFT + place * ENTRY + ENTRY / 2 - 1, f'text-anchor="middle" fill="{PRINTED_FAINT}"'
             drawn += f'<text x="{x:g}" y="{top + 42}" font-size="10" {look}>{index:,}</text>'
         for place, member in enumerate(logs["members"]):

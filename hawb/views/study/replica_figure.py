@@ -33,6 +33,9 @@ def replica_figure(found: WhatIf) -> Figure:
                 _failures(panels[0], cells)
                 _rates(panels[1], cells)
                 _outages(panels[2], cells, zorder=2 + at)
+        if all(cell.played is None for cell in found.cells):
+            nothing = {"ha": "center", "color": PRINTED_FAINT, "transform": panels[2].transAxes}
+            panels[2].text(0.5, 0.5, "no trials were played", **nothing)
         for panel in panels:
             panel.set_xlabel("replicas")
             panel.set_xticks(REPLICAS)
