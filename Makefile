@@ -10,7 +10,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site test test-broker test-long pictures bench studies dist lock clean
+.PHONY: help setup lab app learner site docs test test-broker test-long pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,11 @@ learner: setup ## the lessons without solutions, into build/learner
 
 site: setup build/runtime/installed ## every story as a page to be watched, and the lab in a browser, into build/site
 	$(BIN)/python -m hawb.site build/site --runtime build/runtime
+
+docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into build/docs; open its index.html
+	$(BIN)/python -m hawb.docs build/docs-pages
+	build/sphinx/bin/sphinx-build -q -E -W --keep-going -d build/docs-pages/.doctrees build/docs-pages build/docs
+	@echo build/docs/index.html
 
 # A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
 # process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
@@ -62,9 +67,11 @@ dist: setup ## the wheel and the sdist of a release, into dist/
 	rm -rf dist
 	$(BIN)/python -m hatchling build --directory dist
 
-lock: build/uv/installed ## write requirements.lock anew, keeping its pins (ARGS=--upgrade to renew them)
+lock: build/uv/installed ## write both locks anew, keeping their pins (ARGS=--upgrade to renew them)
 	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \
 	  --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
+	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-emit-index-url --no-header $(ARGS) --output-file hawb/docs/builder/requirements.txt hawb/docs/builder/requirements.in
 
 clean: ## remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
@@ -97,6 +104,14 @@ build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/w
 	npm ci --prefix build/runtime --ignore-scripts --no-audit --no-fund
 	$(BIN)/pip download --quiet --require-hashes --no-deps --only-binary=:all: --implementation cp --python-version 314 \
 	  --abi cp314 --platform pyemscripten_2026_0_wasm32 --dest build/runtime --requirement hawb/site/runtime/wheels.txt
+	touch $@
+
+# What builds the documentation, by a lock of its own.
+build/sphinx/installed: hawb/docs/builder/requirements.txt
+	@$(call require_python)
+	$(PYTHON) -m venv --clear build/sphinx
+	build/sphinx/bin/pip install --quiet --require-hashes --no-deps --only-binary=:all: \
+	  --requirement hawb/docs/builder/requirements.txt
 	touch $@
 
 build/uv/installed: Makefile

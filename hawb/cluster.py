@@ -31,6 +31,7 @@ from hawb.scenario.verbs import VERBS
 if TYPE_CHECKING:
     from hawb.views.planning.alternatives import Table as AlternativesTable
     from hawb.views.planning.forecast import Table as ForecastTable
+    from hawb.views.story.pictures import Panel
 
 
 class Cluster:
@@ -93,11 +94,15 @@ class Cluster:
 
     def yaml(self) -> str:
         """The scenario so far, as text."""
-        return dump(self.run.scenario)
+        from hawb.views.display import Said
+
+        return Said(dump(self.run.scenario))
 
     def python(self) -> str:
         """The scenario so far as a Python script."""
-        return script(self.run.scenario)
+        from hawb.views.display import Said
+
+        return Said(script(self.run.scenario))
 
     def html(self) -> str:
         """Where the story has led and how, as a web page that needs nothing but itself."""
@@ -150,9 +155,10 @@ class Cluster:
 
     def why(self, queue: str, message: int) -> str:
         """What became of one message, and why, as a paragraph."""
+        from hawb.views.display import Told
         from hawb.views.story.why import why
 
-        return why(self.outcome, queue, message)
+        return Told(why(self.outcome, queue, message))
 
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
         """The same story under each single change that could have been made: what each would have kept of a queue's
@@ -184,15 +190,17 @@ class Cluster:
         that time in seconds, whatever is on its way then. Raises ValueError for what is no quorum queue, and for a time
         that is past."""
         from hawb.views.cluster import raft
+        from hawb.views.display import Said
 
         moment = self.run.moment() if at is None else self.run.moment_at(at)
-        return raft.text(moment.state, self.run.settings.names, queue)
+        return Said(raft.text(moment.state, self.run.settings.names, queue))
 
     def story(self) -> str:
         """What happened, in sentences."""
+        from hawb.views.display import Told
         from hawb.views.story.telling import sentences
 
-        return "\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome))
+        return Told("\n".join(f"{sentence.t:>10.3f} s  {sentence.text}" for sentence in sentences(self.outcome)))
 
     def __repr__(self) -> str:
         from hawb.views.cluster.queue_table import list_queues
@@ -204,6 +212,22 @@ class Cluster:
 
         now, was = self.outcome, self.was
         return matrix.svg(now, was) + metadata.html(now) + queue_table.html(now, was) + ledger.html(now, was)
+
+    def _repr_svg_(self) -> str:
+        from hawb.views.story import pictures
+
+        return pictures.svg([self.panel()], self.was)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from hawb.views.display import mimebundle
+
+        return mimebundle(self, include, exclude)
+
+    def panel(self, caption: str = "") -> Panel:
+        """Where the cluster stands, for pictures of several beside each other (`hawb.views.story.pictures`)."""
+        from hawb.views.story.pictures import panel
+
+        return panel(caption, self.outcome, self.run.moment().state, self.run.settings.names)
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ class Played(NamedTuple):
 def bench() -> Iterator[Bench]:
     """A bench on which scenarios are played on real clusters, one after the other. Whatever ends the program, also
     SIGTERM or SIGHUP, all that was started is removed. Raises CannotPlay for what the machine lacks."""
+    if sys.platform != "linux":
+        raise CannotPlay(f"a real cluster is run on Linux alone, in network namespaces; this is {sys.platform}")
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)

@@ -8,7 +8,6 @@ own, so that the mounts go with the program, however it ends.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -96,6 +95,8 @@ def install(wanted: Release) -> Release:
     name = f"RabbitMQ {number} of Debian {suite}"
     if shutil.which("debootstrap") is None:
         raise CannotPlay(f"{name} takes debootstrap (apt-get install --no-install-recommends debootstrap)")
+    import fcntl  # Windows, where models are fuzzed too, has none
+
     source = mirror()
     wanted.root.parent.mkdir(parents=True, exist_ok=True)
     with (wanted.root.parent / "lock").open("w") as lock:

@@ -10,7 +10,6 @@ because an answer takes long, TCP waits for longer than a packet's way there and
 
 from __future__ import annotations
 
-import fcntl
 import os
 import selectors
 import struct
@@ -92,6 +91,8 @@ class SlowLinks:
             os.close(file)
 
     def _open(self, number: int) -> None:
+        import fcntl  # as in `roots`
+
         for name, value in SETTINGS.items():
             Path("/proc/sys/net/ipv4", name).write_text(value)
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -46,7 +47,8 @@ class ImportRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 def read_text(file: Path) -> str:
-    """The text of a file of at most `MAX_BYTES` UTF-8 bytes, with or without a byte order mark."""
+    """The text of a file of at most `MAX_BYTES`, in UTF-8 with or without a byte order mark, or in UTF-16 with one, as
+    the PowerShell of Windows writes whatever is piped into a file."""
     try:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -55,9 +57,10 @@ def read_text(file: Path) -> str:
     if len(data) > MAX_BYTES:
         raise ImportRefused(file, "the file", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ImportRefused(file, f"byte {error.start}", "bytes that are not UTF-8", "text in UTF-8") from None
+        told = error.encoding.upper()
+        raise ImportRefused(file, f"byte {error.start}", f"bytes that are not {told}", f"text in {told}") from None
     if not text.strip():
         raise ImportRefused(file, "the file", "nothing", "a definitions export or a listing")
     return text

@@ -61,7 +61,7 @@ def watch(url: str, login: Login) -> Imported:
     base = checked(url)
     with tempfile.TemporaryDirectory(prefix="hawb-") as folder:
         definitions = Path(folder, "definitions")
-        definitions.write_text(json.dumps(definitions_of(base, login)))
+        definitions.write_text(json.dumps(definitions_of(base, login)), encoding="utf-8")
         listings = []
         for name, columns in LISTINGS.items():
             listings.append(Path(folder, name))

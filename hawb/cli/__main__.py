@@ -2,4 +2,5 @@
 
 from hawb.cli import main
 
-main(prog_name="hawb")
+if __name__ == "__main__":  # a process that is spawned imports this too
+    main(prog_name="hawb")

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 from errno import ENOSPC
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from hawb.cli.console import make_legible
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
@@ -26,6 +27,10 @@ Done = TypeVar("Done")
 class Refusing(click.Group):
     """Commands that end with a message on standard error and exit status 2 when their input is refused, or when there
     is no room for what they write."""
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        make_legible()
+        return super().main(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -117,7 +122,7 @@ of_reports = click.option(
 def write_scenario(output: Path, text: str, replace: bool = True) -> None:
     """Writes a scenario, or another text, to a file or to standard output; over another file only if told so."""
     if str(output) == STDIN:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # a file's bytes, whatever a console can show
         return
     try:
         write(output, text, replace)

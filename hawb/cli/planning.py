@@ -80,7 +80,7 @@ def answer_safe(
         from hawb.views.planning.forecast_metrics import gauges
         from hawb.views.prometheus import exposition
 
-        click.echo(exposition(gauges(forecasts)), nl=False)
+        click.echo(exposition(gauges(forecasts)).encode(), nl=False)
     elif form == "line":
         click.echo("\n".join(map(forecast_verdict.line, forecasts)))
     else:

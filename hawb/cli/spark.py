@@ -68,7 +68,7 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
         from hawb.views.prometheus import exposition
         from hawb.views.study.audit_metrics import gauges
 
-        click.echo(exposition(gauges(summary)), nl=False)
+        click.echo(exposition(gauges(summary)).encode(), nl=False)
     else:
         click.echo(json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary)))
     raise SystemExit(0 if summary.clusters else 2)

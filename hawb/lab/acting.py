@@ -50,12 +50,20 @@ class Acting:
 
     def given(self) -> dict[str, Any]:
         """What a page is told once: what can be opened, the menus, the first minute."""
-        more = [{"group": group, "entries": menus.plain(entries)} for group, entries in menus.MORE.items()]
+        more = {group: self._offered(entries) for group, entries in menus.MORE.items()}
+        groups = [{"group": group, "entries": entries} for group, entries in more.items() if entries]
         return {
             "choices": [{"label": label, "heading": source is None} for label, source in self.sources],
-            "menus": {"node": menus.plain(menus.NODE), "queue": menus.plain(menus.QUEUE), "more": more},
+            "menus": {"node": self._offered(menus.NODE), "queue": self._offered(menus.QUEUE), "more": groups},
             "guide": [{"text": text, "until": until} for text, until in GUIDE],
         }
+
+    def offers(self, entry: menus.Entry) -> bool:
+        """Whether this page has what an entry of a menu opens."""
+        return True
+
+    def _offered(self, entries: dict[str, menus.Entry]) -> list[dict]:
+        return menus.plain({label: entry for label, entry in entries.items() if self.offers(entry)})
 
     def show(self) -> None:
         """Shows where the controller stands."""

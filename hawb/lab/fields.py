@@ -14,6 +14,25 @@ Changed = Callable[[], None]
 """The function that a panel calls after the controller has done something."""
 
 
+class Readable:
+    """A widget that can be read where no widget can be shown: its text in full, which ipywidgets would cut, its
+    `picture` if it has one, an SVG element, and in marimo, which shows no widgets of ipywidgets, what it shows standing
+    `still`."""
+
+    picture = ""
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        picture = {"image/svg+xml": self.picture} if self.picture else {}
+        return super()._repr_mimebundle_(**kwargs) | {"text/plain": repr(self)} | picture
+
+    def _mime_(self) -> tuple[str, str]:
+        return "text/html", self.still()
+
+    def still(self) -> str:
+        """What it shows as HTML that needs no widget."""
+        return self.picture or f"<pre>{escape(repr(self))}</pre>"
+
+
 def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
     """A button as wide as its label, and what it does when it is pressed."""
     made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})

@@ -20,6 +20,10 @@ Argument = Callable[[str, list[str]], object]
 """A verb's argument, for a thing and, of a node, the others of its cluster."""
 
 
+ON_STAGE = "Safe?"
+"""The panel of what the stage itself shows too."""
+
+
 class Entry(NamedTuple):
     """An entry: what it `tells`, the `verb` and its `argument`, or the form of the verb if there is none, and `for_`
     which states of a node or types of a queue it is there. An entry with a `panel` opens that."""
@@ -104,7 +108,7 @@ MORE: dict[str, dict[str, Entry]] = {
         "rebalance": Entry("rabbitmq-queues rebalance all", "rebalance", lambda _name, _others: True),
     },
     "look ahead and aside": {
-        "safe to stop?": Entry("what a stop and a kill of each node would do now", panel="Safe?"),
+        "safe to stop?": Entry("what a stop and a kill of each node would do now", panel=ON_STAGE),
         "what if": Entry("what would have kept what was lost", panel="What if"),
         "beside": Entry("the same steps under another policy or as another type of queue", panel="Beside"),
     },

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import ipywidgets as widgets
 
+from hawb.lab import fields
 from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
@@ -17,16 +18,17 @@ from hawb.lab.drawer import Drawer
 from hawb.lab.export_panel import ExportPanel
 from hawb.lab.ledger_panel import tables
 from hawb.lab.policy_panel import PolicyPanel
-from hawb.lab.stage import Stage
+from hawb.lab.stage import LoneStage, Stage
 from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
 from hawb.lab.what_if_panel import WhatIfPanel
+from hawb.views.story import pictures
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
 
 
-class Lab(widgets.VBox):
+class Lab(fields.Readable, widgets.VBox):
     """The lab as one widget; `controller` is what it shows."""
 
     def __init__(self, controller: Controller):
@@ -85,6 +87,16 @@ class Lab(widgets.VBox):
 
     def __repr__(self) -> str:
         return "hawb lab"
+
+    @property
+    def picture(self) -> str:
+        """The cluster as it stands, for pages on which the lab is only read."""
+        now = self.controller.now
+        return pictures.svg([pictures.panel("", now.outcome, now.moment.state, now.run.settings.names)], now.was)
+
+    def _display_(self) -> LoneStage:
+        """What marimo shows in place of a box of widgets, of which it has none: the stage."""
+        return LoneStage(self.controller)
 
 
 def is_served() -> bool:

@@ -14,6 +14,7 @@ import traitlets
 
 from hawb.lab.acting import Acting, Page
 from hawb.lab.controller import Controller
+from hawb.lab.menus import ON_STAGE, Entry
 from hawb.lab.sources import choices
 from hawb.views import style
 
@@ -26,15 +27,25 @@ AROUND = "".join(f"--jp-layout-color{n}:{style.DARK['ground']};" for n in range(
     f"--jp-{what}-font-color{n}:{style.DARK['ink']};" for what in ("ui", "content") for n in range(3)
 )
 THEMES = f"""
-.hawb-lab {{ {LIGHT} color-scheme: light; }}
-body[data-jp-theme-light="false"] .hawb-lab {{ {DARK} color-scheme: dark; }}
+.hawb-lab, :host {{ {LIGHT} color-scheme: light; }}
+body[data-jp-theme-light="false"] .hawb-lab, body[data-vscode-theme-kind$="dark"] .hawb-lab,
+body[data-vscode-theme-kind="vscode-high-contrast"] .hawb-lab {{ {DARK} color-scheme: dark; }}
+:host-context(.dark) {{ {DARK} color-scheme: dark; }}
 @media (prefers-color-scheme: dark) {{
   body[data-voila] .hawb-lab {{ {DARK} color-scheme: dark; }}
   body[data-voila] {{ {AROUND} }}
   body[data-voila], body[data-voila] #rendered_cells {{ background: {style.DARK["ground"]} !important; }}
 }}
 """
-"""JupyterLab's theme decides which colours there are; where Voilà serves the page, what the reader's system prefers."""
+"""The theme of JupyterLab, VS Code or marimo decides which colours there are (in a browser that does not know the last
+rule, marimo's stage is always light); where Voilà serves the page, what the reader's system prefers."""
+
+ALONE = """
+:host { display: block; width: 100%; }
+:host .hs-stage { height: 680px; padding: .5em .9em; font-size: 13px; position: relative;
+  color: var(--hawb-ink); background: var(--hawb-ground); }
+"""
+"""What the page around a stage gives it elsewhere: marimo has each widget in a shadow tree of its own."""
 
 
 def front_end() -> str:
@@ -46,7 +57,7 @@ class Stage(Acting, anywidget.AnyWidget):
     """The drawn cluster with its bars and columns, on a `page`."""
 
     _esm = front_end()
-    _css = THEMES + (FRONT / "stage.css").read_text(encoding="utf-8")
+    _css = THEMES + (FRONT / "stage.css").read_text(encoding="utf-8") + ALONE
     view = traitlets.Dict().tag(sync=True)
     choices = traitlets.List().tag(sync=True)
     menus = traitlets.Dict().tag(sync=True)
@@ -56,3 +67,30 @@ class Stage(Acting, anywidget.AnyWidget):
         Acting.__init__(self, controller, page, choices(folder))
         anywidget.AnyWidget.__init__(self, **self.given())
         self.on_msg(lambda _widget, told, _buffers: self.receive(told))
+
+
+class LoneStage(Stage):
+    """A stage that is the whole page, where no drawer can be shown: its menus have what is done at once."""
+
+    panel = ""
+
+    def __init__(self, controller: Controller):
+        super().__init__(controller, self)
+        self.show()
+
+    def offers(self, entry: Entry) -> bool:
+        """Whether nothing has to be opened for it."""
+        return entry.argument is not None or entry.panel == ON_STAGE
+
+    def redraw(self) -> None:
+        """Shows where the controller stands."""
+        self.show()
+
+    def open_panel(self, name: str) -> None:
+        """There is none."""
+
+    def open_form(self, verb: str, **fields: object) -> None:
+        """There is none."""
+
+    def close_panel(self) -> None:
+        """There is none."""

@@ -39,13 +39,13 @@ from hawb.lessons.view import (
     Text,
     cluster_view,
     exercise_view,
-    fitted,
     game_view,
     log_view,
     panels_view,
     played_view,
     rule_view,
 )
+from hawb.views.display import Said, Told
 
 LESSONS = (
     mirrored_queues,
@@ -77,13 +77,6 @@ LONGEST_KEPT = 4000
 """How many characters of an answer that is not plain values are kept."""
 
 
-class Said(str):
-    """A sentence that shows itself without quotes."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
 def predict(question: str, choices: Sequence[str] | type[int], key: str) -> PredictionView:
     """Asks for a guess before the run: one of `choices`, or a number if `choices` is int. Raises AnswersRefused."""
     return PredictionView(Prediction(question, choices, key))
@@ -94,11 +87,9 @@ def truth(key: str, value: str | int) -> Said:
     return Said(predictions.truth(key, value))
 
 
-def tell(text: str, last: int | None = None) -> Said:
-    """A text in lines that fit the page; with `last`, only its last lines. Where a line of a story takes several, its
-    time stands alone on the left."""
-    lines = text.splitlines()
-    return Said("\n".join(map(fitted, lines[-last:] if last else lines)))
+def tell(text: str, last: int | None = None) -> Told:
+    """A text in lines that fit the page; with `last`, only its last lines."""
+    return Told("\n".join(text.splitlines()[-last:]) if last else text)
 
 
 def look(cluster: Cluster) -> Text:

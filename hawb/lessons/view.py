@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from textwrap import fill
 
 import ipywidgets as widgets
 
@@ -21,7 +20,8 @@ from hawb.lessons.exercises import AS_TOLD, Exercise
 from hawb.lessons.games import Game, Played, told_of
 from hawb.lessons.predictions import Prediction, listed
 from hawb.lessons.rule_sources import Rule
-from hawb.views.cluster import raft, scene
+from hawb.views.cluster import raft
+from hawb.views.display import fitted
 from hawb.views.story import pictures
 
 STYLE = (
@@ -30,27 +30,7 @@ STYLE = (
 )
 
 
-PAGE = 116
-"""How many characters a line has."""
-
-MOMENT = re.compile(r" *[0-9.]+ s  ")
-"""How a line of a story begins: with its time."""
-
-
-def fitted(line: str) -> str:
-    """A line broken into as many lines as it takes to fit the page."""
-    time = MOMENT.match(line)
-    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
-
-
-class Readable:
-    """A widget that is also shown as text, in full: ipywidgets itself would cut it."""
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return super()._repr_mimebundle_(**kwargs) | {"text/plain": repr(self)}
-
-
-class PredictionView(Readable, widgets.VBox):
+class PredictionView(fields.Readable, widgets.VBox):
     """A question, a field for the guess, and the reply to it."""
 
     def __init__(self, prediction: Prediction):
@@ -81,15 +61,16 @@ class PredictionView(Readable, widgets.VBox):
         return f"Predict: {self.prediction.question} [{accepted}]"
 
 
-class Text(Readable, widgets.HTML):
+class Text(fields.Readable, widgets.HTML):
     """HTML that has a text form as well and, for pages that are only read, a picture: an SVG element."""
 
     def __init__(self, text: str, page: str, picture: str = ""):
-        self._text, self._picture = text, picture
+        self._text, self.picture = text, picture
         super().__init__(f'{STYLE}<div class="hawb-lesson">{page}</div>')
 
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return super()._repr_mimebundle_(**kwargs) | ({"image/svg+xml": self._picture} if self._picture else {})
+    def still(self) -> str:
+        """All of it: the page has nothing that moves."""
+        return self.value
 
     def __repr__(self) -> str:
         return self._text
@@ -114,7 +95,7 @@ def game_view(game: Game) -> Text:
     """A game as it begins, with its rules; how moves are written, and the hints, folded."""
     lines = [f"Game {game.key}: {game.title}", game.question]
     lines += [f"Then: {game.fate}." if game.fate else "", game.rules]
-    panels = [_panel("as it begins", game.begin(AS_TOLD))]
+    panels = [game.begin(AS_TOLD).panel("as it begins")]
     picture = pictures.svg(panels)
     told = "".join(f"<p>{escape(line)}</p>" for line in lines[1:] if line)
     hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(game.hints, 1))
@@ -129,7 +110,7 @@ def played_view(game: Game, result: Played) -> Text:
     told = "".join(f"<p>{escape(line)}</p>" for line in lines)
     if result.after is None:
         return Text("\n".join(map(fitted, lines)), told)
-    panels = [_panel("before", result.before), _panel("after", result.after)]
+    panels = [result.before.panel("before"), result.after.panel("after")]
     picture = pictures.svg(panels)
     return Text("\n".join([*map(fitted, lines), pictures.text(panels)]), told + picture, picture)
 
@@ -171,19 +152,14 @@ def folded(title: str, page: str) -> str:
 
 def cluster_view(cluster: Cluster) -> Text:
     """A cluster as diagram and tables; as text, its queues."""
-    return Text(repr(cluster), cluster._repr_html_(), pictures.svg([_panel("", cluster)], cluster.was))
+    return Text(repr(cluster), cluster._repr_html_(), cluster._repr_svg_())
 
 
 def panels_view(clusters: Mapping[str, Cluster]) -> Text:
     """Clusters beside each other, each under its caption."""
-    panels = [_panel(caption, cluster) for caption, cluster in clusters.items()]
+    panels = [cluster.panel(caption) for caption, cluster in clusters.items()]
     picture = pictures.svg(panels)
     return Text(pictures.text(panels), picture, picture)
-
-
-def _panel(caption: str, cluster: Cluster) -> pictures.Panel:
-    state = cluster.run.moment().state
-    return pictures.Panel(caption, cluster.outcome, scene.held(state, cluster.run.settings.names))
 
 
 def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:

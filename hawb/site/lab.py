@@ -29,8 +29,8 @@ STEP, STORY, EXPORT = "Any step", "Story", "Export"
 FORMS = {"Policy": "set_policy", "Time": "wait", "Clients": "consume", STEP: "publish"}
 """Panels of the lab in Jupyter in whose place a step is typed here, and which."""
 
-NOTHING_MORE = "Safe?"
-"""The panel of what the stage itself shows too."""
+OPENED = ("", STORY, EXPORT, menus.ON_STAGE, *FORMS)
+"""The panels that something stands for here, and none."""
 
 STORIES = Path(__file__).parents[2] / "stories"
 """Where the site's stories lie beside the package, with `index.json`: pairs of a title and a file's name, the name of a
@@ -44,15 +44,9 @@ class TextLab(Acting):
         super().__init__(controller, self, sources)
         self.post, self.panel, self.typed, self.about, self.message = post, "", "", "", ""
 
-    def given(self) -> dict:
-        """What a page is told once, without menus' entries for what is not here."""
-        told = super().given()
-        known = {STORY, EXPORT, NOTHING_MORE, "", *FORMS}
-        offered = told["menus"]
-        offered["queue"] = [one for one in offered["queue"] if menus.QUEUE[one["label"]].panel in known]
-        for group in offered["more"]:
-            group["entries"] = [one for one in group["entries"] if menus.ALL_MORE[one["label"]].panel in known]
-        return told
+    def offers(self, entry: menus.Entry) -> bool:
+        """Whether there is a text for an entry of a menu, or a step that stands for its panel."""
+        return entry.panel in OPENED
 
     def show(self) -> None:
         """Shows where the controller stands."""

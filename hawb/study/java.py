@@ -102,6 +102,6 @@ def _shim(java: Path) -> Path:
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"
     script.parent.mkdir()
-    script.write_text(_SHIM.format(java=shlex.quote(str(java))))
+    script.write_text(_SHIM.format(java=shlex.quote(str(java))), encoding="utf-8")
     script.chmod(0o755)
     return home

@@ -16,14 +16,14 @@ ERROR = "error"
 
 
 def junit(suites: Sequence[Suite]) -> str:
-    """The suites as a document."""
+    """The suites as a document, in ASCII: it is read as UTF-8, whatever the code page of what it is printed on."""
     root = Element("testsuites", name="hawb", **_counts([case for suite in suites for case in suite.cases]))
     for suite in suites:
         below = SubElement(root, "testsuite", name=shown(suite.name), **_counts(suite.cases))
         for case in suite.cases:
             _case(SubElement(below, "testcase", classname=shown(suite.name), name=shown(case.name)), case)
     indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root).decode()
 
 
 def _counts(cases: Sequence[Case]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from hawb.views import style
+from hawb.views.display import mimebundle
 from hawb.views.formatting import html, shown
 
 WIDTH = 120
@@ -71,6 +72,8 @@ class Table(NamedTuple):
         columns = {html(name): align for name, align in zip(self.columns, styles, strict=True)}
         body = "".join(f"<tr>{''.join(map(self._cell, row, styles))}</tr>" for row in self.rows)
         return table(html(self.caption), columns, body)
+
+    _repr_mimebundle_ = mimebundle
 
     def _cell(self, value: Any, align: str) -> str:
         return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.cell_text(value))}</bdi></td>'

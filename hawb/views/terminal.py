@@ -98,9 +98,9 @@ def drawn(what: RenderableType, width: int, colour: bool) -> str:
     """Something of rich's as text; no line ends in spaces."""
     from rich.console import Console
 
-    console = Console(
+    console = Console(  # an old console of Windows would take a column away, and so would a pipe there
         file=StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour,
-        no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False,
+        no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
     with console.capture() as told:
         console.print(what, soft_wrap=False)

@@ -145,6 +145,28 @@ def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path):
     assert split_source("plain") == (Path("plain"), None)
 
 
+def test_a_path_of_windows_behind_a_virtual_host():
+    path = r"C:\Users\A B\own queues.json"
+    assert split_source(path) == (Path(path), None)
+    assert split_source(f"/={path}") == (Path(path), "/")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_what_windows_pipes_into_a_file(tmp_path: Path, encoding: str):
+    marked = "\ufeff" if encoding == "utf-16-be" else ""
+    copies = [tmp_path / name for name in ("definitions.json", "list_queues.txt")]
+    for copy in copies:
+        text = (REAL / copy.name).read_text(encoding="utf-8").replace("\n", "\r\n")
+        copy.write_bytes(f"{marked}{text}".encode(encoding))
+    assert import_cluster(copies[0], copies[1:]).scenario == real("list_queues.txt").scenario
+
+
+def test_half_a_letter_of_utf_16_is_refused(tmp_path: Path):
+    (tmp_path / "queues").write_bytes(b"\xff\xfea\x00b")
+    with pytest.raises(ImportRefused, match="UTF-16"):
+        import_cluster(REAL / "definitions.json", [tmp_path / "queues"])
+
+
 def test_the_later_listing_stands_and_says_so(beside):
     rows = [{"name": "b", "vhost": "/", "node": "n1", "messages": 1, "recoverable_slaves": None}]
     result = beside(rows, [rows[0] | {"node": "n2", "messages": None}])

@@ -284,3 +284,13 @@ def test_what_the_machine_lacks_is_said_plainly(monkeypatch, tmp_path) -> None:
         assert (result.exit_code, result.stdout) == (2, "")
         for lack in ("iproute2", "iptables", "root"):
             assert lack in result.stderr
+
+
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_elsewhere_than_on_linux_no_cluster_is_run(monkeypatch, tmp_path, system: str) -> None:
+    file = tmp_path / "story.yaml"
+    file.write_text(STORY)
+    monkeypatch.setattr("hawb.broker.real.sys", SimpleNamespace(platform=system))
+    result = CliRunner().invoke(main, ["compare", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"on Linux alone, in network namespaces; this is {system}" in result.stderr

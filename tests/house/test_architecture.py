@@ -24,7 +24,7 @@ from hawb.raft import ports as raft_ports
 HAWB = Path(hawb.__file__).parent
 KERNEL = HAWB / "study" / "kernel"
 ROOMS = ("rules", "raft", "engine", "scenario", "cluster", "broker", "planning", "study", "incident", "views", "lab",
-         "cli", "lessons", "site")  # fmt: skip
+         "cli", "lessons", "site", "docs")  # fmt: skip
 """A room imports from those before it alone, as CONTRIBUTING.md has them."""
 VIEWS = ("", "cluster", "story", "rules", "broker", "planning", "study", "incident")
 """So do the parts of the views, beginning with what stands in none of them."""
@@ -41,9 +41,10 @@ PORTS = {
 TESTS = HAWB.parent / "tests"
 BESIDE_ROOMS = {"given", "house"}
 """Folders of tests that are of no room: what tests share, and the project itself."""
-NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli"}
+NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli", "docs": "pages"}
 """With what a test begins that is of several modules of its room: Raft's rules, each of which takes all of a member;
-what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types."""
+what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types; what is
+written by hand and played."""
 TWINS = Path(__file__).with_name("twins.txt")
 """Names of functions that both have, and that are no ports: rules that stand twice, and a few names that two functions
 happen to share. Who writes one of them once takes its line out."""

@@ -9,7 +9,7 @@ from lab_widgets import NASTY, ask, on_node, on_queue, row_of
 
 from hawb.lab import acting
 from hawb.lab.guide import GUIDE
-from hawb.lab.stage import FRONT, MODULES, front_end
+from hawb.lab.stage import FRONT, MODULES, LoneStage, front_end
 from hawb.views import style
 
 MOST_BYTES = 300_000
@@ -174,3 +174,14 @@ def test_every_colour_of_the_front_end_is_one_of_the_styles():
     assert re.findall(r"#[0-9A-Fa-f]{3,8}\b(?![-\w])", front) == []
     named = set(re.findall(r"var\(--hawb-([\w-]+)\)", front))
     assert named <= {*style.LIGHT, "font"}
+
+
+def test_alone_it_offers_what_is_done_at_once(lab):
+    stage = lab._display_()
+    assert isinstance(stage, LoneStage)
+    offered = [one["label"] for group in stage.menus["more"] for one in group["entries"]]
+    assert offered == ["heal", "rebalance", "safe to stop?"]
+    assert not [one for kind in ("node", "queue") for one in stage.menus[kind] if one["label"].endswith("…")]
+    stage.receive({"do": "more", "entry": "safe to stop?"})
+    stage.receive({"do": "node", "node": "a", "entry": "kill"})
+    assert stage.view["bar"]["forecasts"] and stage.view["scene"]["nodes"][0]["state"] == "down"

@@ -247,7 +247,7 @@ def test_exercises_need_no_widgets():
 
 
 def test_a_line_of_a_story_that_is_too_long_goes_on_beside_its_time():
-    first, second, third = str(tell("     6.003 s  b " + "words " * 20 + "\n     7.000 s  c")).splitlines()
+    first, second, third = repr(tell("     6.003 s  b " + "words " * 20 + "\n     7.000 s  c")).splitlines()
     assert (first[:15], second.index("w"), third) == ("     6.003 s  b", 14, "     7.000 s  c")
 
 

@@ -26,9 +26,12 @@ function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** What has the focus, in the tree that an element is in: marimo has a shadow tree for each widget. */
+const focused = (element) => element.getRootNode().activeElement ?? null;
+
 /** Puts other children into an element; who had the focus there leaves it to the element itself. */
 function refill(element, ...children) {
-  const had = element.contains(document.activeElement) && document.activeElement !== element;
+  const had = element.contains(focused(element)) && focused(element) !== element;
   element.replaceChildren(...children.filter((child) => child));
   if (had) {
     element.tabIndex = -1;
@@ -47,7 +50,7 @@ function reachable(...boxes) {
   requestAnimationFrame(() => {
     for (const box of boxes) {
       if (box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else if (box !== document.activeElement) box.removeAttribute("tabindex");
+      else if (box !== focused(box)) box.removeAttribute("tabindex");
     }
   });
 }
@@ -71,9 +74,9 @@ class Kept {
     if (!found || found.signature !== signature) {
       const element = build();
       if (found) {
-        const focused = found.element.contains(document.activeElement);
+        const had = found.element.contains(focused(found.element));
         found.element.replaceWith(element);
-        if (focused) (element.matches("button") ? element : element.querySelector("button"))?.focus({ preventScroll: true });
+        if (had) (element.matches("button") ? element : element.querySelector("button"))?.focus({ preventScroll: true });
       } else {
         this.parent.append(element);
       }

@@ -5,7 +5,10 @@ class Menu {
     Object.assign(this, { root, typed: "", typed_at: 0 });
     this.box = make("div", { class: "hs-menu", role: "menu", hidden: true });
     this.box.addEventListener("keydown", (event) => this.key(event));
-    this.outside = (event) => !this.box.contains(event.target) && !this.anchor.contains(event.target) && this.close(false);
+    this.outside = (event) => {
+      const path = event.composedPath(); // seen from the document, a shadow tree is one element
+      if (!path.includes(this.box) && !path.includes(this.anchor)) this.close(false);
+    };
     root.append(this.box);
   }
 
@@ -53,7 +56,7 @@ class Menu {
 
   key(event) {
     const items = this.items();
-    const at = items.indexOf(document.activeElement);
+    const at = items.indexOf(focused(this.box));
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
     if (event.key === "Escape" || event.key === "Tab") {
       this.close();

@@ -149,7 +149,7 @@ function render({ model, el }) {
   /** Takes the focus to a panel that opens, and back to where it was from one that closes. */
   function visit(panel) {
     if (panel === open) return;
-    if (panel && !open) left = document.activeElement;
+    if (panel && !open) left = focused(el);
     open = panel;
     requestAnimationFrame(() => {
       const drawer = el.parentElement?.querySelector(".hawb-drawer");

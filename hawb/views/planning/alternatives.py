@@ -12,6 +12,7 @@ from hawb.engine import runs
 from hawb.planning.alternatives import Alternative, Alternatives, Result
 from hawb.planning.harm import Harm
 from hawb.views import style, tables
+from hawb.views.display import mimebundle
 from hawb.views.formatting import brief, counted, html, seconds, shown
 from hawb.views.terminal import columns
 
@@ -51,6 +52,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         return table_html(self.alternatives)
+
+    _repr_mimebundle_ = mimebundle
 
 
 def harm_in_words(harm: Harm, step: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from hawb.engine.trace import CAUSES
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
 from hawb.views import style, tables
+from hawb.views.display import mimebundle
 from hawb.views.formatting import counted, html, listing, seconds, shown
 from hawb.views.planning import forecast_verdict
 from hawb.views.story.losses import NO_SUCCESSOR
@@ -52,6 +53,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         return table_html(self.forecasts)
+
+    _repr_mimebundle_ = mimebundle
 
 
 def verdict(forecast: Forecast, way: str) -> str:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from hawb.engine.runs import Runs
 from hawb.engine.state import State
 from hawb.views import style
-from hawb.views.cluster import matrix, raft_entries
+from hawb.views.cluster import matrix, raft_entries, scene
 from hawb.views.cluster.matrix import Row
 from hawb.views.cluster.raft import members, titled
 from hawb.views.cluster.replicas import DOWN, NONE, Replica
@@ -52,6 +52,11 @@ class Panel(Struct, frozen=True):
     caption: str
     outcome: dict
     held: Mapping[str, Mapping[str, Runs]] = {}
+
+
+def panel(caption: str, outcome: dict, state: State, names: Sequence[str]) -> Panel:
+    """A moment's outcome, with what its nodes hold; `names` are theirs."""
+    return Panel(caption, outcome, scene.held(state, names))
 
 
 # As text

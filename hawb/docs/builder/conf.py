@@ -1,0 +1,51 @@
+"""How Sphinx builds the documentation; it lies beside the pages that `python -m hawb.docs` has written."""
+
+import json
+from pathlib import Path
+
+project = "hawb"
+author = "hawb"
+html_title = "hawb, the High Availability WorkBook"
+html_short_title = "hawb"
+
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # a page that is shown as it is may go from its second level to its fourth
+
+html_theme = "furo"
+html_theme_options = json.loads(Path(__file__).with_name("look.json").read_text("utf-8")) | {
+    "navigation_with_keys": True,
+    "top_of_page_buttons": [],
+}
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_show_sphinx = False
+# A page that was opened from a disk may not fetch another to cite from it; titles, sections and names are found.
+html_show_search_summary = False
+html_use_index = True
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
+
+
+# What scrolls by itself can be reached by keyboard, and the captions of the contents are headings of a level.
+FOR_EVERYBODY = {
+    "body": [("<pre>", '<pre tabindex="0">'), ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')],
+    "furo_navigation_tree": [('role="heading"', 'role="heading" aria-level="2"')],
+}
+
+
+def for_everybody(app, page, template, context, doctree) -> None:
+    """A page as `FOR_EVERYBODY` has it."""
+    for part, changes in FOR_EVERYBODY.items():
+        for was, becomes in changes:
+            context[part] = context.get(part, "").replace(was, becomes)
+
+
+def setup(app) -> None:
+    """Comes after Furo, which has the contents by then."""
+    app.connect("html-page-context", for_everybody, priority=900)

@@ -1,0 +1,36 @@
+"""What a story is told from: the events of the trace, and why messages are lost."""
+
+from __future__ import annotations
+
+from hawb.docs.prose import line
+from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views import markdown
+
+HEAD = """# Events and causes
+
+What happened in a run, in order: `events` of what `hawb run --json` writes, and of a Cluster in Python. Each has the
+time in seconds, the step, the event's name, a node and a queue where it is about one, its detail, and under `because`
+the number of the event that caused it. So every loss can be told back to the fault that began it.
+
+## Events
+
+"""
+LOST = """
+## Why messages are lost
+
+The `cause` of a loss, in `losses` and in the event `messages_lost`.
+
+"""
+
+
+def events_page() -> str:
+    """The page, from the tables that the trace is written by."""
+    events = [(markdown.code(name), *_told(text)) for name, text in EVENTS.items()]
+    causes = [(markdown.code(name), line(text)) for name, text in CAUSES.items()]
+    return (HEAD + markdown.table(("event", "what happened", "its detail"), events) + "\n"
+            + LOST + markdown.table(("cause", "what it means"), causes) + "\n")  # fmt: skip
+
+
+def _told(text: str) -> tuple[str, str]:
+    what, _, detail = text.partition(". ")
+    return line(what.rstrip(".") + "."), line(detail.rstrip("."))

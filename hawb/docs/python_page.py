@@ -1,0 +1,103 @@
+"""What hawb offers in Python as a page: from signatures and docstrings.
+
+`PUBLIC` is what others may build on: what README, notebooks and pages use. All else may change from one day to the
+next.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from hawb.cluster import Cluster
+from hawb.docs.prose import paragraphs
+from hawb.scenario.verbs import VERBS
+
+PUBLIC = {
+    "Scenarios": ("hawb.scenario.load.load", "hawb.scenario.run.Run", "hawb.scenario.outcome.outcome"),
+    "Looking ahead": (
+        "hawb.planning.safe_to_stop.safe_to_stop", "hawb.planning.inventory.of_files", "hawb.planning.inventory.of_run",
+        "hawb.planning.lint.lint", "hawb.planning.explore.explore", "hawb.study.replicas.what_if",
+    ),
+    "Studies": (
+        "hawb.study.load.load", "hawb.study.register", "hawb.study.spark.session", "hawb.study.pipeline.run",
+        "hawb.study.kept.kept", "hawb.study.estimates.compared", "hawb.study.throughput.one_queue",
+        "hawb.study.throughput.cluster", "hawb.study.sync_duration.duration", "hawb.study.published.table",
+    ),
+    "Lessons": tuple(f"hawb.lessons.{name}" for name in (
+        "predict", "truth", "tell", "look", "beside", "logs", "show_rule", "exercise", "check", "game", "play",
+        "reset_lesson")),
+}  # fmt: skip
+HEAD = """# In Python
+
+`hawb.Cluster` is the way in: one method for each [verb](verbs.md) of a scenario, applied at once, each of which returns
+the cluster. In a notebook a cluster shows itself as diagram and tables.
+
+"""
+VERBS_HEAD = "### A method for each verb\n\nWhat each field accepts is told with [the verbs](verbs.md).\n"
+REST_HEAD = "### Back, aside, out, and what is to be seen\n"
+
+
+def python_page() -> str:
+    """The page."""
+    parts = [HEAD, ":::{py:module} hawb\n:::\n", "## Cluster\n", _described("class", "Cluster", Cluster), VERBS_HEAD]
+    parts += [_described("method", f"Cluster.{name}", getattr(Cluster, name)) for name in VERBS]
+    parts.append(REST_HEAD)
+    rest = (name for name in vars(Cluster) if not name.startswith("_") and name not in VERBS)
+    parts += [_member(Cluster, f"Cluster.{name}", name) for name in rest]
+    for title, names in PUBLIC.items():
+        parts.append(f"## {title}\n")
+        parts += [part for name in names for part in _offered(name)]
+    return "\n".join(parts)
+
+
+def _offered(name: str) -> Iterator[str]:
+    """A function, or a class with its members, of another module, under its full name."""
+    module, _, own = name.rpartition(".")
+    found = getattr(import_module(module), own)
+    if not inspect.isclass(found):
+        yield _described("function", name, found)
+        return
+    yield _described("class", name, found)
+    yield from (_member(found, f"{name}.{member}", member) for member in vars(found) if not member.startswith("_"))
+
+
+def _member(owner: type, name: str, member: str) -> str:
+    """A method or property of a class."""
+    found = vars(owner)[member]
+    if isinstance(found, property | cached_property):
+        return _described("property", name, found)
+    return _described("method", name, getattr(owner, member), isinstance(found, classmethod))
+
+
+def _described(kind: str, name: str, found: Any, of_class: bool = False) -> str:
+    """What Sphinx calls an object's description."""
+    signature = "" if kind == "property" else _signature(found)
+    mark = ":classmethod:\n" * of_class
+    return f":::{{py:{kind}}} {name}{signature}\n{mark}\n{paragraphs(found.__doc__)}\n:::\n"
+
+
+def _signature(found: Callable) -> str:
+    """A signature in one line, its types as they are written."""
+    whole = inspect.signature(found)
+    parameters = [one.replace(annotation=_bare(one.annotation), default=_default(one.default))
+                  for one in whole.parameters.values() if one.name != "self"]  # fmt: skip
+    return str(whole.replace(parameters=parameters, return_annotation=_bare(whole.return_annotation)))
+
+
+def _bare(annotation: Any) -> Any:
+    return Bare(annotation) if isinstance(annotation, str) else annotation
+
+
+def _default(value: Any) -> Any:
+    return Bare("...") if callable(value) and value is not inspect.Parameter.empty else value
+
+
+class Bare(str):
+    """Text that stands in a signature without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)

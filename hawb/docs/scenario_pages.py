@@ -1,0 +1,120 @@
+"""The format of scenario files, and their verbs, as pages: from the structs that files are read into."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from hawb.docs.prose import paragraphs
+from hawb.docs.struct_tables import links, section, structs_below, table
+from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing, Uncompared
+from hawb.scenario.expected import ExpectedOutcome
+from hawb.scenario.fields import PolicyEntry
+from hawb.scenario.forms import Bare, NameOrMap, Verb
+from hawb.scenario.verbs import VERBS
+from hawb.views.markdown import plain
+
+PARTS = (Scenario, Cluster, Timing, PauseIfAllDown, PolicyEntry, QueueEntry, Step, Uncompared)
+GROUPS = {
+    "set_policy": "Policies", "declare": "Queues and clients", "stop": "Nodes", "partition": "Links and alarms",
+    "join": "Membership", "sync_queue": "Replicas", "wait": "Time and looking on",
+}  # fmt: skip
+"""The verb with which each group begins."""
+
+FORMAT = """# Scenario files
+
+A scenario is YAML (or JSON): a cluster, what stands in it at the start, what happens to it, and what that must lead to.
+Whatever cannot be meant is refused, with its place in the file, what was given and what is accepted. What RabbitMQ
+would refuse is no mistake of the file: the step is refused as RabbitMQ does it, and the story goes on.
+
+This page is written from the structs that files are read into. The verbs of `steps` are on [a page of their
+own](verbs.md), and [every scenario](scenarios.md) of the project is an example.
+
+"""
+STEPS = "\nA step is a map of its verb, and perhaps of `at`: see [the verbs](verbs.md).\n"
+EXPECT = """
+## What `expect` may say
+
+`expect` at the end of a file, and the verb of that name between two steps, hold a part of an outcome, which `hawb
+check` compares. `hawb run --json` writes the whole of it, by the same keys.
+
+"""
+VERBS_HEAD = """# The verbs
+
+What a step of a [scenario](scenario.md) can do. In Python each is a method of [Cluster](python.md). Without `at` a step
+begins once the cluster has settled after the one before; with `at` at that time in seconds, whatever is in flight.
+
+Each example is a step of a scenario, which `hawb check` plays.
+
+"""
+
+
+STEP = re.compile(r"^ *- (\w+): .*$(?:\n +at: .*$)?(?!\n +[^-# ])", re.MULTILINE)
+"""A step in one line, with another for its time at most."""
+COMMENT = re.compile(r" +#.*$", re.MULTILINE)
+
+TITLE = re.compile(r"^scenario: *(.+)$", re.MULTILINE)
+WRITTEN = " w"
+"""Where the sentence about a verb's form (`hawb.scenario.forms`) comes to how it is written."""
+
+
+class Example(NamedTuple):
+    """A step as a scenario's file has it, and that file's name and title."""
+
+    step: str
+    file: str
+    title: str
+
+
+def format_page(data: Path) -> str:
+    """The page of the format."""
+    outcome = structs_below(ExpectedOutcome)
+    places = links([*PARTS, *outcome])
+    told = [section(struct, struct.__name__, "##", places) + (STEPS if struct is Step else "") for struct in PARTS]
+    told.append(EXPECT)
+    told += [section(struct, struct.__name__, "###", places) for struct in outcome]
+    return FORMAT + "\n".join(told)
+
+
+def verbs_page(data: Path) -> str:
+    """The page of the verbs."""
+    shown, parts = examples(data / "scenarios"), [VERBS_HEAD]
+    for name, verb in VERBS.items():
+        if name in GROUPS:
+            parts.append(f"## {GROUPS[name]}\n")
+        parts += [f"### `{name}`\n", *_verb(verb)]
+        if example := shown.get(name):
+            there = f"../../../../data/scenarios/{example.file}"
+            parts += [f"```yaml\n{example.step}\n```\n", f"As in [{plain(example.title)}]({there}).\n"]
+    return "\n".join(parts)
+
+
+def _verb(verb: type[Verb]) -> Iterator[str]:
+    yield paragraphs(verb.__doc__) + "\n"
+    form = next(base for base in verb.__mro__[1:] if base.__module__ == Verb.__module__)
+    yield f"W{form.__doc__.partition(WRITTEN)[2]}\n"
+    if form in (Verb, Bare, NameOrMap):
+        yield table(verb, {}) + "\n"
+
+
+def examples(folder: Path) -> dict[str, Example]:
+    """For each verb the short step that most scenarios have word for word, from the shortest of them."""
+    files = sorted(folder.glob("*.yaml"), key=lambda file: (file.stat().st_size, file.name))
+    often: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], Example] = {}
+    for file in files:
+        text = file.read_text("utf-8")
+        title = TITLE.search(text)[1].strip("'\"")
+        for step in STEP.finditer(text):
+            key = step[1], textwrap.dedent(COMMENT.sub("", step[0]))
+            often[key] += 1
+            first.setdefault(key, Example(key[1], file.name, title))
+    found: dict[str, Example] = {}
+    for (verb, step), _ in often.most_common():
+        if verb in VERBS:
+            found.setdefault(verb, first[verb, step])
+    return found

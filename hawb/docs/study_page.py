@@ -1,0 +1,33 @@
+"""The format of study files, and of one's own numbers, as a page: from the structs that files are read into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hawb.docs.scenario_pages import PARTS
+from hawb.docs.struct_tables import links, section, structs_below
+from hawb.study.numbers import Numbers
+from hawb.study.question import Study
+
+HEAD = """# Study files
+
+A study asks how likely something is: *designs* (what an operator chooses) × *environments* (what happens, and what
+clients do) × *trials* × *horizon*. [Questions](../explanation/studies.md) tells what studies are there, how one is
+played and what is behind its numbers; this page is written from the structs that files are read into.
+
+"""
+OWN = """
+## Your own numbers
+
+A file that is laid over any study: `hawb import --numbers` begins one.
+
+"""
+
+
+def study_page(data: Path) -> str:
+    """The page."""
+    asked = [struct for struct in structs_below(Study) if struct not in PARTS]
+    own = [struct for struct in structs_below(Numbers) if struct not in (*PARTS, *asked)]
+    places = links([*PARTS, *asked, *own])
+    told = [section(struct, struct.__name__, "##", places) for struct in asked]
+    return HEAD + "\n".join(told) + OWN + "\n".join(section(struct, struct.__name__, "###", places) for struct in own)

@@ -1,0 +1,51 @@
+"""How a thing shows itself in a notebook, whichever front end reads it.
+
+A front end chooses among the forms that it is given. JupyterLab and VS Code take HTML before a picture and a picture
+before text; marimo asks for HTML alone; pages on which a stored notebook is only read (GitHub's) keep of HTML what is
+left without styles, and draw a picture. So whatever has a picture gives all three, and a picture brings its own ground.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from textwrap import fill
+
+PAGE = 116
+"""How many characters a line of text has in a notebook: VS Code breaks none itself."""
+
+MOMENT = re.compile(r" *[0-9.]+ s  ")
+"""How a line of a story begins: with its time."""
+
+
+def mimebundle(
+    thing: object, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+) -> dict[str, str]:
+    """The forms of a thing by their MIME types, the best first: to be its `_repr_mimebundle_`. Only those of `include`
+    are made, if there are any, and none of `exclude`."""
+    makers = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_", "text/plain": "__repr__"}
+    asked = [kind for kind in makers if kind in (include or makers) and kind not in (exclude or ())]
+    return {kind: getattr(thing, makers[kind])() for kind in asked if hasattr(thing, makers[kind])}
+
+
+class Said(str):
+    """A text that shows itself without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+class Told(Said):
+    """Sentences that show themselves in lines that fit a notebook."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(fitted, self.splitlines()))
+
+
+def fitted(line: str) -> str:
+    """A line broken into as many lines as it takes to fit the page. Where it begins with a time (as a story's do), that
+    stands alone on the left."""
+    time = MOMENT.match(line)
+    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))

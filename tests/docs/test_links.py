@@ -1,0 +1,46 @@
+"""Links of pages that are shown elsewhere than they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hawb.docs.links import followed, section_of, with_sections
+
+TEXT = "# One\n\nbefore\n\n## Two\n\n[a](data/a.yaml)\n\n```\n## no heading\n```\n\n## Three\n\nafter\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    for name in ("data/a.yaml", "data/README.md"):
+        (tmp_path / name).write_text("")
+    return tmp_path
+
+
+@pytest.mark.parametrize("link, becomes", [
+    ("[a](data/a.yaml)", "[a](../../data/a.yaml)"),
+    ("![a](data/a.yaml)", "![a](../../data/a.yaml)"),
+    ("[it](data/README.md#part)", "[it](scenarios.md#part)"),
+    ("[b](data/none.yaml)", "[b](data/none.yaml)"),
+    ("[c](https://rabbitmq.com/x)", "[c](https://rabbitmq.com/x)"),
+    ("[d](#here)", "[d](#here)"),
+    ("```text\n[a](data/a.yaml)\n```", "```text\n[a](data/a.yaml)\n```"),
+])  # fmt: skip
+def test_a_link_leads_to_the_page_that_shows_a_file_or_to_the_file(checkout: Path, link: str, becomes: str) -> None:
+    shown = {checkout / "data" / "README.md": checkout / "site" / "reference" / "scenarios.md"}
+    page = checkout / "site" / "reference" / "limits.md"
+    assert followed(link, checkout / "one.md", page, shown) == becomes
+
+
+def test_a_section_of_another_page_is_shown_with_its_links_followed(checkout: Path) -> None:
+    (checkout / "README.md").write_text(TEXT)
+    origin, page = checkout / "hawb" / "page.md", checkout / "site" / "page.md"
+    told = with_sections("x\n```{include} ../README.md\n:section: Two\n```\ny\n", origin, page, {})
+    assert told == "x\n[a](../data/a.yaml)\n\n```\n## no heading\n```\ny\n"
+
+
+def test_a_section_that_is_not_there_is_refused() -> None:
+    with pytest.raises(KeyError, match="Four: no such section; there are: ## Two, ## Three"):
+        section_of(TEXT, "Four")

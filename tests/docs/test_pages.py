@@ -1,0 +1,82 @@
+"""What the pages that are written by hand say: each block of code is played, and shows what the page has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from played_pages import PAGES, blocks, matches, play
+
+from hawb.docs.sources import CHECKOUT, GENERATED, INCLUDED
+from hawb.scenario.load import load
+from hawb.study.load import read_study
+from hawb.study.numbers import read_numbers
+
+WRITTEN = sorted(page.relative_to(PAGES).as_posix() for page in PAGES.rglob("*.md"))
+SHOWN_AS_THEY_ARE = sorted(file for file in INCLUDED.values() if blocks((CHECKOUT / file).read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if blocks((PAGES / page).read_text("utf-8"))])
+def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: Path) -> None:
+    for shown in play((PAGES / page).read_text("utf-8"), tmp_path):
+        assert shown.holds, f"{page}: {shown.what}\n--- the page\n{shown.told}\n--- what came\n{shown.came}"
+
+
+@pytest.mark.parametrize("page, commands, statuses, told", [
+    ("data/recipes/README.md", 1, ["0"], "hawb_node_safe_to_stop{"),
+    ("data/operator/README.md", 2, ["1", "0"], "mirroring-silenced"),
+])  # fmt: skip
+def test_commands_of_pages_that_are_shown_as_they_are_answer(
+    page: str, commands: int, statuses: list[str], told: str, tmp_path: Path
+) -> None:
+    """Without the rest of a line of the shell: a file to write, a program of the checkout."""
+    [block] = blocks((CHECKOUT / page).read_text("utf-8"))
+    lines = [line.partition(" > ")[0].replace("127.0.0.1", "localhost").replace(".venv/bin/", "")
+             for line in block.text.splitlines()[:commands]]  # fmt: skip
+    asked = "".join(f"{line}\n$ echo $?\n" for line in lines)
+    shown = [*play(f"```console\n{asked}```\n", tmp_path)]
+    assert [one.came.strip() for one in shown[1::2]] == statuses
+    assert told in shown[0].came
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = (PAGES / "index.md").read_text("utf-8")
+    pages = {page.removesuffix(".md") for page in (*WRITTEN, *GENERATED, *INCLUDED)} - {"index"}
+    assert [page for page in sorted(pages) if f"\n{page}\n" not in contents and f"<{page}>\n" not in contents] == []
+
+
+def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
+    """What is a whole study, what is laid over it, one's own numbers; commands are those of the command's own tests."""
+    assert SHOWN_AS_THEY_ARE == ["data/operator/README.md", "data/recipes/README.md", "data/studies/README.md"]
+    page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
+    study, precision, biasing, numbers = (block.text for block in page if block.language == "yaml")
+    asked = yaml.safe_load(study)
+    read_study(asked)
+    read_study(asked | yaml.safe_load(precision))
+    [environment] = asked["environments"].values()
+    environment |= yaml.safe_load(biasing)
+    read_study(asked)
+    read_numbers(yaml.safe_load(numbers))
+
+
+@pytest.mark.parametrize("told, came, holds", [
+    ("a\nb\n", "a\nb\n", True), ("a\n", "a\nb\n", False), ("a\n…\n", "a\nb\nc\n", True), ("…\nc\n", "a\nb\nc\n", True),
+    ("a\n…\nc\n", "a\nb\nc\n", True), ("a\n…\nb\n…\nd\n", "a\nb\nc\nd\n", True),
+    ("a\n…\nx\n…\nd\n", "a\nb\nc\nd\n", False),
+    ("a\nb\n…\nb\nc\n", "a\nb\nc\n", False), ("  …\n", "a\n", True),
+])  # fmt: skip
+def test_lines_are_left_out_where_the_page_says_so(told: str, came: str, holds: bool) -> None:
+    assert matches(told, came) is holds
+
+
+def test_a_story_of_a_page_is_red_when_it_tells_something_else(tmp_path: Path) -> None:
+    story = "```{code-block} yaml\n:caption: s.yaml\n\nscenario: s\ncluster: {nodes: [a]}\n```\n"
+    [shown] = play(story + "```console\n$ hawb check s.yaml\nno\n```\n", tmp_path)
+    assert not shown.holds
+    assert load(tmp_path / "s.yaml").scenario == "s"
+
+
+def test_a_block_that_nobody_plays_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nobody plays"):
+        list(play("```ruby\nputs 1\n```\n", tmp_path))

@@ -1,0 +1,121 @@
+"""What the pages that are written from the code hold: all there is, each example as a scenario has it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from click import Context
+
+from hawb.cli import main
+from hawb.docs import prose
+from hawb.docs.python_page import PUBLIC
+from hawb.docs.scenario_pages import examples
+from hawb.docs.sources import BUILDER, BUILT_WITH, CHECKOUT, FURO, all_pages, look
+from hawb.docs.struct_tables import structs_below
+from hawb.engine.trace import CAUSES, EVENTS
+from hawb.scenario.document import Scenario
+from hawb.scenario.expected import ExpectedOutcome
+from hawb.scenario.kinds import fields_of
+from hawb.scenario.verbs import VERBS
+from hawb.study.question import Study
+from hawb.views import style
+from hawb.views.schemas import COMMANDS, kept
+
+SCENARIOS = CHECKOUT / "data" / "scenarios"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The text of each page by its name."""
+    folder = tmp_path_factory.mktemp("pages")
+    return {page.relative_to(folder).as_posix(): text for page, text in all_pages(folder).items()}
+
+
+@pytest.mark.parametrize("page, of", [
+    ("reference/scenario.md", Scenario), ("reference/scenario.md", ExpectedOutcome), ("reference/study.md", Study),
+])  # fmt: skip
+def test_a_format_has_every_field_of_every_struct(pages: dict[str, str], page: str, of: type) -> None:
+    text = pages[page] + pages["reference/scenario.md"]
+    known = {field for struct in structs_below(of) for field in fields_of(struct)}
+    assert [field for field in sorted(known) if f"| `{field}` |" not in text] == []
+
+
+def test_every_verb_is_told_with_its_fields_and_an_example(pages: dict[str, str]) -> None:
+    sections = pages["reference/verbs.md"].split("\n### ")[1:]
+    told = {section.split("`")[1]: section for section in sections}
+    assert list(told) == list(VERBS)
+    assert [name for name, text in told.items() if "```yaml" not in text] == []
+    assert "| `if_empty` | true or false | `false` |" in told["delete"]
+    assert "| field" not in told["kill"]
+    assert "Written as one node, or a list of nodes" in told["kill"]
+
+
+def test_examples_are_steps_of_the_scenarios_that_they_name() -> None:
+    for verb, example in examples(SCENARIOS).items():
+        [step] = yaml.safe_load(example.step)
+        steps = yaml.safe_load((SCENARIOS / example.file).read_text("utf-8"))["steps"]
+        assert verb in step
+        assert step in steps
+
+
+def test_every_command_is_told_with_every_option(pages: dict[str, str]) -> None:
+    told = {section.split("`")[1]: section for section in pages["reference/command.md"].split("\n## ")[1:]}
+    assert set(told) == {f"hawb {name}" for name in main.commands}
+    for name, command in main.commands.items():
+        options = [option for one in command.get_params(Context(command)) for option in one.opts if option[:2] == "--"]
+        assert [option for option in options if option not in told[f"hawb {name}"]] == []
+    assert "takes the extra `broker`" in told["hawb compare"]
+
+
+def test_events_and_causes_are_all_there(pages: dict[str, str]) -> None:
+    text = pages["reference/events.md"]
+    assert [name for name in (*EVENTS, *CAUSES) if f"| `{name}` |" not in text] == []
+
+
+def test_everything_that_is_public_is_described(pages: dict[str, str]) -> None:
+    described = [part.partition(":::")[0] for part in pages["reference/python.md"].split(":::{py:")[1:]]
+    names = {part.split("}")[1].strip().split("(")[0].split("\n")[0] for part in described}
+    assert {f"Cluster.{verb}" for verb in VERBS} <= names
+    assert {name for of in PUBLIC.values() for name in of} <= names
+    assert [part for part in described if not part.startswith("module") and not part.partition("\n\n")[2].strip()] == []
+
+
+@pytest.mark.parametrize("text, told", [
+    ("One `a_b` of\n    two.", "One `a_b` of two."),
+    ("A rate * 2, a_b.", "A rate \\* 2, a\\_b."),
+    ("Two.\n\n* one\n  more\n* `two`", "Two.\n\n* one\n  more\n* `two`"),
+    ("Code:\n\n    x = 1\n\nMore.", "Code:\n\n```python\nx = 1\n```\n\nMore."),
+    ("A backtick ` alone.", "A backtick \\` alone."),
+])  # fmt: skip
+def test_a_docstring_is_prose_in_which_backticks_alone_are_markup(text: str, told: str) -> None:
+    assert prose.paragraphs(text) == told
+
+
+def test_the_look_is_the_projects_own_on_both_grounds() -> None:
+    found = look()
+    assert found["light_css_variables"]["color-brand-primary"] == style.LIGHT["accent"]
+    assert found["dark_css_variables"]["color-background-primary"] == style.DARK["ground"]
+    assert len(found["dark_css_variables"]) == len(FURO)
+
+
+def test_what_sphinx_needs_is_there() -> None:
+    assert [name for name in (*BUILT_WITH, "requirements.in") if not (BUILDER / name).is_file()] == []
+
+
+def test_what_builds_is_pinned_with_hashes() -> None:
+    wanted = (BUILDER / "requirements.in").read_text("utf-8")
+    pinned = (BUILDER / "requirements.txt").read_text("utf-8").replace("\\\n", "")
+    lines = [line for line in pinned.splitlines() if line]
+    assert [line for line in lines if "==" not in line or "--hash=sha256:" not in line] == []
+    names = {line.partition("==")[0] for line in lines}
+    assert {line.partition(">=")[0] for line in wanted.splitlines() if not line.startswith("#")} <= names
+
+
+def test_answers_have_every_key_of_every_schema(pages: dict[str, str]) -> None:
+    text = pages["reference/answers.md"]
+    for command in COMMANDS:
+        section = text.partition(f"## `hawb {command} --json`")[2].partition("\n## ")[0]
+        forms = json.loads(kept(command))["$defs"].values()
+        assert [key for form in forms for key in form.get("properties", ()) if f"| `{key}` |" not in section] == []

@@ -1,0 +1,122 @@
+"""What a notebook shows of a thing, as front ends choose among its forms: VS Code and marimo are their rules of choice
+here, as their own sources have them (`orderOfMimeTypes` of VS Code's Jupyter extension, `_output/formatting.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import pytest
+from html_pages import Page
+from IPython.core.formatters import DisplayFormatter
+
+from hawb import Cluster
+from hawb.lab import show
+from hawb.lab.fields import Readable
+from hawb.lessons import beside, exercise, look, predict, show_rule, tell
+from hawb.views.display import PAGE
+from hawb.views.report import Report, Verdict
+from hawb.views.tables import Table
+
+VS_CODE = ("application/vnd.jupyter.widget-view+json", "text/html", "image/svg+xml", "text/plain")
+NASTY = '<script>alert("1")</script>'
+HANDLERS = ("onclick", "onload", "onerror")
+STORY = Cluster("a", "b", "c", version="3.10", title=NASTY).declare(NASTY, node="a").publish(NASTY, 10).kill("a")
+REPORT = Report("Is it safe?", NASTY, Verdict("no", "it is not"))
+STILL: dict[str, Callable[[], object]] = {
+    "a cluster": lambda: STORY,
+    "what would have kept": lambda: STORY.what_would_have_kept(NASTY),
+    "a forecast": lambda: STORY.safe_to_stop(),
+    "a table": lambda: Table(NASTY, ("queue", "messages"), [(NASTY, 1)]),
+    "a report": lambda: REPORT,
+}
+LIVE: dict[str, Callable[[], Readable]] = {
+    "a look": lambda: look(STORY),
+    "two beside each other": lambda: beside({"before": STORY, "after": STORY}),
+    "an exercise": lambda: exercise("11-restart"),
+    "a rule": lambda: show_rule("candidate"),
+    "the lab": show,
+    "a question": lambda: predict("Who?", ["b", "c"], "11-who"),
+}
+
+
+def bundle(thing: object) -> dict[str, str]:
+    """All forms that a kernel sends."""
+    formatter = DisplayFormatter()
+    formatter.active_types = formatter.format_types
+    return formatter.format(thing)[0]
+
+
+def of_vs_code(thing: object) -> tuple[str, str]:
+    """What VS Code shows of a thing: its MIME type, and the form."""
+    forms = bundle(thing)
+    kind = min(forms, key=VS_CODE.index)
+    return kind, forms[kind]
+
+
+def of_marimo(thing: object) -> tuple[str, str]:
+    """What marimo shows of a thing that is no widget of anywidget."""
+    if hasattr(thing, "_mime_"):
+        return thing._mime_()
+    if hasattr(thing, "_repr_html_"):
+        return "text/html", thing._repr_html_()
+    return "text/plain", str(thing)
+
+
+def is_harmless(form: str) -> bool:
+    """Whether HTML or SVG runs and fetches nothing, so that a front end that cleans it takes nothing away."""
+    elements = Page(form).elements
+    names = {name for _, attributes in elements for name in attributes}
+    return "script" not in {tag for tag, _ in elements} and not names & {*HANDLERS, "href", "src"}
+
+
+@pytest.mark.parametrize("name", STILL)
+def test_what_needs_no_widget_is_the_same_page_everywhere(name: str):
+    kind, form = of_vs_code(STILL[name]())
+    assert (kind, form) == of_marimo(STILL[name]())
+    assert kind == "text/html"
+    assert NASTY not in form
+    assert is_harmless(form)
+
+
+@pytest.mark.parametrize("name", STILL)
+def test_every_page_has_a_text_beside_it(name: str):
+    thing = STILL[name]()
+    assert bundle(thing)["text/plain"] == repr(thing)
+    assert "object at 0x" not in repr(thing)
+
+
+def test_a_cluster_is_a_picture_where_pages_keep_no_styles():
+    picture = bundle(STORY)["image/svg+xml"]
+    assert ElementTree.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg"
+    assert NASTY not in picture
+    assert is_harmless(picture)
+
+
+def test_only_the_forms_that_are_asked_for_are_made():
+    assert list(STORY._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
+    assert list(STORY._repr_mimebundle_(exclude=["image/svg+xml"])) == ["text/html", "text/plain"]
+    assert "image/svg+xml" not in bundle(REPORT)
+
+
+def test_a_report_in_a_notebook_is_its_page_in_a_frame_that_may_do_nothing():
+    ((tag, attributes),) = Page(REPORT._repr_html_()).elements
+    assert (tag, attributes["sandbox"]) == ("iframe", None)
+    assert "<h1>Is it safe?</h1>" in attributes["srcdoc"]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_widget_can_be_read_where_there_are_none(name: str):
+    thing = LIVE[name]()
+    assert of_vs_code(thing)[0] == "application/vnd.jupyter.widget-view+json"
+    kind, form = of_marimo(thing)
+    assert (kind, bundle(thing)["text/plain"]) == ("text/html", repr(thing))
+    assert Page(form).said.strip()
+    assert is_harmless(form)
+
+
+def test_stories_and_reasons_show_themselves_as_text_in_lines_that_fit():
+    for told in (STORY.story(), STORY.why(NASTY, 1), STORY.yaml(), STORY.python(), tell("a word " * 40)):
+        assert bundle(told) == {"text/plain": repr(told).rstrip()}
+    assert repr(STORY.yaml()) == str(STORY.yaml())
+    assert max(map(len, repr(STORY.why(NASTY, 1)).splitlines())) <= PAGE < len(STORY.why(NASTY, 1))
