@@ -32,8 +32,8 @@ def incident(logs: tuple[Path, ...], zone: tzinfo, clients: bool, form: str) -> 
     """What happened, by the logs of a cluster's nodes?
 
     LOGS are files, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of
-    journald. What they tell is put in the order of time, once the nodes' clocks have been compared by the connections
-    that both ends saw. Each event names the file and line of its message. Clients are not named unless asked for.
+    journald. What they tell is put in the order of time, once the nodes' clocks have been compared by what several of
+    them saw. Each event names the file and line of its message. Clients are not named unless asked for.
     """
     from hawb.incident.reading import read_logs
     from hawb.views.incident.timeline import plain, text

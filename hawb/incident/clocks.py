@@ -1,12 +1,13 @@
-"""By how much the clocks of a cluster's nodes differ, from what both ends of a connection saw.
+"""By how much the clocks of a cluster's nodes differ, from what two of them saw of the same.
 
-When two nodes connect, each logs that the other is up, within moments; so do their brokers. The difference of the two
-times is the difference of the clocks, but for those moments. One pair proves nothing, since nodes come up often: the
-difference that most pairs agree on is taken, and of those the one closest to none. Nodes are compared along the
-connections that tell most, from one node on whose clock is taken as right.
+When two nodes connect, each logs that the other is up, within moments, and so do their brokers; and two nodes that see
+a third one go, come back or set an alarm log it within moments too. The difference of the two times is the difference
+of the clocks, but for those moments. One pair proves nothing, since nodes come and go often: the difference that most
+pairs agree on is taken, and of those the one closest to none. Nodes are compared along the pairs that tell most, from
+one node on whose clock is taken as right.
 
-What is told has its doubt: how many pairs agreed, and how far they are apart. Nodes that never saw each other connect
-keep their own times, with `pairs` 0.
+What is told has its doubt: how many pairs agreed, and how far they are apart. Nodes that saw nothing in common keep
+their own times, with `pairs` 0.
 """
 
 from __future__ import annotations
@@ -21,15 +22,23 @@ from msgspec import Struct
 from hawb.incident.events import Event
 
 SEEN_BY_BOTH = ("node_up", "rabbit_up")
-WITHIN_US = 2_000_000
-"""How far apart the two ends may note the same connection."""
-TRIED = 40
-"""How many times of each end, the last ones, are tried for their difference."""
+"""What each of two nodes says of the other."""
+SEEN_OF_A_THIRD = ("rabbit_up", "rabbit_down", "alarm_set", "alarm_cleared")
+"""What both say of a third node, as soon as they have booted: a booting node meets others when it is ready for them."""
+RUNNING = {"node_starting": False, "node_started": True, "node_stopping": False}
+WITHIN_US = 100_000
+"""How far apart two nodes may note the same."""
+TRIED = 12
+"""How many times of each kind, the last ones, are tried for their difference."""
+
+
+Seen = defaultdict[tuple[str, str, str], list[int]]
+"""When a node said something of a node: (who, of whom, what)."""
 
 
 class Clock(Struct, frozen=True):
-    """A node's clock: `offset_us` is how much it is ahead of the reference's, which `against` leads to; `pairs` are the
-    connections that both ends saw, and `spread_us` is how far their differences are apart."""
+    """A node's clock: `offset_us` is how much it is ahead of the reference's, which `against` leads to; `pairs` is how
+    often it and that one saw the same, and `spread_us` is how far those differences are apart."""
 
     node: str
     offset_us: int
@@ -46,22 +55,27 @@ def settled_us(event: Event, clocks: Mapping[str, Clock]) -> int:
 
 def compared(events: Iterable[Event]) -> dict[str, Clock]:
     """The clock of each node that wrote something, by node."""
-    seen: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    writers = set()
-    for event in events:
-        writers.add(event.node)
-        if event.kind in SEEN_BY_BOTH and event.peer:
+    seen, settled = Seen(list), Seen(list)
+    running: dict[str, bool] = {}
+    for event in sorted(events, key=lambda event: event.at_us):
+        running[event.node] = RUNNING.get(event.kind, running.get(event.node, True))
+        if event.peer and event.kind in SEEN_BY_BOTH:
             seen[event.node, event.peer, event.kind].append(event.at_us)
-    for times in seen.values():
-        times.sort()
-    links = {(one, other): found for one in writers for other in writers if one < other
-             and (found := _difference(one, other, seen))}  # fmt: skip
-    return _from_the_best_known(sorted(writers), links)
+        if event.peer and event.kind in SEEN_OF_A_THIRD and running[event.node]:
+            settled[event.node, event.peer, event.kind].append(event.at_us)
+    links = {(one, other): found for one in running for other in running if one < other
+             and (found := _difference(one, other, seen, settled))}  # fmt: skip
+    return _from_the_best_known(sorted(running), links)
 
 
-def _difference(one: str, other: str, seen: Mapping[tuple[str, str, str], Sequence[int]]) -> list[int] | None:
-    """The differences, `other`'s time less `one`'s, of the connections that both saw; None if they saw none."""
-    pairs = [(seen.get((one, other, kind), ()), seen.get((other, one, kind), ())) for kind in SEEN_BY_BOTH]
+def _difference(one: str, other: str, seen: Seen, settled: Seen) -> list[int] | None:
+    """The differences, `other`'s time less `one`'s, of what both saw; None if they saw nothing in common."""
+    thirds = sorted({peer for _, peer, _ in settled} - {one, other})
+    pairs = [
+        *((seen.get((one, other, kind), ()), seen.get((other, one, kind), ())) for kind in SEEN_BY_BOTH),
+        *((settled.get((one, third, kind), ()), settled.get((other, third, kind), ()))
+          for third in thirds for kind in SEEN_OF_A_THIRD),
+    ]  # fmt: skip
     last = [(ours[-TRIED:], theirs[-TRIED:]) for ours, theirs in pairs]
     tried = {there - here for ours, theirs in last for here in ours for there in theirs}
     if not tried:

@@ -64,11 +64,11 @@ def notes(reading: Reading, told: int) -> Iterator[str]:
             ahead = "ahead of" if clock.offset_us > 0 else "behind"
             by, other = timedelta(microseconds=abs(clock.offset_us)), shown(_reference(clock, reading.clocks))
             yield (f"The clock of {shown(clock.node)} is {by} {ahead} that of {other}, by "
-                   f"{counted(clock.pairs, 'connection')} that both ends saw, within {clock.spread_us / 1000:.0f} ms; "
+                   f"{counted(clock.pairs, 'time')} that both saw the same, within {clock.spread_us / 1000:.0f} ms; "
                    f"times below are those of {other}.")  # fmt: skip
     unmet = [clock.node for clock in reading.clocks.values() if clock.against is None]
     if len(unmet) > 1:
-        yield f"The clocks of {listing(map(shown, unmet))} could not be compared: no connection has both its ends told."
+        yield f"The clocks of {listing(map(shown, unmet))} could not be compared: none saw what another did."
     if left_out := len(reading.events) - told:
         yield f"{begun(counted(left_out, 'event'))} of clients left out; --clients tells them, with their names."
     if reading.repeated:
