@@ -50,7 +50,7 @@ test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
 
 pictures: setup ## take the kept pictures of lab, reports and lessons anew
-	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_pictures or without_code" tests/house/test_pictures.py \
+	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_looks or without_code" tests/house/test_looks.py \
 	  tests/lab/test_page_app_browser.py
 
 bench: setup ## measure speed

@@ -36,11 +36,12 @@ DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 LONGEST = (
     "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources "
     "test_numbers",
-    "test_kernel_agreement", "test_kernel_quorum", "test_kernel_partitions", "test_compiled_search",
-    "31-the-policy-table", "test_wide_stories test_wide_campaigns test_kept_campaigns", "test_mutants",
-    "34-rare-losses", "33-a-year-of-upgrades", "test_pictures test_page_of_reports_browser", "test_learner_browser",
-    "test_cluster_properties", "test_fuzz",
-    "30-availability-and-loss", "35-throughput-and-latency", "32-the-cost-of-synchronisation", "36-a-fleet",
+    "test_kernel_agreement", "test_wide_stories test_wide_campaigns test_kept_campaigns",
+    "test_looks test_page_of_reports_browser", "test_compiled_search", "test_kernel_quorum", "test_page_browser",
+    "test_kernel_partitions", "05-model-and-broker", "31-the-policy-table", "test_mutants", "test_learner_browser",
+    "34-rare-losses", "test_wheel", "test_recordings", "test_stage_browser", "30-availability-and-loss", "36-a-fleet",
+    "33-a-year-of-upgrades", "test_run_varied_scenarios", "test_page_app_browser", "32-the-cost-of-synchronisation",
+    "test_cluster_properties", "test_fuzz", "35-throughput-and-latency",
 )  # fmt: skip
 """The files that take about half a minute or more, longest first, so that at the end no process is left alone with one
 of them. While one process has Spark, another compiles the kernel, which the others find then. What stands together one

@@ -13,5 +13,5 @@ writes all of them into a folder, as Sphinx builds them (`make docs`). Decisions
   to the site's pages, or to the file itself; what the code says (fields, options, events) is written from the code.
 * The pages stand in this room, below all others since it tells of them; a wheel leaves the room out, because a reader
   of pages has a site and a builder has a checkout.
-* Every block of code in `pages/` is played, and what it shows is compared (`tests/docs/test_pages.py`).
+* Every block of code in `pages/` is played, and what it shows is compared (`tests/docs/test_pages_played.py`).
 """

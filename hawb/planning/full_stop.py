@@ -100,9 +100,9 @@ def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str],
 def started_together(run: Run, starts: Sequence[str]) -> list[tuple[str, ...]]:
     """The nodes to start, those that are started at once in one: as many as the metadata store lacks for its majority
     when all that are to start are down, where there is one; else one after the other."""
-    members = [node.member for node in run.moment().state.nodes]
-    lacking = majority(sum(members)) - (sum(members) - len(starts)) if run.settings.profile.khepri else 1
-    first = max(1, lacking)
+    named = zip(run.settings.names, run.moment().state.nodes, strict=True)
+    stays_up = [node.status == RUNNING and name not in starts for name, node in named if node.member]
+    first = max(1, majority(len(stays_up)) - sum(stays_up)) if run.settings.profile.khepri else 1
     return [tuple(starts[:first]), *((node,) for node in starts[first:])]
 
 

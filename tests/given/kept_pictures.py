@@ -24,7 +24,7 @@ WIDTH, TILE, COLOURS = 640, 8, 256
 
 MOST = 20
 """How different a picture may be. Text that is rasterised in another way comes to about a third of that, the least of
-what `tests/house/test_pictures.py` mutates to more than twice as much."""
+what `tests/house/test_looks.py` mutates to more than twice as much."""
 
 LITTLE = 10
 """What differs by no more is not kept anew: having few colours comes to that."""

@@ -39,8 +39,8 @@ DISKS_LOST = {"disk_lost", "node_reset", "node_stands_alone", "shrunk_by_force"}
 
 
 def lost_disks(entries: object) -> bool:
-    """Whether a trace tells of lost disks."""
-    return any(entry.event in DISKS_LOST for entry in entries)
+    """Whether a trace tells of lost disks, or of members that have deleted what they had."""
+    return any(entry.event in DISKS_LOST or entry.detail.get("reason") == "members_deleted" for entry in entries)
 
 
 # What is so in every state

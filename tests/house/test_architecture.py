@@ -4,6 +4,7 @@ stand twice."""
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -111,6 +112,12 @@ def test_no_file_is_long() -> None:
     lines = {str(file.relative_to(HAWB.parent)): len(file.read_text(encoding="utf-8").splitlines())
              for room in ("hawb", "tests", "benchmarks") for file in (HAWB.parent / room).rglob("*.py")}  # fmt: skip
     assert not {file: count for file, count in lines.items() if count > MOST_LINES}
+
+
+def test_each_file_of_tests_has_a_name_of_its_own() -> None:
+    """pytest takes two of one name for the same module."""
+    names = Counter(file.name for file in TESTS.rglob("*.py"))
+    assert not {name for name, count in names.items() if count > 1}
 
 
 def test_tests_stand_in_the_rooms_of_what_they_test() -> None:

@@ -49,3 +49,10 @@ def test_with_khepri_a_majority_starts_together():
     told = told.partition("## Start the first 2 together")[2]
     assert told.index(f"host of {second}") < told.index(started(first)) < told.index(f"host of {third}")
     assert full_stop(run, task_of(run), "abc", "abc", "whoever stops first").stuck is None
+
+
+def test_with_khepri_a_member_that_is_down_already_is_none_of_the_majority():
+    run = cluster(quorum("qq"), version="4.3")
+    run.apply_plain({"kill": "c"})
+    found = plan_full_stop(run, task_of(run))
+    assert (found.plan.together, found.plan.stuck) == (2, None)

@@ -36,6 +36,7 @@ def replica_figure(found: WhatIf) -> Figure:
         if all(cell.played is None for cell in found.cells):
             nothing = {"ha": "center", "color": PRINTED_FAINT, "transform": panels[2].transAxes}
             panels[2].text(0.5, 0.5, "no trials were played", **nothing)
+            panels[2].set_yticks([])
         for panel in panels:
             panel.set_xlabel("replicas")
             panel.set_xticks(REPLICAS)
