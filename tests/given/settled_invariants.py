@@ -30,7 +30,7 @@ BEGINNINGS = {
     "node_killed", "node_stopping", "process_crashed", "policy_set", "policy_cleared", "operator_policy_set",
     "operator_policy_cleared", "queue_declared", "leadership_transferred", "rebalance_started",
     "node_forgotten", "node_reset", "disk_lost", "node_lost_power", "links_cut", "links_healed", "node_booting",
-    "node_drained",
+    "node_drained", "shrunk_by_force", "node_stands_alone",
 }  # fmt: skip
 """Events with which the story of a loss may begin: a fault, or a step that a person took."""
 
