@@ -51,12 +51,6 @@ def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
-def framed(page: str) -> str:
-    """A whole page within a notebook, which keeps its own looks to itself and can be drawn higher."""
-    looks = "width:100%;height:640px;border:0;resize:vertical;overflow:auto"
-    return f'<iframe sandbox srcdoc="{escape(page)}" title="report" style="{looks}"></iframe>'
-
-
 def report_page(report: Report, pictures: Iterable[str] = (), below: Iterable[str] = ()) -> str:
     """The page of a report, with pictures before its tables, and sections `below` them; both are HTML."""
     about, pictures = html(report.about), list(pictures)

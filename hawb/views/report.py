@@ -1,5 +1,5 @@
 """A report that answers first: a verdict in a sentence, what to do, tables, what is assumed, what nobody told. It is
-data, which a page (`hawb.views.page`), a terminal (`hawb.views.terminal`) and a notebook show in this order.
+data, which a page (`hawb.views.page`) and a terminal (`hawb.views.terminal`) show in this order.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Literal
 from msgspec import Struct
 
 from hawb.views import style
-from hawb.views.display import mimebundle
 from hawb.views.tables import Table
 
 Answer = Literal["yes", "but", "no"]
@@ -62,18 +61,6 @@ class Report(Struct, frozen=True):
     parts: tuple[Part, ...] = ()
     assumptions: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        from hawb.views.terminal import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from hawb.views.page import framed, report_page
-
-        return framed(report_page(self))
-
-    _repr_mimebundle_ = mimebundle
 
 
 def worst(answers: list[Answer]) -> Answer:

@@ -15,20 +15,17 @@ from hawb.lab import show
 from hawb.lab.fields import Readable
 from hawb.lessons import beside, exercise, look, predict, show_rule, tell
 from hawb.views.display import PAGE
-from hawb.views.report import Report, Verdict
 from hawb.views.tables import Table
 
 VS_CODE = ("application/vnd.jupyter.widget-view+json", "text/html", "image/svg+xml", "text/plain")
 NASTY = '<script>alert("1")</script>'
 HANDLERS = ("onclick", "onload", "onerror")
 STORY = Cluster("a", "b", "c", version="3.10", title=NASTY).declare(NASTY, node="a").publish(NASTY, 10).kill("a")
-REPORT = Report("Is it safe?", NASTY, Verdict("no", "it is not"))
 STILL: dict[str, Callable[[], object]] = {
     "a cluster": lambda: STORY,
     "what would have kept": lambda: STORY.what_would_have_kept(NASTY),
     "a forecast": lambda: STORY.safe_to_stop(),
     "a table": lambda: Table(NASTY, ("queue", "messages"), [(NASTY, 1)]),
-    "a report": lambda: REPORT,
 }
 LIVE: dict[str, Callable[[], Readable]] = {
     "a look": lambda: look(STORY),
@@ -96,13 +93,7 @@ def test_a_cluster_is_a_picture_where_pages_keep_no_styles():
 def test_only_the_forms_that_are_asked_for_are_made():
     assert list(STORY._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
     assert list(STORY._repr_mimebundle_(exclude=["image/svg+xml"])) == ["text/html", "text/plain"]
-    assert "image/svg+xml" not in bundle(REPORT)
-
-
-def test_a_report_in_a_notebook_is_its_page_in_a_frame_that_may_do_nothing():
-    ((tag, attributes),) = Page(REPORT._repr_html_()).elements
-    assert (tag, attributes["sandbox"]) == ("iframe", None)
-    assert "<h1>Is it safe?</h1>" in attributes["srcdoc"]
+    assert "image/svg+xml" not in bundle(STORY.safe_to_stop())
 
 
 @pytest.mark.parametrize("name", LIVE)
