@@ -126,6 +126,7 @@ def stand_alone(turn: Turn, node: int) -> None:
             going_down.miss_late(turn, other)
             turn.change_node(other, member=False)
         turn.because = turn.emit("node_stands_alone", node=node)
+        sides.drop_unheld(turn, turn.because)
         raft_inputs.stand_alone(turn, STORE, node)
         boot_order.let_waiting_nodes_in(turn)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from invariants import watched
 
 from hawb.cluster import Cluster
 from hawb.engine.quorum.group import STORE
@@ -304,6 +305,15 @@ def test_a_node_stands_alone_only_where_no_other_is_up(cluster: Cluster) -> None
     assert refused.startswith("not simulated: force_standalone_khepri_boot of node 'a' while 'c' is up")
     assert cluster.outcome["metadata_store"] == {"leader": "a", "members": ["a"], "term": 3, "writable_from": ["a"]}
     assert cluster.outcome["queues"]["orders"]["state"] == "running"
+
+
+def test_records_of_those_who_are_no_members_any_more_are_gone(cluster: Cluster) -> None:
+    """b and c, each on a side of its own, changed what nobody has on a disk once a stands alone."""
+    with watched():
+        cluster.partition(["a"], ["b"], ["c"]).kill("a").start("a").declare("there", node="b")
+        cluster.declare("log", node="b", arguments={"x-queue-type": "quorum"}).kill("b", "c")
+        cluster.force_standalone_khepri_boot("a")
+    assert [side.number for side in cluster.run.moment().state.sides] == [0]
 
 
 def test_a_store_without_members_can_be_told() -> None:

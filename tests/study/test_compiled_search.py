@@ -139,6 +139,16 @@ def test_the_same_search_from_anywhere(part):
             assert compiled(run, question) == by_engine(run, question), number
 
 
+def test_the_same_search_from_two_sides_that_are_down():
+    """A log that is lost is looked through, though the side on which its disk was is gone."""
+    run = cluster({}, "autoheal", nodes="ab", messages=2, arguments=QUORUM)
+    for step in ({"partition": [["a"], ["b"]]}, {"publish": {"queue": "q", "count": 1, "node": "a"}}, {"wait": 75},
+                 {"kill": ["a", "b"]}):  # fmt: skip
+        run.apply_plain(step)
+    question = Question("unavailable", Spent(2, 0), frozenset({"start", "stop", "wait", "wipe", "publish", "kill"}))
+    assert compiled(run, question) == by_engine(run, question)
+
+
 def test_the_same_search_where_scenarios_end():
     """That of a broker's nodes that are drained, of queues under any policy, and whatever else scenarios have."""
     question, searched = Question("lost-confirmed", Spent(1, 1), frozenset({"publish", "start", "partition"})), 0

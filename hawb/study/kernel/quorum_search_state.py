@@ -162,11 +162,11 @@ def content(t):
 
 @inner
 def is_about_queue(kind):
-    """Whether an event is one of the queue as such."""
-    return kind in (POLICY_TAKES_EFFECT, LOG_CUT, MEMBERS_ABREAST, REGISTRATION_GIVEN_UP)
+    """Whether an event is one of the queue as such, on its side."""
+    return kind in (POLICY_TAKES_EFFECT, MEMBERS_ABREAST, REGISTRATION_GIVEN_UP)
 
 
 @inner
 def is_of_side(kind):
     """Whether an event happens on the side on which it was planned, and not where a node is."""
-    return is_about_queue(kind) or kind in (LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED)
+    return is_about_queue(kind) or kind in (LOG_CUT, LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED)
