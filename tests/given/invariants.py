@@ -25,7 +25,7 @@ from hawb.engine.quorum.events import LeaderElected
 from hawb.engine.quorum.group import copied
 from hawb.engine.quorum.leadership import hosts
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import BOOTING, QUORUM, RUNNING, Queue, nodes_of
+from hawb.engine.state import BOOTING, NOWHERE, QUORUM, RUNNING, Queue, nodes_of
 from hawb.engine.turn import Turn
 from hawb.rules.limits import DROP_HEAD
 
@@ -254,7 +254,8 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
             if share.queue == name:
                 answered = runs.union(account.confirmed, account.nacked)
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
-                asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US}
+                # An answer of nobody's is one that is under way for all of them.
+                asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US and node != NOWHERE}
                 side = turn.sides[turn.nodes[waiting.node].side]
                 if name in side.queues and not side.queues[name].has_group:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}
