@@ -171,6 +171,19 @@ def run(page, what: str) -> None:
     page.get_by_role("menuitem", name=what).first.click()
 
 
+def faults(page, within: str | None = None) -> list[str]:
+    """What axe finds serious or critical in a page, or in what a selector chooses of it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, context=within).response["violations"]
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
 def keep_picture(shown, name: str) -> None:
     """Keeps what a page or a part of it shows as build/screenshots/NAME.png."""
     PICTURES.mkdir(parents=True, exist_ok=True)

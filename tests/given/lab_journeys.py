@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from axe_playwright_python.sync_playwright import Axe
-from browser_pages import keep_picture
+from browser_pages import faults, keep_picture
 from kept_pictures import compare
 from lab_controls import (
     at_step,
@@ -38,39 +37,28 @@ PICTURED = ("policy…", "what if", "story")
 """Those that are pictured."""
 
 
-def faults(page) -> list[str]:
-    """What axe finds serious or critical in the lab as it is shown."""
-    found = Axe().run(page, context=".hawb-lab").response["violations"]
-    return [
-        f"{one['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
-
-
 def look_everywhere(page, picture: str, panels: Sequence[str] = PANELS) -> None:
     """Opens each state and these panels of the lab, and has axe look at it; a picture of each is kept."""
     lab = open_story(page)
-    found = {"opened": faults(page)}
+    found = {"opened": faults(page, ".hawb-lab")}
     node(lab, "a").click()
-    found["menu"] = faults(page)
+    found["menu"] = faults(page, ".hawb-lab")
     lab.get_by_role("menuitem", name="kill").click()
     lab.get_by_role("button", name="try ha-sync-mode: automatic").wait_for()
     lab.locator(".hs-caption:empty").wait_for(state="attached")
-    found["lost"] = faults(page)
+    found["lost"] = faults(page, ".hawb-lab")
     keep_picture(lab, f"{picture}-lost")
     for entry in panels:
         more(lab, entry)
         lab.locator(".hawb-drawer").wait_for()
-        found[entry] = faults(page)
+        found[entry] = faults(page, ".hawb-lab")
         keep_picture(lab, f"{picture}-{entry.strip('?…').replace(' ', '-')}")
         close(lab)
     lab.get_by_role("button", name="undo").click()
     verdict(lab, "Nothing is lost")
     choose(lab, node(lab, "a"), "cut off from all others")
     lab.get_by_text("links down").wait_for()
-    found["parted"] = faults(page)
+    found["parted"] = faults(page, ".hawb-lab")
     lab.get_by_role("button", name="undo").click()
     failing = {state: told for state, told in found.items() if told}
     assert failing == {}, failing

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from answered_reports import MAKERS, answered
-from browser_pages import CHROMIUM, keep_picture, new_browser
+from browser_pages import CHROMIUM, faults, keep_picture, new_browser
 
 pytestmark = pytest.mark.browser
 SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (400, "light"), "projector": (800, "light")}
 """How pages are looked at: the width of the window, and what the reader prefers."""
-SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +36,9 @@ def opened(browser, folder: Path, name: str, width: int, prefers: str):
 @pytest.mark.parametrize("how", SHOWN)
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: str, how: str):
-    from axe_playwright_python.sync_playwright import Axe
-
     page = opened(browser, tmp_path, name, *SHOWN[how])
     page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    found = Axe().run(page).response["violations"]
-    bad = [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found if one["impact"] in SERIOUS]
+    bad = faults(page)
     page.eval_on_selector_all("details", "all => all.forEach(one => one.open = false)")
     keep_picture(page.locator("body"), f"report-{name}-{how}")
     over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
