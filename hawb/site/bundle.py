@@ -24,7 +24,7 @@ PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 PCRE2 = Path("@stephen-riley", "pcre2-wasm", "dist")
 LEFT_OUT = {"study", "lessons", "cli"}
 """Rooms that a lab without widgets has no use for."""
-SOURCES = (".py", ".yaml", ".csv")
+SOURCES = (".py", ".yaml", ".csv", ".mo")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of each file in an archive, so that the same files are the same bytes."""
 

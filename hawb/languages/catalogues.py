@@ -1,0 +1,141 @@
+"""The catalogues, brought up to date with the code: `python -m hawb.languages.catalogues`.
+
+What the code says is read from its calls; each catalogue (`LC_MESSAGES/*.po`) keeps its translations, gets what is new
+with an empty one, and loses what is gone; then it is compiled (`*.mo`), which is what the code reads. Texts that are
+not in the code (the lessons) come from whoever has them, who calls `renew` with a template of their own. Babel, which
+does this, is there where hawb is developed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from hawb.languages import ENGLISH, FOLDER, FRONT, LANGUAGES, WORDS
+
+PACKAGE = FOLDER.parent
+SOURCES = {
+    WORDS: ("**.py", "python", {"_": None, "N_": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}),
+    FRONT: ("**.js", "javascript", {"word": None}),
+}
+"""Where the texts of a catalogue stand, in which language, and as arguments of which functions."""
+
+OUTSIDE = ("docs", "workbook")
+"""Rooms that say nothing by catalogues."""
+
+WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
+"""When each catalogue was written, by its heading: so the same texts are the same bytes."""
+
+WIDTH = 116
+
+
+def template(domain: str) -> Catalog:
+    """The texts of a catalogue as the code has them, with the files that they stand in."""
+    pattern, method, keywords = SOURCES[domain]
+    found = extract_from_dir(
+        PACKAGE, [(pattern, method)], keywords=keywords, comment_tags=("Translators:",), strip_comment_tags=True,
+        directory_filter=lambda folder: Path(folder).name not in OUTSIDE,
+    )  # fmt: skip
+    return template_of((text, f"hawb/{Path(file).as_posix()}", told, context) for file, _, text, told, context in found)
+
+
+def template_of(texts: Iterable[tuple[str | tuple[str, ...], str, list[str], str | None]]) -> Catalog:
+    """A template of texts: each with the file that it stands in, what is told to translators, and its context."""
+    made = _empty(None)
+    for text, file, told, context in texts:
+        known = made.get(text[0] if isinstance(text, tuple) else text, context)
+        if known is None or (file, None) not in known.locations:
+            made.add(text, locations=[(file, None)], auto_comments=told, context=context)
+    return made
+
+
+def _empty(name: str | None) -> Catalog:
+    locale = None if name is None else Locale.parse(LANGUAGES[name].tag, sep="-")
+    made = Catalog(
+        locale, project="hawb", version="1", msgid_bugs_address="-", last_translator="hawb", language_team="hawb",
+        creation_date=WRITTEN, revision_date=WRITTEN, fuzzy=False, charset="utf-8",
+    )  # fmt: skip
+    made.header_comment = "" if locale is None else f"# hawb in {locale.english_name}."
+    return made
+
+
+def file_of(name: str, domain: str, suffix: str = ".po") -> Path:
+    """The file of a catalogue, to be edited, or to be read by the code (`.mo`)."""
+    return FOLDER / name / "LC_MESSAGES" / f"{domain}{suffix}"
+
+
+def stored(name: str, domain: str) -> Catalog:
+    """A catalogue as it is kept; an empty one where there is none yet."""
+    file = file_of(name, domain)
+    if not file.exists():
+        return _empty(name)
+    with file.open("rb") as opened:
+        return read_po(opened, locale=_empty(name).locale, domain=domain)
+
+
+def renewed(name: str, domain: str, wanted: Catalog) -> Catalog:
+    """A catalogue with the texts of a template, each with the translation that it has; what is new has none."""
+    kept, made = stored(name, domain), _empty(name)
+    for message in wanted:
+        if message.id:
+            had = kept.get(message.id if isinstance(message.id, str) else message.id[0], message.context)
+            told = had.string if had is not None and isinstance(had.id, str) == isinstance(message.id, str) else None
+            made.add(message.id, told, sorted(message.locations), auto_comments=message.auto_comments,
+                     user_comments=() if had is None else had.user_comments, context=message.context)  # fmt: skip
+    return made
+
+
+def compiled(catalogue: Catalog) -> bytes:
+    """A catalogue as the code reads it."""
+    written = BytesIO()
+    write_mo(written, catalogue)
+    return written.getvalue()
+
+
+def written(catalogue: Catalog) -> bytes:
+    """A catalogue as it is edited."""
+    made = BytesIO()
+    write_po(made, catalogue, width=WIDTH, include_lineno=False)
+    return made.getvalue()
+
+
+def renew(domain: str, wanted: Catalog) -> Iterator[tuple[str, Catalog]]:
+    """Writes the catalogue of each language anew, both files of it; gives each with its language's name."""
+    for name in LANGUAGES:
+        if name != ENGLISH:
+            made = renewed(name, domain, wanted)
+            file_of(name, domain).parent.mkdir(parents=True, exist_ok=True)
+            file_of(name, domain).write_bytes(written(made))
+            file_of(name, domain, ".mo").write_bytes(compiled(made))
+            yield name, made
+
+
+def untranslated(catalogue: Catalog) -> list[str]:
+    """The texts of a catalogue that have no translation."""
+    told = ((message.id, message.string) for message in catalogue if message.id)
+    return [text if isinstance(text, str) else text[0] for text, string in told
+            if not (string if isinstance(string, str) else string and all(string))]  # fmt: skip
+
+
+def main() -> int:
+    """Writes the catalogues of the code anew, and says what is to be translated."""
+    missing = 0
+    for domain in SOURCES:
+        for name, made in renew(domain, template(domain)):
+            texts = untranslated(made)
+            missing += len(texts)
+            print(f"{file_of(name, domain).relative_to(PACKAGE.parent)}: {len(made)} texts, {len(texts)} to translate")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

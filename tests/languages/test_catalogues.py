@@ -1,0 +1,132 @@
+"""Each catalogue has a translation for each text of the code, with the same placeholders, and none for what is gone;
+what the code reads is what translators have written."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+
+from hawb import languages
+from hawb.languages import ENGLISH, LANGUAGES, _, catalogues, language, ngettext
+
+OTHERS = [name for name in LANGUAGES if name != ENGLISH]
+DOMAINS = [*catalogues.SOURCES, *([languages.LESSONS] if catalogues.file_of("zh", languages.LESSONS).exists() else [])]
+KEPT = [(name, domain) for name in OTHERS for domain in DOMAINS]
+
+
+@cache
+def kept(name: str, domain: str) -> Catalog:
+    return catalogues.stored(name, domain)
+
+
+@cache
+def wanted(domain: str) -> Catalog:
+    return catalogues.template(domain)
+
+
+def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """A text, or the forms of one that has a plural."""
+    return (text,) if isinstance(text, str) else tuple(text)
+
+
+def places(text: str) -> set[str]:
+    """The placeholders of a text."""
+    return {name for _before, name, _form, _conversion in Formatter().parse(text) if name is not None}
+
+
+def keys(catalogue: Catalog) -> set[tuple]:
+    return {(message.id, message.context) for message in catalogue if message.id}
+
+
+@pytest.mark.parametrize("domain", catalogues.SOURCES)
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_catalogue_has_all_that_the_code_says_and_nothing_else(name: str, domain: str) -> None:
+    assert keys(kept(name, domain)) == keys(wanted(domain)), "python -m hawb.languages.catalogues"
+
+
+@pytest.mark.parametrize(("name", "domain"), KEPT)
+def test_each_text_is_translated_and_nothing_is_left_over(name: str, domain: str) -> None:
+    catalogue = kept(name, domain)
+    assert not catalogues.untranslated(catalogue)
+    assert not [message.id for message in catalogue if message.fuzzy]
+    assert not catalogue.obsolete
+    assert all(len(forms(message.string)) == catalogue.num_plurals for message in catalogue if message.pluralizable)
+
+
+@pytest.mark.parametrize(("name", "domain"), [pair for pair in KEPT if pair[1] != languages.LESSONS])
+def test_a_translation_has_the_placeholders_of_its_text(name: str, domain: str) -> None:
+    def differs(message: Message) -> bool:
+        had = set().union(*map(places, forms(message.id)))
+        return any(places(told) != had for told in forms(message.string))
+
+    assert not [message.id for message in kept(name, domain) if message.id and differs(message)]
+
+
+@pytest.mark.parametrize(("name", "domain"), KEPT)
+def test_what_the_code_reads_is_what_translators_have_written(name: str, domain: str) -> None:
+    read = languages.catalogue(name, domain)
+    for message in kept(name, domain):
+        if message.id:
+            told = forms(message.string)
+            one, *several = forms(message.id)
+            for number, text in zip((1, 5) if len(told) > 1 else (5,), told, strict=True):
+                found = read.ngettext(one, several[0], number) if several else _read(read, message)
+                assert found == text, "python -m hawb.languages.catalogues"
+
+
+def _read(read: languages.Catalogue, message: Message) -> str:
+    return read.pgettext(message.context, message.id) if message.context else read.gettext(message.id)
+
+
+@pytest.mark.parametrize(("name", "domain"), KEPT)
+def test_a_translation_ends_as_its_text_does(name: str, domain: str) -> None:
+    """A sentence remains one, and what is a part of one remains a part."""
+    ends = re.compile(r"[.。]\s*$")
+    mixed = [
+        message.id for message in kept(name, domain) if message.id
+        for told in forms(message.string) if bool(ends.search(told)) != bool(ends.search(forms(message.id)[-1]))
+    ]  # fmt: skip
+    assert not mixed
+
+
+def test_english_is_the_source_and_in_force_until_another_is() -> None:
+    assert languages.in_force() == ENGLISH
+    assert _("{node} goes", node="a") == "a goes"
+    assert [ngettext("one", "{n} of them", n, n=n) for n in (1, 2)] == ["one", "2 of them"]
+    with language("pt-BR"):
+        assert languages.in_force() == "pt"
+        with language("zh_CN.UTF-8"):
+            assert languages.in_force() == "zh"
+        assert languages.in_force() == "pt"
+    assert languages.in_force() == ENGLISH
+
+
+def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="'fr'; its languages are en, zh, pt"), language("fr"):
+        pass
+    monkeypatch.setenv(languages.VARIABLE, "tlh")
+    with pytest.raises(ValueError, match=r"HAWB_LANGUAGE: .*'tlh'"):
+        languages.wanted()
+    monkeypatch.delenv(languages.VARIABLE)
+    assert languages.wanted() == ENGLISH
+
+
+def test_bringing_up_to_date_keeps_what_is_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogues, "FOLDER", tmp_path)
+    texts = [("{node} goes", "hawb/a.py", ["what a node does"], None), (("one", "{n}"), "hawb/a.py", [], None)]
+    [name, made], *_rest = catalogues.renew("words", catalogues.template_of(texts))
+    assert (name, catalogues.untranslated(made)) == ("zh", ["{node} goes", "one"])
+    file = catalogues.file_of("zh", "words")
+    assert "#. what a node does\n#: hawb/a.py\n" in file.read_text("utf-8")
+    empty = 'msgid "{node} goes"\nmsgstr ""'
+    file.write_text(file.read_text("utf-8").replace(empty, empty[:-1] + '{node} 走了"'), encoding="utf-8")
+    later = catalogues.template_of([*texts[:1], ("new", "hawb/b.py", [], None)])
+    [_name, made], *_rest = catalogues.renew("words", later)
+    assert catalogues.untranslated(made) == ["new"]
+    assert made.get("{node} goes").string == "{node} 走了"
+    assert catalogues.file_of("zh", "words", ".mo").stat().st_size
