@@ -4,6 +4,7 @@ what the code reads is what translators have written."""
 from __future__ import annotations
 
 import re
+from contextvars import copy_context
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -104,6 +105,17 @@ def test_english_is_the_source_and_in_force_until_another_is() -> None:
             assert languages.in_force() == "zh"
         assert languages.in_force() == "pt"
     assert languages.in_force() == ENGLISH
+
+
+def test_what_a_process_speaks_holds_where_no_context_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "_spoken", ENGLISH)
+    languages.speak("zh-CN")
+    assert copy_context().run(languages.in_force) == "zh"
+    with language("en"):
+        assert languages.in_force() == ENGLISH
+    with pytest.raises(ValueError, match="'fr'"):
+        languages.speak("fr")
+    assert languages.in_force() == "zh"
 
 
 def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
