@@ -2,8 +2,9 @@
 
 A sentence of the code is the key of its translations (gettext): `_("{node} was killed.", node=name)`. What stands in a
 table of a module is marked there with `N_`, and translated where it is told. Which language is in force is known to the
-context, so that two pages of one kernel can each have their own; without one it is what the process speaks: English. Names of queues, nodes and
-policies, keys and verbs, and what RabbitMQ says itself are never translated.
+context, so that two pages of one kernel can each have their own; without one it is what the process speaks, which is
+English until it is told otherwise. Names of queues, nodes and policies, keys and verbs, and what RabbitMQ says itself
+are never translated.
 
 `python -m hawb.languages.catalogues` brings the catalogues up to date with the code.
 """
