@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from hawb import languages
 from hawb.cli.files import STDIN, cluster_of, refuse
 from hawb.scenario.dump import dump
 
@@ -59,23 +60,29 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 
 @click.command()
 @in_a_folder
+@click.option("--language", type=click.Choice(languages.LANGUAGES), default=languages.ENGLISH, show_default=True,
+              envvar=languages.VARIABLE,
+              help="zh and pt: lessons 10 and 11 in Chinese and in Brazilian Portuguese.")  # fmt: skip
 @on_a_port
 @unopened
-def lessons(folder: Path, port: int, no_browser: bool) -> None:
+def lessons(folder: Path, language: str, port: int, no_browser: bool) -> None:
     """Open the lessons in JupyterLab, on this machine only and with a token.
 
     Notebooks and data are copied to a folder of yours first; what you change there stays as it is.
     """
-    bring(folder)
-    serve(folder, folder / LESSONS, port, no_browser)
+    from hawb.lessons.translated import editions
+
+    told = editions(language)
+    bring(folder, told)
+    serve(folder, folder / next(iter(told), LESSONS), port, no_browser)
 
 
-def bring(folder: Path) -> None:
-    """Brings a folder's notebooks and data up to date, and says what its owner has changed."""
+def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
+    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed."""
     from hawb.lab.workbook import hand_out
 
     with written_to(folder):
-        kept = hand_out(folder)
+        kept = hand_out(folder, made)
     click.echo(f"notebooks and data are in {folder}", err=True)
     if kept:
         click.echo(f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}", err=True)
