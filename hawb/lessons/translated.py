@@ -2,7 +2,7 @@
 (`hawb.languages`).
 
 An edition is made when somebody asks for it, and stored nowhere in hawb. It stands in a folder of its language's name
-beside `notebooks`, without outputs, which are told in the reader's language when the reader runs it: its first line of
+beside `notebooks`, without outputs, which are told in the reader's language when the reader runs it: its first cell of
 code says which. A link to a notebook that has no edition leads to the original.
 
     python -m hawb.lessons.translated LANGUAGE FOLDER
@@ -24,7 +24,9 @@ from hawb.scenario.saving import write
 TRANSLATED = ("10-mirrored-queues.ipynb", "11-a-node-dies.ipynb")
 """The lessons that can be had in another language, the first of them first."""
 
-SPEAKS = 'from hawb.languages import speak\n\nspeak("{}")\n'
+SPEAKS = '\nfrom hawb.languages import speak\n\nspeak("{}")'
+"""What follows the imports of a lesson."""
+
 LINK = re.compile(r"(?<=\]\()[\w.-]+\.ipynb(?=\))")
 
 
@@ -43,7 +45,7 @@ def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.Notebook
         else:
             cell.source = LINK.sub(_leads_to, in_language(cell.source, language, of_markdown))
     first = next(cell for cell in made.cells if cell.cell_type == "code")
-    first.source = SPEAKS.format(language) + first.source
+    first.source += SPEAKS.format(language)
     return made
 
 
