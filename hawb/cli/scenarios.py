@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from hawb import languages
 from hawb.cli.files import of_reports, play, refuse, verdict, write_scenario
 from hawb.cli.formats import CI_FORMS, of_formats
+from hawb.cli.language import in_a_language
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
+
+if TYPE_CHECKING:
+    from hawb.scenario.document import Scenario
+    from hawb.scenario.run import Run
 
 
 @click.command()
@@ -19,12 +26,13 @@ from hawb.scenario.refused import ScenarioRefused
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
 @asking_broker
-def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | None) -> None:
+@in_a_language
+def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | None, language: str) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
     With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
     machine's own rabbitmq-server, or another release, which debootstrap installs below ~/.cache/hawb at its first use.
-    Its outcome is always JSON; what no broker tells is left out and listed.
+    Its outcome is always JSON; what no broker tells is left out and listed. JSON is the same in every language.
     """
     if on == "broker":
         if report is not None:
@@ -34,18 +42,22 @@ def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | N
     if broker:
         raise click.UsageError("--broker goes with --on broker")
     scenario, played = play(file)
+    with languages.language(language):
+        tell(scenario, played, report, as_json)
+
+
+def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) -> None:
+    """Prints what came of a scenario, and writes its page where one is asked for."""
+    from hawb.scenario.outcome import outcome, outcome_json
+
     if report is not None:
         from hawb.scenario.dump import dump
-        from hawb.scenario.outcome import outcome
         from hawb.views.story.report import page
 
         write_scenario(report, page(outcome(played), dump(scenario)))
     if as_json:
-        from hawb.scenario.outcome import outcome_json
-
         click.echo(outcome_json(played))
     else:
-        from hawb.scenario.outcome import outcome
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from hawb.languages import N_
+
 
 class Entry(Struct, frozen=True):
     """One event. `node` is an index or NOWHERE, `because` the number of the entry that caused this one."""
@@ -178,17 +180,23 @@ EVENTS: dict[str, str] = {
 """Every event with the fields of its `detail`."""
 
 CAUSES: dict[str, str] = {
-    "unsynchronised_promotion": "A mirror became master that did not hold them; copies elsewhere are wiped on return.",
-    "transient_message": "They were not persistent and the last process that held them ended.",
-    "transient_queue": "Their queue was not durable and the last process that held them ended.",
-    "exclusive_queue": "Their queue was exclusive and the only process that held them ended.",
-    "dropped_replicas": "Every replica was dropped but one mirror, and that one refused to take over.",
-    "disk_lost": "They were on a disk that is lost, and no other node had a copy that could be served.",
-    "shrunk_by_force": "Only members had them that were given up when their queue was shrunk to one by force.",
-    "node_forgotten": "Their master's node was forgotten, and no stopped mirror that could take over has them.",
-    "side_given_up": "Only nodes had them that have given up their records for those of others: another side of a "
-    "partition, or a node that was made to boot without waiting.",
-    "node_reset": "Their master's node was reset, and no stopped mirror that could take over has them.",
-    "auto_ack_in_flight": "They were sent with automatic acknowledgement, and the sending or the client's node died.",
+    "unsynchronised_promotion": N_(
+        "A mirror became master that did not hold them; copies elsewhere are wiped on return."
+    ),
+    "transient_message": N_("They were not persistent and the last process that held them ended."),
+    "transient_queue": N_("Their queue was not durable and the last process that held them ended."),
+    "exclusive_queue": N_("Their queue was exclusive and the only process that held them ended."),
+    "dropped_replicas": N_("Every replica was dropped but one mirror, and that one refused to take over."),
+    "disk_lost": N_("They were on a disk that is lost, and no other node had a copy that could be served."),
+    "shrunk_by_force": N_("Only members had them that were given up when their queue was shrunk to one by force."),
+    "node_forgotten": N_("Their master's node was forgotten, and no stopped mirror that could take over has them."),
+    "side_given_up": N_(
+        "Only nodes had them that have given up their records for those of others: another side of a "
+        "partition, or a node that was made to boot without waiting."
+    ),
+    "node_reset": N_("Their master's node was reset, and no stopped mirror that could take over has them."),
+    "auto_ack_in_flight": N_(
+        "They were sent with automatic acknowledgement, and the sending or the client's node died."
+    ),
 }
 """Every cause of loss."""

@@ -110,6 +110,13 @@ def catalogue(name: str, domain: str) -> Catalogue:
         return Catalogue(opened)
 
 
+class Plural(NamedTuple):
+    """Marks the two forms of a text of a table, for one thing and for several; `ngettext(*marked, number)` tells it."""
+
+    one: str
+    several: str
+
+
 def N_(text: str) -> str:  # noqa: N802 (as gettext has it everywhere)
     """Marks a text of a table for the catalogues, and leaves it as it is."""
     return text

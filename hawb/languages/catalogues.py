@@ -24,9 +24,10 @@ from hawb.languages import ENGLISH, FOLDER, FRONT, LANGUAGES, WORDS
 
 PACKAGE = FOLDER.parent
 SOURCES = {
-    WORDS: ("**.py", "python", {"_": None, "N_": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}),
+    WORDS: ("**.py", "python", dict.fromkeys(("_", "N_")) | dict.fromkeys(("ngettext", "Plural"), (1, 2))
+            | {"pgettext": ((1, "c"), 2)}),
     FRONT: ("**.js", "javascript", {"word": None}),
-}
+}  # fmt: skip
 """Where the texts of a catalogue stand, in which language, and as arguments of which functions."""
 
 OUTSIDE = ("docs", "workbook")

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
+from hawb.languages import N_, Plural, _, ngettext, pgettext
+
 RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 ISOLATED = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")
@@ -62,12 +64,25 @@ def listing(names: Iterable[object]) -> str:
     """a, b and c; many names are summed up."""
     words = [shown(name) for name in names]
     if len(words) > LISTED:
-        words = [*words[: LISTED - 1], f"{len(words) - LISTED + 1:,} more"]
-    return _joined(words)
+        words = [*words[: LISTED - 1], _("{count} more", count=f"{len(words) - LISTED + 1:,}")]
+    return joined(words)
 
 
-def _joined(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def joined(words: Iterable[str]) -> str:
+    """Words, or parts of a sentence, as a list: a, b and c."""
+    *most, last = [*words] or [""]
+    return _("{most} and {last}", most=commas(most), last=last) if most else last
+
+
+def commas(words: Iterable[str]) -> str:
+    """Words with commas between them, or with what a language has in their place."""
+    return pgettext("between parts of a list", ", ").join(words)
+
+
+def paragraph(sentences: Iterable[str]) -> str:
+    """Sentences, one after the other; what is empty is left out."""
+    between = _("{one} {another}").removeprefix("{one}").removesuffix("{another}")
+    return between.join(filter(None, sentences))
 
 
 def size(ids: list[list[int]]) -> int:
@@ -83,15 +98,34 @@ def holds(ids: list[list[int]], number: int) -> bool:
 def messages(ids: list[list[int]]) -> str:
     """messages 1 to 100; message 5; messages 1 to 3, 5 and 7; many runs are summed up."""
     if not ids:
-        return "no messages"
+        return _("no messages")
     if len(ids) > LISTED:
-        return f"{size(ids):,} messages between {ids[0][0]:,} and {ids[-1][1]:,}"
-    runs = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in ids]
-    return f"message{'' if size(ids) == 1 else 's'} {_joined(runs)}"
+        between = {"first": f"{ids[0][0]:,}", "last": f"{ids[-1][1]:,}"}
+        return _("{count} messages between {first} and {last}", count=f"{size(ids):,}", **between)
+    runs = [
+        f"{first:,}" if first == last else _("{first} to {last}", first=f"{first:,}", last=f"{last:,}")
+        for first, last in ids
+    ]
+    return ngettext("message {numbers}", "messages {numbers}", size(ids), numbers=joined(runs))
+
+
+COUNTED = {
+    "message": (Plural("{count} message", "{count} messages"), N_("no messages")),
+    "queue": (Plural("{count} queue", "{count} queues"), N_("no queues")),
+    "node": (Plural("{count} node", "{count} nodes"), N_("no nodes")),
+    "entry": (Plural("{count} entry", "{count} entries"), N_("no entries")),
+    "line": (Plural("{count} line", "{count} lines"), N_("no lines")),
+    "more queue": (Plural("{count} more queue", "{count} more queues"), ""),
+}
+"""What is counted in every language, and how none of it is told."""
 
 
 def counted(number: int, noun: str = "message", nouns: str = "") -> str:
-    """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s."""
+    """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s. What is not in
+    COUNTED is told in English alone."""
+    if noun in COUNTED:
+        forms, none = COUNTED[noun]
+        return ngettext(*forms, number, count=f"{number:,}") if number else _(none)
     word = noun if number == 1 else nouns or f"{noun}s"
     return f"{number:,} {word}" if number else f"no {word}"
 

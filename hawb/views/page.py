@@ -14,13 +14,14 @@ from html import escape
 from itertools import count
 from pathlib import Path
 
+from hawb.languages import LANGUAGES, N_, _, in_force
 from hawb.views import style
 from hawb.views.formatting import counted, html
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-LIMITS = (
+LIMITS = N_(
     "This was simulated. Times are a model's (links, disks and synchronisation at the rates of the scenario), and what"
     " hawb has no rules for it has left out."
 )
@@ -48,7 +49,8 @@ def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
     forbids = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     sized = '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head = f'<meta charset="utf-8">{forbids}{sized}<title>{title}</title><style>{stylesheet()}{chosen}</style>'
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
+    tag = LANGUAGES[in_force()].tag
+    return f'<!DOCTYPE html>\n<html lang="{tag}"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
 def report_page(report: Report, pictures: Iterable[str] = (), below: Iterable[str] = ()) -> str:
@@ -58,22 +60,23 @@ def report_page(report: Report, pictures: Iterable[str] = (), below: Iterable[st
     rules = "".join(_rules(part, number) for number, part in enumerate(report.parts))
     asked = [f'<ol class="todo">{"".join(map(_to_do, report.todo))}</ol>'] if report.todo else []
     main = [
-        section("What to do", *asked),
-        section("At a glance", *pictures),
+        section(_("What to do"), *asked),
+        section(_("At a glance"), *pictures),
         *shown,
         *below,
-        section("What is assumed", *(f"<p>{html(note)}</p>" for note in report.assumptions)),
-        section("What the files do not tell", *(f"<p>{html(note)}</p>" for note in report.untold)),
+        section(_("What is assumed"), *(f"<p>{html(note)}</p>" for note in report.assumptions)),
+        section(_("What the files do not tell"), *(f"<p>{html(note)}</p>" for note in report.untold)),
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
-    title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].word}"
+    title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].told}"
     return document(title, [top, f"<main>{''.join(main)}</main>"], rules)
 
 
 def verdict(told: Verdict) -> str:
     """A verdict, which the eye finds first: its glyph, its word, and why."""
     look = style.ANSWERS[told.answer]
-    why = f"<span><strong>{told.lead}</strong> {html(told.why)}.</span>"
+    lead, why = f"<strong>{told.lead}</strong>", html(told.why)
+    why = f"<span>{_('{lead} {why}.', lead=lead, why=why)}</span>"
     return f'<p class="verdict {told.answer}"><span class="glyph" aria-hidden="true">{look.glyph}</span>{why}</p>'
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hawb.languages import _
 from hawb.views import style
 from hawb.views.tables import Table
 
@@ -25,13 +26,13 @@ class Verdict(Struct, frozen=True):
     @property
     def lead(self) -> str:
         """The word of the answer, as a sentence begins with it: No:, or Yes, but."""
-        word = style.ANSWERS[self.answer].word
-        return word if self.answer == "but" else f"{word}:"
+        word = style.ANSWERS[self.answer].told
+        return word if self.answer == "but" else _("{word}:", word=word)
 
     @property
     def sentence(self) -> str:
         """The answer in a sentence."""
-        return f"{self.lead} {self.why}."
+        return _("{lead} {why}.", lead=self.lead, why=self.why)
 
 
 class ToDo(Struct, frozen=True):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.languages import N_, _
+
 FONT = "system-ui,sans-serif"
 
 INK = "var(--jp-ui-font-color1,currentColor)"
@@ -77,30 +79,35 @@ class Look(Struct, frozen=True):
     glyph: str
     word: str
 
+    @property
+    def told(self) -> str:
+        """The word in the language in force."""
+        return _(self.word)
+
 
 LOOKS: dict[str, Look] = {
-    "master": Look("#0072B2", "■", "master"),
-    "synchronised": Look("#009E73", "●", "synchronised mirror"),
-    "unsynchronised": Look("#E69F00", "○", "unsynchronised mirror"),
-    "mirror": Look("#009E73", "◍", "mirror"),
-    "leader": Look("#0072B2", "⬢", "leader"),
-    "leader_alone": Look("#0072B2", "⬡", "leader without a majority"),
-    "follower": Look("#009E73", "●", "follower"),
-    "down": Look("#999999", "✕", "down"),
-    "left_over": Look("#999999", "✕", "left over on disk"),
-    "none": Look("#999999", "·", "none"),
-    "beyond": Look("#999999", " ", "on another side"),
-    "running": Look("#009E73", "●", "running"),
-    "waiting": Look("#E69F00", "◌", "waiting"),
-    "paused": Look("#E69F00", "‖", "paused"),
-    "lost": Look("#D55E00", "▼", "lost"),
-    "redelivered": Look("#CC79A7", "↻", "redelivered"),
-    "promoted": Look("#0072B2", "▲", "promoted"),
-    "fault": Look("#D55E00", "✕", "fault"),
-    "cut": Look("#D55E00", "≠", "link down"),
-    "healed": Look("#009E73", "=", "links healed"),
-    "classic": Look("#0072B2", "■", "classic queues"),
-    "quorum": Look("#56B4E9", "⬢", "quorum queues"),
+    "master": Look("#0072B2", "■", N_("master")),
+    "synchronised": Look("#009E73", "●", N_("synchronised mirror")),
+    "unsynchronised": Look("#E69F00", "○", N_("unsynchronised mirror")),
+    "mirror": Look("#009E73", "◍", N_("mirror")),
+    "leader": Look("#0072B2", "⬢", N_("leader")),
+    "leader_alone": Look("#0072B2", "⬡", N_("leader without a majority")),
+    "follower": Look("#009E73", "●", N_("follower")),
+    "down": Look("#999999", "✕", N_("down")),
+    "left_over": Look("#999999", "✕", N_("left over on disk")),
+    "none": Look("#999999", "·", N_("none")),
+    "beyond": Look("#999999", " ", N_("on another side")),
+    "running": Look("#009E73", "●", N_("running")),
+    "waiting": Look("#E69F00", "◌", N_("waiting")),
+    "paused": Look("#E69F00", "‖", N_("paused")),
+    "lost": Look("#D55E00", "▼", N_("lost")),
+    "redelivered": Look("#CC79A7", "↻", N_("redelivered")),
+    "promoted": Look("#0072B2", "▲", N_("promoted")),
+    "fault": Look("#D55E00", "✕", N_("fault")),
+    "cut": Look("#D55E00", "≠", N_("link down")),
+    "healed": Look("#009E73", "=", N_("links healed")),
+    "classic": Look("#0072B2", "■", N_("classic queues")),
+    "quorum": Look("#56B4E9", "⬢", N_("quorum queues")),
 }
 """The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
 lightness as well: lines and bands have no shape."""
@@ -135,9 +142,9 @@ FIGURE = {
 `plt.style.context(["default", FIGURE])`. A figure adds its own."""
 
 ANSWERS = {
-    "yes": Look("green", "✓", "Yes"),
-    "but": Look("yellow", "!", "Yes, but"),
-    "no": Look("red", "✕", "No"),
+    "yes": Look("green", "✓", N_("Yes")),
+    "but": Look("yellow", "!", N_("Yes, but")),
+    "no": Look("red", "✕", N_("No")),
 }
 """How a verdict is told; colours are a terminal's. On a page they are those of what is held, lacking and lost."""
 

@@ -7,6 +7,7 @@ piped is the same everywhere. Colours are for terminals that have them, and no r
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from hawb.languages import _
 from hawb.views import style
 from hawb.views.formatting import shown
 from hawb.views.report import Part, Report, ToDo
@@ -21,6 +23,10 @@ from hawb.views.tables import WIDTH, Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+WIDE = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
+PIECES = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)[、。），：；]*")
+"""Letters that are two columns wide, and what of a text with such stays in one line."""
 
 GAP = 2
 """The spaces between columns; a head has as many more behind it where there is room."""
@@ -91,7 +97,23 @@ def _ink(cell: str, is_name: bool = False) -> str:
 def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> list[str]:
     """The lines of a paragraph, the first behind `lead`, the others behind `hang`, by default as far in."""
     hang = " " * len(lead) if hang is None else hang
+    if WIDE.search(text):
+        return _wrapped_wide(text, width, lead, hang)
     return textwrap.wrap(text, width, initial_indent=lead, subsequent_indent=hang, break_on_hyphens=False)
+
+
+def _wrapped_wide(text: str, width: int, lead: str, hang: str) -> list[str]:
+    """The same where letters are two columns wide, as in Chinese, which begins a new line anywhere but before a mark
+    that ends something."""
+    from rich.cells import cell_len
+
+    lines, line = [], lead
+    for piece in PIECES.findall(text):
+        if cell_len(line) + cell_len(piece.rstrip()) > width and line.strip():
+            lines.append(line.rstrip())
+            line, piece = hang, piece.lstrip()
+        line += piece
+    return [*lines, line.rstrip()]
 
 
 def drawn(what: RenderableType, width: int, colour: bool) -> str:
@@ -125,9 +147,9 @@ def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
     parts = ["\n".join([*_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
     if report.todo:
         lines = [line for number, one in enumerate(report.todo, 1) for line in _to_do(number, one, width)]
-        parts.append("\n".join([head("What to do", width, colour), *lines]))
+        parts.append("\n".join([head(_("What to do"), width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
-    parts += _listed("What is assumed", report.assumptions, width, colour)
+    parts += _listed(_("What is assumed"), report.assumptions, width, colour)
     return "\n\n".join(parts)
 
 

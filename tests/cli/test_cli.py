@@ -202,3 +202,17 @@ def test_run_imports_nothing_heavy(story: Path):
     )
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True).stdout
     assert printed.splitlines()[-1] == "[]"
+
+
+def test_run_answers_in_the_language_that_is_asked_for_and_programs_always_alike(story: Path, tmp_path: Path):
+    page = tmp_path / "page.html"
+    told = hawb("run", story, "--language", "zh", "--report", page).stdout
+    assert "该做什么" in told
+    assert '<html lang="zh-Hans">' in page.read_text("utf-8")
+    told = hawb("run", story, env={"HAWB_LANGUAGE": "pt_BR.UTF-8"}).stdout
+    assert "O que se perdeu, e por quê" in told
+    plain = hawb("run", story, "--json").stdout
+    assert hawb("run", story, "--json", "--language", "pt").stdout == plain
+    refused = hawb("run", story, "--language", "fr")
+    assert refused.exit_code == 2
+    assert "'fr'; its languages are en, zh, pt" in refused.stderr

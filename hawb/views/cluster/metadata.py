@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from html import escape
 
+from hawb.languages import _
 from hawb.views import style
 from hawb.views.cluster.replicas import Replica
 from hawb.views.formatting import listing, shown
@@ -17,9 +18,9 @@ def text(outcome: dict) -> str:
     if store is None:
         return ""
     if not store["writable_from"]:
-        return "Metadata can be read and not changed: the store has no leader with a majority."
-    leader, nodes = shown(store["leader"]), listing(store["writable_from"])
-    return f"Metadata can be changed from {nodes}: {leader} leads the store, in term {store['term']}."
+        return _("Metadata can be read and not changed: the store has no leader with a majority.")
+    words = {"leader": shown(store["leader"]), "nodes": listing(store["writable_from"]), "term": store["term"]}
+    return _("Metadata can be changed from {nodes}: {leader} leads the store, in term {term}.", **words)
 
 
 def html(outcome: dict) -> str:

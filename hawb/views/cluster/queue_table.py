@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.engine.naming import split_queue
+from hawb.languages import _, ngettext
 from hawb.views import terminal
 from hawb.views.cluster.replicas import seen_by
 from hawb.views.formatting import listing, shown, size
@@ -55,9 +56,9 @@ def node(queue: dict) -> str:
     else:
         replicas = len(queue["synchronised_mirrors"])
         behind = len(queue["mirrors"]) - replicas
-    parts = ["none" if home is None else shown(home)]
+    parts = [_("none") if home is None else shown(home)]
     parts += [f"+{replicas}"] if replicas > 0 else []
-    parts += [f"(+{behind} unsynchronised)"] if behind > 0 else []
+    parts += [_("(+{count} unsynchronised)", count=behind)] if behind > 0 else []
     return " ".join(parts)
 
 
@@ -78,8 +79,8 @@ def queue_tables(outcome: dict, width: int, colour: bool = False) -> list[str]:
         return [list_queues(outcome, width, colour)]
     lines = []
     for side in sides:
-        sees = "sees" if len(side) == 1 else "see"
-        lines += [f"As {listing(side)} {sees} it:", list_queues(as_seen(outcome, side), width, colour), ""]
+        sees = ngettext("As {nodes} sees it:", "As {nodes} see it:", len(side), nodes=listing(side))
+        lines += [sees, list_queues(as_seen(outcome, side), width, colour), ""]
     return lines[:-1]
 
 
@@ -97,7 +98,7 @@ def as_seen(outcome: dict, side: list[str]) -> dict:
 def list_queues(outcome: dict, width: int | None = None, colour: bool = False) -> str:
     """The queue table, sorted by name, within a width if there is one."""
     if not outcome["queues"]:
-        return "There is no queue."
+        return _("There is no queue.")
     names = columns(outcome)
     rows = [[COLUMNS[column](name, queue) for column in names] for name, queue in sorted(outcome["queues"].items())]
     return terminal.columns(rows, names, width, [at for at, column in enumerate(names) if column in COUNTS], colour)
@@ -111,7 +112,7 @@ def html(outcome: dict, was: dict | None = None) -> str:
         f"<tr>{''.join(_entry(column, name, queue, before.get(name)) for column in names)}</tr>"
         for name, queue in sorted(outcome["queues"].items())
     )
-    return table("Queues", {name: _align(name) for name in names}, body)
+    return table(_("Queues"), {name: _align(name) for name in names}, body)
 
 
 def _align(column: str) -> str:

@@ -1,151 +1,306 @@
-"""The sentences about what clients send, get and are told: a part of `sentences`."""
+"""The sentences about what clients send, get and are told, and about what is lost of it: a part of `sentences`."""
 
 from __future__ import annotations
 
-CLIENT_SENTENCES: dict[str, tuple[str, str | dict[object, str]]] = {
+from hawb.languages import N_, Plural
+
+Told = str | Plural
+"""A sentence with places to be filled in; one with two forms has them for one message (`ids`) and for several."""
+
+CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "messages_published": (
         "plain",
         {
-            False: "{Ids} {were} published to {queues} and reached {replicas}.",
-            True: "{Ids} {were} published to {queues} and committed by a majority ({replicas}).",
+            False: Plural(
+                "{Ids} was published to {queues} and reached {replicas}.",
+                "{Ids} were published to {queues} and reached {replicas}.",
+            ),
+            True: Plural(
+                "{Ids} was published to {queues} and committed by a majority ({replicas}).",
+                "{Ids} were published to {queues} and committed by a majority ({replicas}).",
+            ),
         },
     ),
-    "messages_confirmed": ("plain", "The publisher got a confirm for {ids} of {queues}."),
-    "messages_nacked": ("refusal", "The publisher got a nack for {ids} of {queues}."),
-    "transaction_committed": ("plain", "The publisher was told that its transaction is committed: {ids} of {queues}."),
+    "messages_confirmed": ("plain", N_("The publisher got a confirm for {ids} of {queues}.")),
+    "messages_nacked": ("refusal", N_("The publisher got a nack for {ids} of {queues}.")),
+    "transaction_committed": (
+        "plain",
+        N_("The publisher was told that its transaction is committed: {ids} of {queues}."),
+    ),
     "transaction_failed": (
         "refusal",
-        "The publisher's channel was closed instead of committing its transaction: {ids} of {queues}.",
+        N_("The publisher's channel was closed instead of committing its transaction: {ids} of {queues}."),
     ),
     "messages_unanswered": (
         "refusal",
         {
-            "client_node_gone": "The publisher of {ids} to {queues} will never be told what became of them: its "
-            "connection went with its node.",
-            "connection_closed": "The publisher of {ids} to {queues} will never be told what became of them: its "
-            "connection was closed.",
+            "client_node_gone": N_(
+                "The publisher of {ids} to {queues} will never be told what became of them: its "
+                "connection went with its node."
+            ),
+            "connection_closed": N_(
+                "The publisher of {ids} to {queues} will never be told what became of them: its connection was closed."
+            ),
         },
     ),
     "messages_refused": (
         "refusal",
         {
-            "home_node_down": "No queue took {ids}: the node of {queues} is down, and it has no mirrors.",
-            "master_died": "No queue took {ids}: they waited for the master of {queues} and went with it.",
-            "master_stopped": "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it.",
-            "no_master": "No queue took {ids}: {queues} has lost its master and no mirror may serve it.",
-            "crashed": "No queue took {ids}: the process of {queues} has crashed for good.",
-            "no_queue": "No queue took {ids}: there is no {queues}.",
-            "max_length": "{queues} refused {ids}: it was full.",
-            "client_node_gone": "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
-            "connection_closed": "{Ids} did not reach {queues}: the publisher's connection was blocked, and then "
-            "closed.",
-            "no_majority": "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
+            "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and it has no mirrors."),
+            "master_died": N_("No queue took {ids}: they waited for the master of {queues} and went with it."),
+            "master_stopped": N_(
+                "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it."
+            ),
+            "no_master": N_("No queue took {ids}: {queues} has lost its master and no mirror may serve it."),
+            "crashed": N_("No queue took {ids}: the process of {queues} has crashed for good."),
+            "no_queue": N_("No queue took {ids}: there is no {queues}."),
+            "max_length": N_("{queues} refused {ids}: it was full."),
+            "client_node_gone": Plural(
+                "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
+                "{Ids} did not reach {queues}: the node that the publisher was connected to is gone.",
+            ),
+            "connection_closed": Plural(
+                "{Ids} did not reach {queues}: the publisher's connection was blocked, and then closed.",
+                "{Ids} did not reach {queues}: the publisher's connection was blocked, and then closed.",
+            ),
+            "no_majority": Plural(
+                "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
+                "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
+            ),
         },
     ),
     "messages_delivered": (
         "plain",
         {
-            False: "{Ids} of {queues} {were} delivered to {consumer}.",
-            True: "{Ids} of {queues} {were} delivered to {consumer}, {redelivered} marked as redelivered.",
+            False: Plural(
+                "{Ids} of {queues} was delivered to {consumer}.", "{Ids} of {queues} were delivered to {consumer}."
+            ),
+            True: Plural(
+                "{Ids} of {queues} was delivered to {consumer}, {redelivered} marked as redelivered.",
+                "{Ids} of {queues} were delivered to {consumer}, {redelivered} marked as redelivered.",
+            ),
         },
     ),
-    "messages_acknowledged": ("plain", "{Consumer} acknowledged {ids} of {queues}, and the queue let go of them."),
+    "messages_acknowledged": ("plain", N_("{Consumer} acknowledged {ids} of {queues}, and the queue let go of them.")),
     "answers_misplaced": (
         "fault",
-        "{Consumer} answered for {meant} of {queues}, which a master that is gone had delivered: the present one takes "
-        "it for an answer for what has the same place there, {ids}.",
+        N_(
+            "{Consumer} answered for {meant} of {queues}, which a master that is gone had delivered: the present "
+            "one takes "
+            "it for an answer for what has the same place there, {ids}."
+        ),
     ),
     "acknowledgement_ignored": (
         "fault",
-        "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody heard it.",
+        N_(
+            "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody "
+            "heard it."
+        ),
     ),
     "messages_requeued": (
         "plain",
         {
-            "nack": "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
-            "consumer_gone": "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
-            "timed_out": "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
-            "out_of_reach": "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
-            "out of reach for too long.",
+            "nack": Plural(
+                "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+                "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+            ),
+            "consumer_gone": Plural(
+                "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+                "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+            ),
+            "timed_out": Plural(
+                "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
+                "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
+            ),
+            "out_of_reach": Plural(
+                "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
+                "out of reach for too long.",
+                "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
+                "out of reach for too long.",
+            ),
         },
     ),
-    "messages_delayed": ("plain", "{Ids} of {queues} {were} given back and will be ready again in {wait_s} s."),
-    "messages_retried": ("plain", "{Ids} of {queues} {were} ready again, to be delivered once more."),
-    "messages_expired": ("plain", "{Ids} of {queues} {were} at its head and had outlived the time to live."),
+    "messages_delayed": (
+        "plain",
+        Plural(
+            "{Ids} of {queues} was given back and will be ready again in {wait_s} s.",
+            "{Ids} of {queues} were given back and will be ready again in {wait_s} s.",
+        ),
+    ),
+    "messages_retried": (
+        "plain",
+        Plural(
+            "{Ids} of {queues} was ready again, to be delivered once more.",
+            "{Ids} of {queues} were ready again, to be delivered once more.",
+        ),
+    ),
+    "messages_expired": (
+        "plain",
+        Plural(
+            "{Ids} of {queues} was at its head and had outlived the time to live.",
+            "{Ids} of {queues} were at its head and had outlived the time to live.",
+        ),
+    ),
     "messages_dropped": (
         "refusal",
         {
-            "maxlen": "{queues} was too long and dropped {ids} from its head.",
-            "delivery_limit": "{queues} dropped {ids}, given back more often than its delivery limit allows.",
-            "other_strategy": "{queues} dropped {ids}, dead letters that it does not keep under its new policy.",
+            "maxlen": N_("{queues} was too long and dropped {ids} from its head."),
+            "delivery_limit": N_("{queues} dropped {ids}, given back more often than its delivery limit allows."),
+            "other_strategy": N_("{queues} dropped {ids}, dead letters that it does not keep under its new policy."),
         },
     ),
     "messages_dead_lettered": (
         "plain",
         {
-            "expired": "{Ids} of {queues}, expired, {were} published to {exchange_name} {to_targets}.",
-            "rejected": "{Ids} of {queues}, rejected, {were} published to {exchange_name} {to_targets}.",
-            "maxlen": "{Ids} of {queues}, for which there was no room, {were} published to {exchange_name} "
-            "{to_targets}.",
-            "delivery_limit": "{Ids} of {queues}, given back more often than its delivery limit allows, {were} "
-            "published to {exchange_name} {to_targets}.",
+            "expired": Plural(
+                "{Ids} of {queues}, expired, was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, expired, were published to {exchange_name} {to_targets}.",
+            ),
+            "rejected": Plural(
+                "{Ids} of {queues}, rejected, was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, rejected, were published to {exchange_name} {to_targets}.",
+            ),
+            "maxlen": Plural(
+                "{Ids} of {queues}, for which there was no room, was published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, for which there was no room, were published to {exchange_name} {to_targets}.",
+            ),
+            "delivery_limit": Plural(
+                "{Ids} of {queues}, given back more often than its delivery limit allows, was "
+                "published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, given back more often than its delivery limit allows, were "
+                "published to {exchange_name} {to_targets}.",
+            ),
         },
     ),
     "dead_letters_dropped": (
         "refusal",
         {
-            "no_queue": "When dead letters arrived for {queues}, it was gone: {messages} went nowhere.",
-            "no_master": "When dead letters arrived for {queues}, it had no master: {messages} went nowhere.",
-            "stream": "Dead letters are not written to a stream in this release: {messages} for {queues} went nowhere.",
+            "no_queue": N_("When dead letters arrived for {queues}, it was gone: {messages} went nowhere."),
+            "no_master": N_("When dead letters arrived for {queues}, it had no master: {messages} went nowhere."),
+            "stream": N_(
+                "Dead letters are not written to a stream in this release: {messages} for {queues} went nowhere."
+            ),
         },
     ),
-    "messages_rejected": ("plain", "{Consumer} rejected {ids} of {queues} for good, and the queue let go of them."),
-    "consumer_started": ("plain", "{Consumer} began to consume from {queues}, connected to {node}."),
-    "consumer_activated": ("plain", "{Consumer} became the single active consumer of {queues}."),
+    "messages_rejected": ("plain", N_("{Consumer} rejected {ids} of {queues} for good, and the queue let go of them.")),
+    "consumer_started": ("plain", N_("{Consumer} began to consume from {queues}, connected to {node}.")),
+    "consumer_activated": ("plain", N_("{Consumer} became the single active consumer of {queues}.")),
     "consumer_cancelled": (
         "fault",
         {
-            "client": "{Consumer} stopped consuming from {queues}.",
-            "queue_deleted": "{Consumer} was cancelled, because {queues} is gone; its client was {told}.",
-            "failover": "{Consumer} of {queues} was cancelled because of the failover, as it had asked for; "
-            "its client was {told}.",
-            "master_down": "{Consumer} was cancelled, because {queues} has no master; its client was {told}.",
-            "in_use": "{Consumer} was cancelled, because others consume from {queues} by now; its client was {told}.",
+            "client": N_("{Consumer} stopped consuming from {queues}."),
+            "queue_deleted": N_("{Consumer} was cancelled, because {queues} is gone; its client was {told}."),
+            "failover": N_(
+                "{Consumer} of {queues} was cancelled because of the failover, as it had asked for; "
+                "its client was {told}."
+            ),
+            "master_down": N_("{Consumer} was cancelled, because {queues} has no master; its client was {told}."),
+            "in_use": N_(
+                "{Consumer} was cancelled, because others consume from {queues} by now; its client was {told}."
+            ),
         },
     ),
     "consumer_closed": (
         "plain",
         {
-            "client": "{Consumer} of {queues} closed its channel.",
-            "node_down": "{Consumer} of {queues} is gone: it was connected to {node}.",
-            "drained": "{Consumer} of {queues} was closed with its connection to {node}, which is being drained.",
-            "timed_out": "{Consumer} of {queues} was closed with an error of its channel: it had not answered in time.",
-            "connection_failed": "{Consumer} of {queues} was closed with its connection, which an error ended.",
-            "channel_failed": "{Consumer} of {queues} was closed with its channel, which an error ended.",
+            "client": N_("{Consumer} of {queues} closed its channel."),
+            "node_down": N_("{Consumer} of {queues} is gone: it was connected to {node}."),
+            "drained": N_("{Consumer} of {queues} was closed with its connection to {node}, which is being drained."),
+            "timed_out": N_(
+                "{Consumer} of {queues} was closed with an error of its channel: it had not answered in time."
+            ),
+            "connection_failed": N_("{Consumer} of {queues} was closed with its connection, which an error ended."),
+            "channel_failed": N_("{Consumer} of {queues} was closed with its channel, which an error ended."),
         },
     ),
     "consumer_suspected": (
         "fault",
-        "{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} s and gets nothing then.",
+        N_("{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} s and gets nothing then."),
     ),
     "consumer_timed_out": (
         "fault",
-        "{Consumer} of {queues} had not answered in time and lost {ids}; it gets nothing until it answers for them. "
-        "Its client was {told}.",
+        N_(
+            "{Consumer} of {queues} had not answered in time and lost {ids}; it gets nothing until it answers for "
+            "them. "
+            "Its client was {told}."
+        ),
     ),
-    "answers_too_late": ("plain", "{Consumer} answered for {ids} of {queues}, which it had lost: it was too late."),
-    "consumer_in_reach": ("recovery", "{queues} reaches {consumer} on {node} again, which holds {ids}."),
-    "consumer_waits": ("fault", "{Consumer} waits for {queues}, a minute at most; its client was not told."),
-    "consumer_moved": ("recovery", "{Consumer} now consumes from the new master of {queues}; its client was not told."),
-    "publisher_started": ("plain", "{Publisher} began to publish to {queues}, connected to {node}."),
-    "publisher_blocked": ("fault", "{Publisher} of {queues} is blocked: its messages wait at the client."),
-    "publisher_unblocked": ("recovery", "{Publisher} of {queues} goes on, with all that waited at the client."),
+    "answers_too_late": ("plain", N_("{Consumer} answered for {ids} of {queues}, which it had lost: it was too late.")),
+    "consumer_in_reach": ("recovery", N_("{queues} reaches {consumer} on {node} again, which holds {ids}.")),
+    "consumer_waits": ("fault", N_("{Consumer} waits for {queues}, a minute at most; its client was not told.")),
+    "consumer_moved": (
+        "recovery",
+        N_("{Consumer} now consumes from the new master of {queues}; its client was not told."),
+    ),
+    "publisher_started": ("plain", N_("{Publisher} began to publish to {queues}, connected to {node}.")),
+    "publisher_blocked": ("fault", N_("{Publisher} of {queues} is blocked: its messages wait at the client.")),
+    "publisher_unblocked": ("recovery", N_("{Publisher} of {queues} goes on, with all that waited at the client.")),
     "publisher_closed": (
         "plain",
         {
-            "client": "{Publisher} of {queues} stopped.",
-            "node_down": "{Publisher} of {queues} is gone: it was connected to {node}.",
-            "transaction_failed": "{Publisher} of {queues} is gone: its channel was closed.",
+            "client": N_("{Publisher} of {queues} stopped."),
+            "node_down": N_("{Publisher} of {queues} is gone: it was connected to {node}."),
+            "transaction_failed": N_("{Publisher} of {queues} is gone: its channel was closed."),
         },
+    ),
+    "messages_lost": (
+        "loss",
+        {
+            "unsynchronised_promotion": Plural(
+                "{Ids} of {queues} was lost: the new master does not have them.",
+                "{Ids} of {queues} were lost: the new master does not have them.",
+            ),
+            "transient_message": Plural(
+                "{Ids} of {queues} was lost: no process holds them any more, and they were not persistent.",
+                "{Ids} of {queues} were lost: no process holds them any more, and they were not persistent.",
+            ),
+            "transient_queue": Plural(
+                "{Ids} of {queues} was lost with its last process: the queue was not durable.",
+                "{Ids} of {queues} were lost with its last process: the queue was not durable.",
+            ),
+            "exclusive_queue": Plural(
+                "{Ids} of {queues} was lost with its only process: the queue was exclusive.",
+                "{Ids} of {queues} were lost with its only process: the queue was exclusive.",
+            ),
+            "dropped_replicas": Plural(
+                "{Ids} of {queues} was lost: every copy was dropped but one, and that mirror deleted its own.",
+                "{Ids} of {queues} were lost: every copy was dropped but one, and that mirror deleted its own.",
+            ),
+            "disk_lost": Plural(
+                "{Ids} of {queues} was lost with the disk that they were on.",
+                "{Ids} of {queues} were lost with the disk that they were on.",
+            ),
+            "shrunk_by_force": Plural(
+                "{Ids} of {queues} was lost: only members had them that were given up by force.",
+                "{Ids} of {queues} were lost: only members had them that were given up by force.",
+            ),
+            "side_given_up": Plural(
+                "{Ids} of {queues} was lost: nodes that had them gave up their records for others that "
+                "do not know of them.",
+                "{Ids} of {queues} were lost: nodes that had them gave up their records for others that "
+                "do not know of them.",
+            ),
+            "node_forgotten": Plural(
+                "{Ids} of {queues} was lost: their master's node was forgotten, and no stopped mirror has them.",
+                "{Ids} of {queues} were lost: their master's node was forgotten, and no stopped mirror has them.",
+            ),
+            "node_reset": Plural(
+                "{Ids} of {queues} was lost: their master's node was reset, and no stopped mirror has them.",
+                "{Ids} of {queues} were lost: their master's node was reset, and no stopped mirror has them.",
+            ),
+            "auto_ack_in_flight": Plural(
+                "{Ids} of {queues} was lost on the way to their consumer with a node that died: "
+                "with automatic acknowledgement the queue had let go of them.",
+                "{Ids} of {queues} were lost on the way to their consumer with a node that died: "
+                "with automatic acknowledgement the queue had let go of them.",
+            ),
+        },
+    ),
+    "messages_returned": (
+        "fault",
+        Plural(
+            "{Ids} was in {queues} again, though they had left it: the disk that is served now is older than that.",
+            "{Ids} were in {queues} again, though they had left it: the disk that is served now is older than that.",
+        ),
     ),
 }

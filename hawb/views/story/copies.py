@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.languages import N_
 from hawb.views.formatting import holds
 from hawb.views.story.chronicle import Chronicle
 
@@ -21,23 +22,23 @@ class End(Struct, frozen=True):
 
 
 ENDS: dict[tuple[str, str | None], str] = {
-    ("node_killed", None): "was killed",
-    ("node_lost_power", None): "lost power",
-    ("node_stopping", None): "was shut down",
-    ("mirror_removed", "node_down"): "went down",
-    ("mirror_removed", "crashed"): "crashed",
-    ("master_down", "crashed"): "crashed",
-    ("mirror_removed", "out_of_reach"): "could not be reached",
-    ("mirror_removed", "policy"): "was dropped as the policy asked for",
-    ("mirror_removed", "master_shutdown"): "was stopped with the master",
-    ("mirror_removed", "master_recovered"): "was replaced when the master came back",
-    ("mirror_removed", "transfer"): "was dropped so that the master moves",
-    ("master_down", "policy"): "was dropped as the policy asked for",
-    ("master_down", "transfer"): "was dropped so that another takes over",
-    ("master_down", "left_behind"): "was left behind by a mirror that took over",
-    ("disk_lost", None): "lost its disk",
-    ("promotion_refused", None): "deleted its copy instead of taking over",
-    ("mirror_added", None): "joined empty",
+    ("node_killed", None): N_("was killed"),
+    ("node_lost_power", None): N_("lost power"),
+    ("node_stopping", None): N_("was shut down"),
+    ("mirror_removed", "node_down"): N_("went down"),
+    ("mirror_removed", "crashed"): N_("crashed"),
+    ("master_down", "crashed"): N_("crashed"),
+    ("mirror_removed", "out_of_reach"): N_("could not be reached"),
+    ("mirror_removed", "policy"): N_("was dropped as the policy asked for"),
+    ("mirror_removed", "master_shutdown"): N_("was stopped with the master"),
+    ("mirror_removed", "master_recovered"): N_("was replaced when the master came back"),
+    ("mirror_removed", "transfer"): N_("was dropped so that the master moves"),
+    ("master_down", "policy"): N_("was dropped as the policy asked for"),
+    ("master_down", "transfer"): N_("was dropped so that another takes over"),
+    ("master_down", "left_behind"): N_("was left behind by a mirror that took over"),
+    ("disk_lost", None): N_("lost its disk"),
+    ("promotion_refused", None): N_("deleted its copy instead of taking over"),
+    ("mirror_added", None): N_("joined empty"),
 }
 """The events that end a copy on their node, by event and reason."""
 
@@ -62,7 +63,7 @@ def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str,
         if event["event"] in ("sync_finished", "queue_recovered"):
             found |= dict.fromkeys(event["detail"].get("mirrors", [event["node"]]))
         ended = event["detail"]["mirrors"] if event["event"] == "sync_started" else [event["node"]]
-        how = "was emptied to be synchronised" if event["event"] == "sync_started" else _how(event)
+        how = N_("was emptied to be synchronised") if event["event"] == "sync_started" else _how(event)
         for node in ended:
             if how is not None and node in found and found[node] is None:
                 found[node] = End(event["t"], how, event["event"] in NODE_ENDS)

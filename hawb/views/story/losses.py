@@ -10,25 +10,27 @@ from collections.abc import Callable
 
 from hawb.engine import runs
 from hawb.engine.trace import CAUSES
-from hawb.views.formatting import counted, listing, messages, seconds, shown, size
+from hawb.languages import N_, _, ngettext
+from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
+from hawb.views.formatting import sentence as begun
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.copies import NODE_ENDS, End, copies
 from hawb.views.story.policies_in_force import PoliciesInForce
-from hawb.views.story.telling import sentence
+from hawb.views.story.telling import at
 
 Explain = Callable[[Chronicle, dict, int | None], str]
 """Explains those messages of a loss that one event published, or that were there from the start."""
 
 MASTER_ENDS = {
-    "node_killed": "was killed",
-    "node_lost_power": "lost power with its host",
-    "node_stopped": "was shut down in a controlled way",
-    "out_of_reach": "could no longer be reached",
-    "crashed": "crashed",
-    "policy": "was dropped as the policy asked for",
-    "transfer": "was dropped so that another takes over",
-    "left_behind": "was left behind while it ran",
-    "metadata_timed_out": "ended, since metadata could not be changed",
+    "node_killed": N_("was killed"),
+    "node_lost_power": N_("lost power with its host"),
+    "node_stopped": N_("was shut down in a controlled way"),
+    "out_of_reach": N_("could no longer be reached"),
+    "crashed": N_("crashed"),
+    "policy": N_("was dropped as the policy asked for"),
+    "transfer": N_("was dropped so that another takes over"),
+    "left_behind": N_("was left behind while it ran"),
+    "metadata_timed_out": N_("ended, since metadata could not be changed"),
 }
 """How a master ended, by the reason of `master_down`."""
 
@@ -44,13 +46,20 @@ def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], 
         reason = explain(chronicle, loss, first)
         parts[reason] = runs.union(parts.get(reason, runs.EMPTY), numbers)
     event = _event(chronicle, loss)
-    at = "lost" if event is None else f"lost at {seconds(event['t'])} s"
     told = []
     for reason, numbers in parts.items():
         ids = runs.as_lists(numbers)
-        were = "was" if size(ids) == 1 else "were"
-        told.append((ids, f"{messages(ids).capitalize()} of {shown(loss['queue'])} {were} {at}. {reason}"))
+        told.append((ids, paragraph([_lost(ids, loss["queue"], event), reason])))
     return told
+
+
+def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
+    """That messages were lost, and when, if that is known."""
+    words = {"Ids": begun(messages(ids)), "queue": shown(queue)}
+    if event is None:
+        return ngettext("{Ids} of {queue} was lost.", "{Ids} of {queue} were lost.", size(ids), **words)
+    words["t"] = seconds(event["t"])
+    return ngettext("{Ids} of {queue} was lost at {t} s.", "{Ids} of {queue} were lost at {t} s.", size(ids), **words)
 
 
 def _event(chronicle: Chronicle, loss: dict) -> dict | None:
@@ -84,13 +93,13 @@ def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
 
 def told_of(fault: dict) -> str:
     """A sentence about the end of a master."""
-    return f"The master on {shown(fault['node'])} {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s."
+    return _("The master on {node} {how} at {t} s.", node=shown(fault["node"]), **_end(fault))
 
 
-def client(event: dict) -> str:
-    """The consumer of a delivery, or whoever got it without being one."""
-    consumer = event["detail"].get("consumer")
-    return f"consumer {shown(consumer)}" if consumer else "a client"
+def _end(fault: dict) -> dict[str, str]:
+    """How a master ended, and when."""
+    how = MASTER_ENDS[fault["detail"]["reason"]]
+    return {"how": _(how), "t": seconds(fault["t"])}
 
 
 # A mirror took over that did not have the messages
@@ -109,7 +118,7 @@ def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | Non
         _permission(chronicle, queue, index, fault),
         _left_behind(chronicle, had, index, fault),
     ]
-    return " ".join(filter(None, clauses))
+    return paragraph(clauses)
 
 
 def _last_event(chronicle: Chronicle, queue: str, name: str, loss: dict) -> int | None:
@@ -124,32 +133,44 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
     took over."""
     heir = chronicle.events[index]
     was = heir["detail"]["was"]
-    end = f" {MASTER_ENDS[fault['detail']['reason']]} at {seconds(fault['t'])} s" if fault else " was gone"
+    words = {"was": shown(was)} | (_end(fault) if fault else {})
     if not had:
-        return f"The master on {shown(was)}, which had them,{end}."
+        told = (
+            N_("The master on {was}, which had them, {how} at {t} s.")
+            if fault
+            else N_("The master on {was}, which had them, was gone.")
+        )
+        return _(told, **words)
+    told = (
+        N_("The last running replica that had them was the master on {was}, which {how} at {t} s.")
+        if fault
+        else N_("The last running replica that had them was the master on {was}, which was gone.")
+    )
     others = {node: how for node, how in had.items() if node != was}
-    ended = [f"{shown(node)} {how.how} at {seconds(how.t)} s" for node, how in others.items() if how is not None]
-    before = f" Of the other replicas that had had them, {', '.join(ended)}." if ended else ""
-    return f"The last running replica that had them was the master on {shown(was)}, which{end}.{before}"
+    ended = [_("{node} {how} at {t} s", node=shown(node), how=_(how.how), t=seconds(how.t))
+             for node, how in others.items() if how is not None]  # fmt: skip
+    before = _("Of the other replicas that had had them, {ended}.", ended=commas(ended)) if ended else ""
+    return paragraph([_(told, **words), before])
 
 
 def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
     """Why the mirror that took over did not have the messages."""
     node = chronicle.events[index]["node"]
-    name = f"{shown(node)}, the oldest mirror that was left,"
+    name = shown(node)
     emptied = _emptied(chronicle, queue, node, index)
     if emptied is not None:
-        return f"{name} had been emptied by a synchronisation that ended early at {seconds(emptied)} s."
+        return _(
+            "{node}, the oldest mirror that was left, had been emptied by a synchronisation that ended early at {t} s.",
+            node=name, t=seconds(emptied),
+        )  # fmt: skip
     added = chronicle.events_of(("mirror_added",), queue, first or 0, index)
-    joined = [event for event in added if event["node"] == node]
-    if not joined:
-        return f"{name} was not synchronised."
-    if fault is not None and joined[-1]["t"] > fault["t"]:
-        return f"{shown(node)} joined at {seconds(joined[-1]['t'])} s, when there was nobody left to get them from."
-    return (
-        f"{name} had joined at {seconds(joined[-1]['t'])} s, after them, and was not synchronised"
-        f"{_no_synchronisation(chronicle, queue, index)}."
-    )
+    joins = [event for event in added if event["node"] == node]
+    if not joins:
+        return _("{node}, the oldest mirror that was left, was not synchronised.", node=name)
+    words = {"node": name, "t": seconds(joins[-1]["t"])}
+    if fault is not None and joins[-1]["t"] > fault["t"]:
+        return _("{node} joined at {t} s, when there was nobody left to get them from.", **words)
+    return _no_synchronisation(chronicle, queue, index, words)
 
 
 def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
@@ -167,14 +188,26 @@ def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float |
     return emptied
 
 
-def _no_synchronisation(chronicle: Chronicle, queue: str, index: int) -> str:
-    """Why nothing had synchronised a mirror since it joined."""
+def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dict[str, str]) -> str:
+    """When a mirror joined, and why nothing had synchronised it since."""
     definition = PoliciesInForce(chronicle).definition(queue, index)
     if definition is None:
-        return ""
+        return _(
+            "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised.",
+            **words,
+        )
     if _setting(definition, "ha-sync-mode") == "automatic":
-        return ": the synchronisation that ha-sync-mode automatic asks for had not begun"
-    return f": {_said(chronicle, queue, index, 'ha-sync-mode')}, and nobody asked for a synchronisation"
+        return _(
+            "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised: "
+            "the synchronisation that ha-sync-mode automatic asks for had not begun.",
+            **words,
+        )
+    return _(
+        "{node}, the oldest mirror that was left, had joined at {t} s, after them, and was not synchronised: "
+        "{setting}, and nobody asked for a synchronisation.",
+        setting=_said(chronicle, queue, index, "ha-sync-mode"),
+        **words,
+    )
 
 
 def _setting(definition: dict, key: str) -> str:
@@ -185,28 +218,41 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
     """The value of a setting in force, and who set it where that is not the queue's policy."""
     in_force = PoliciesInForce(chronicle)
     definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
-    origin = "" if operators is None else f" (set by operator policy {shown(operators)})"
-    return f"{key} is {_setting(definition, key)}{origin if key in definition else ' (its default)'}"
+    words = {"key": key, "value": _setting(definition, key)}
+    if key not in definition:
+        return _("{key} is {value} (its default)", **words)
+    if operators is None:
+        return _("{key} is {value}", **words)
+    return _("{key} is {value} (set by operator policy {operators})", operators=shown(operators), **words)
 
 
 def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
     """The setting or circumstance that let an unsynchronised mirror take over."""
     heir = chronicle.events[index]
     has = heir["detail"]["messages"]
-    took = f"{shown(heir['node'])} took over {f'with the {counted(has)} that it had' if has else 'empty'}"
+    with_them = N_("{node} took over with the {messages} that it had")
+    took = _(with_them if has else N_("{node} took over empty"), node=shown(heir["node"]), messages=counted(has))
     in_force = PoliciesInForce(chronicle)
     definition = in_force.definition(queue, index)
     if definition is None and (names := in_force.names(queue, index)):
-        return f"The {'policies' if len(names) > 1 else 'policy'} {listing(names)} let that happen: {took}."
+        return ngettext(
+            "The policy {names} let that happen: {took}.", "The policies {names} let that happen: {took}.", len(names),
+            names=listing(names), took=took,
+        )  # fmt: skip
     if definition is None or "ha-mode" not in definition:
-        return f"No policy asked for mirrors any more, so nothing stood in the way: {took}."
+        return _("No policy asked for mirrors any more, so nothing stood in the way: {took}.", took=took)
     keys = ["ha-promote-on-failure"]
     if fault and fault["detail"]["reason"] == "node_stopped":
         keys.insert(0, "ha-promote-on-shutdown")
-    told = " and ".join(_said(chronicle, queue, index, key) for key in keys)
+    told = joined(_said(chronicle, queue, index, key) for key in keys)
     if any(_setting(definition, key) == "when-synced" for key in keys):
-        told += ", but that only asks whether the queue's record lists any synchronised mirror, and it did"
-    return f"{told}, so {took}."
+        return _(
+            "{settings}, but that only asks whether the queue's record lists any synchronised mirror, and it did, so "
+            "{took}.",
+            settings=told,
+            took=took,
+        )
+    return _("{settings}, so {took}.", settings=told, took=took)
 
 
 def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
@@ -218,7 +264,12 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
     waiting = [node for node in nodes if not _is_up(chronicle, node, index)]
     if not waiting:
         return ""
-    return f"What {listing(waiting)} {'has' if len(waiting) == 1 else 'have'} of them on disk is deleted on return."
+    return ngettext(
+        "What {nodes} has of them on disk is deleted on return.",
+        "What {nodes} have of them on disk is deleted on return.",
+        len(waiting),
+        nodes=listing(waiting),
+    )
 
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
@@ -240,16 +291,19 @@ def _went_down(words: str) -> Explain:
             return _by_chain(chronicle, loss, first)
         event = chronicle.events[index]
         fault = master_down(chronicle, loss["queue"], index)
-        return " ".join([words, *([told_of(fault)] if fault else []), NO_SUCCESSOR[event["detail"]["reason"]]])
+        nobody = NO_SUCCESSOR[event["detail"]["reason"]]
+        return paragraph([_(words), told_of(fault) if fault else "", _(nobody)])
 
     return explain
 
 
 NO_SUCCESSOR = {
-    "no_mirror": "There was no mirror to take over.",
-    "mirrors_stopped": "No mirror was synchronised, so the master stopped them all, as ha-promote-on-shutdown asks for "
-    "unless it is always.",
-    "promotion_refused": "No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over.",
+    "no_mirror": N_("There was no mirror to take over."),
+    "mirrors_stopped": N_(
+        "No mirror was synchronised, so the master stopped them all, as ha-promote-on-shutdown asks for unless it is "
+        "always."
+    ),
+    "promotion_refused": N_("No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over."),
 }
 """Why nobody took over, by the reason of `queue_down`."""
 
@@ -261,16 +315,19 @@ def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     while index is not None:
         event = events[index]
         if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
-            chain.append(f"{seconds(event['t'])} s: {sentence(event, [event['queue']] if event['queue'] else [])}")
+            chain.append(at(event, [event["queue"]] if event["queue"] else []))
         index = event.get("because")
-    return " ".join([CAUSES[loss["cause"]], *reversed(chain)])
+    cause = CAUSES[loss["cause"]]
+    return paragraph([_(cause), *reversed(chain)])
 
 
 EXPLANATIONS: dict[str, Explain] = {
     "unsynchronised_promotion": _unsynchronised_promotion,
-    "transient_message": _went_down("They were not persistent, so they were gone with the last process that had them."),
-    "transient_queue": _went_down("The queue was not durable, and its last replica ended."),
-    "dropped_replicas": _went_down("Every replica but one mirror was dropped, and their copies deleted."),
-    "exclusive_queue": _went_down("The queue was exclusive, and such a queue is never mirrored."),
+    "transient_message": _went_down(
+        N_("They were not persistent, so they were gone with the last process that had them.")
+    ),
+    "transient_queue": _went_down(N_("The queue was not durable, and its last replica ended.")),
+    "dropped_replicas": _went_down(N_("Every replica but one mirror was dropped, and their copies deleted.")),
+    "exclusive_queue": _went_down(N_("The queue was exclusive, and such a queue is never mirrored.")),
 }
 """How each cause is explained; a cause that is not listed, by the chain of its events."""

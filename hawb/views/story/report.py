@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from html import escape
 
+from hawb.languages import N_, _
 from hawb.views.cluster import ledger, load, matrix, queue_table
-from hawb.views.formatting import seconds, shown, size
+from hawb.views.formatting import html, seconds, size
 from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
 from hawb.views.story import lanes
-from hawb.views.story.run_report import LOST, refusal
+from hawb.views.story.run_report import HAPPENED, LOST, REFUSED, about, refusal
 from hawb.views.story.story_verdict import todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
@@ -21,22 +22,15 @@ MOST_LANES = 6
 """How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""
 
 
-QUESTION = "Did everything hold?"
-REFUSED = "What RabbitMQ refused"
+QUESTION = N_("Did everything hold?")
 
 
 def report_of(outcome: dict) -> Report:
     """The report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
-    parts = [Part(title, None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
-    return Report(QUESTION, about(outcome), verdict(outcome), todo(outcome), tuple(parts), (LIMITS,))
-
-
-def about(outcome: dict) -> str:
-    """What was played, on what, and how the nodes are."""
-    states = ", ".join(f"{shown(node)} {state}" for node, state in outcome["nodes"].items())
-    title, version, time_s = shown(outcome["scenario"]), outcome["version"], seconds(outcome["time_s"])
-    return f"{title}. RabbitMQ {version}, after {time_s} s: {states}."
+    parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
+    about_it = _("{words}.", words=about(outcome))
+    return Report(_(QUESTION), about_it, verdict(outcome), todo(outcome), tuple(parts), (_(LIMITS),))
 
 
 def page(outcome: dict, scenario: str) -> str:
@@ -46,20 +40,22 @@ def page(outcome: dict, scenario: str) -> str:
 
 def pictures(outcome: dict) -> list[str]:
     """Who has what at the end, and when that came about: the nodes, and the queues that came off worst."""
-    drawn = [figure(matrix.svg(outcome), "Who has what at the end")]
+    drawn = [figure(matrix.svg(outcome), _("Who has what at the end"))]
     for queue in (None, *worst(outcome)):
-        caption = "What happened to the nodes, over time" if queue is None else f"Who was what for {queue}, over time"
-        drawn.append(figure(lanes.svg(outcome, queue), caption))
+        of_queue = N_("Who was what for {queue}, over time")
+        told = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
+        drawn.append(figure(lanes.svg(outcome, queue), told))
     return drawn
 
 
 def below(outcome: dict, scenario: str) -> list[str]:
     """The figures of queues and nodes, all that happened, and the scenario."""
     tables = (ledger.html(outcome), queue_table.html(outcome), load.table_html(outcome))
-    scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="In figures, {at}">{table}</div>'
+    title = _("In figures")
+    scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="{html(title)}, {at}">{table}</div>'
               for at, table in enumerate(tables, 1))  # fmt: skip
-    return [section("In figures", *scroll), section("What happened", story(outcome)),
-            closed("The same as a scenario", scenario)]  # fmt: skip
+    return [section(title, *scroll), section(_(HAPPENED), story(outcome)),
+            closed(_("The same as a scenario"), scenario)]  # fmt: skip
 
 
 def worst(outcome: dict) -> list[str]:
@@ -76,5 +72,6 @@ def story(outcome: dict) -> str:
     items = []
     for one in sentences(outcome):
         logged = pre(one.log_line) if one.log_line else ""
-        items.append(f"<li><time>{seconds(one.t)} s</time><div>{escape(one.text)}{logged}</div></li>")
+        when = _("{t} s", t=seconds(one.t))
+        items.append(f"<li><time>{when}</time><div>{escape(one.text)}{logged}</div></li>")
     return f'<ol class="story">{"".join(items)}</ol>'

@@ -4,42 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hawb.languages import N_, _
 from hawb.views import terminal
 from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
-from hawb.views.formatting import seconds, shown
+from hawb.views.formatting import commas, seconds, shown
 from hawb.views.report import Report
 from hawb.views.story.story_verdict import todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
+from hawb.views.style import LOOKS
 from hawb.views.tables import WIDTH
 
-LOST = "What was lost, and why"
+LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refused"), N_("What happened")
+"""The headings."""
 
 
 def report(outcome: dict, width: int = WIDTH, colour: bool = False) -> str:
     """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
     RabbitMQ refused, and what happened when."""
-    top = Report("", _about(outcome), verdict(outcome), todo(outcome))
+    top = Report("", about(outcome), verdict(outcome), todo(outcome))
     refused = [refusal(error) for error in outcome["errors"]]
     parts = [
         terminal.text(top, width, colour),
         "\n".join([*filter(None, [metadata.text(outcome)]), *queue_tables(outcome, width, colour)]),
         *_section(LOST, _paragraphs(whys(outcome), width), width, colour),
-        *_section("What RabbitMQ refused", _paragraphs(refused, width), width, colour),
-        *_section("What happened", _timeline(outcome, width), width, colour),
+        *_section(REFUSED, _paragraphs(refused, width), width, colour),
+        *_section(HAPPENED, _timeline(outcome, width), width, colour),
     ]
     return "\n\n".join(parts)
 
 
-def _about(outcome: dict) -> str:
-    states = ", ".join(f"{shown(name)} {state}" for name, state in outcome["nodes"].items())
-    played = f"RabbitMQ {outcome['version']}, after {seconds(outcome['time_s'])} s: {states}"
-    return f"{shown(outcome['scenario'])}. {played}"
+def about(outcome: dict) -> str:
+    """What was played, on what, and how the nodes are."""
+    told = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
+    states = commas(f"{shown(name)} {LOOKS[state].told}" for name, state in outcome["nodes"].items())
+    words = {"version": outcome["version"], "t": seconds(outcome["time_s"]), "states": states}
+    return _(told, title=shown(outcome["scenario"]), **words)
 
 
 def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str]:
-    return ["\n".join([terminal.head(title, width, colour), *lines])] if lines else []
+    return ["\n".join([terminal.head(_(title), width, colour), *lines])] if lines else []
 
 
 def _timeline(outcome: dict, width: int) -> list[str]:
@@ -60,4 +65,4 @@ def _paragraphs(texts: Iterable[str], width: int) -> list[str]:
 def refusal(error: dict) -> str:
     """RabbitMQ's refusal, and the step that it refused."""
     code = "" if error["code"] is None else f"{error['code']} "
-    return f"step {error['step']}: {code}{shown(error['text'])}"
+    return _("step {number}: {refusal}", number=error["step"], refusal=f"{code}{shown(error['text'])}")

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.views.formatting import counted, listing, messages, seconds, shown, size
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
+from hawb.views.formatting import sentence as begun
 from hawb.views.story.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.story.log_lines import log_lines
 from hawb.views.story.sentences import SENTENCES, VARIED_BY
+
+WORDS = {
+    "memory": N_("memory"),
+    "disk": N_("disk"),
+    "policy setting": N_("policy setting {key}"),
+    "argument": N_("argument {key}"),
+}
+"""Words that stand in the details of events, and that are no names."""
 
 
 class Sentence(Struct, frozen=True):
@@ -42,7 +52,7 @@ def _sentence(outcome: dict, draft: Draft) -> Sentence:
         index=draft[0],
         t=first["t"],
         step=first["step"],
-        text=sentence(first, list(queues)) + _follows(others),
+        text=paragraph([sentence(first, list(queues)), _follows(others)]),
         tone=SENTENCES[first["event"]][0],
         log_line="\n".join(lines) or None,
         queues=queues,
@@ -54,17 +64,25 @@ def _follows(others: list[dict]) -> str:
     confirms = [event for event in others if event["event"] == "messages_confirmed"]
     if not confirms:
         return ""
-    were = "It was" if size(confirms[-1]["detail"]["ids"]) == 1 else "They were"
-    return f" {were} confirmed at {seconds(confirms[-1]['t'])} s."
+    count, t = size(confirms[-1]["detail"]["ids"]), seconds(confirms[-1]["t"])
+    return ngettext("It was confirmed at {t} s.", "They were confirmed at {t} s.", count, t=t)
 
 
 def sentence(event: dict, queues: list[str]) -> str:
     """The sentence for an event that happened to `queues`."""
     template = SENTENCES[event["event"]][1]
     words = _words(event["detail"]) | {"queues": listing(queues), "node": shown(event["node"])}
-    if not isinstance(template, str):
+    if isinstance(template, dict):
         template = template[_variant(event)]
-    return template.format_map(words | _more_words(event, words))
+    words |= _more_words(event, words)
+    if isinstance(template, Plural):
+        return ngettext(*template, size(event["detail"]["ids"]), **words)
+    return _(template, **words)
+
+
+def at(event: dict, queues: list[str]) -> str:
+    """The sentence for an event with its time before it."""
+    return _("{t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event, queues))
 
 
 def _variant(event: dict) -> object:
@@ -77,6 +95,8 @@ def _variant(event: dict) -> object:
             return "term" in detail
         case "node_waiting":
             return "majority" in detail
+        case "not_simulated":
+            return event["queue"] is not None
         case "queue_unavailable":
             return event["node"] is not None
         case name if name in POLICY_APPLIED and detail["policy"] is None:
@@ -95,7 +115,7 @@ def _words(detail: dict) -> dict[str, str]:
 
 def _word(key: str, value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{shown(name)} {_word(name, given)}" for name, given in value.items())
+        return commas(f"{shown(name)} {_word(name, given)}" for name, given in value.items())
     if key in ("ids", "meant", "redelivered"):
         return messages(value)
     if key in ("messages", "missing"):
@@ -104,6 +124,12 @@ def _word(key: str, value: object) -> str:
         return listing("–".join(map(shown, link)) for link in value)
     if key == "sides":
         return " | ".join(map(listing, value))
+    if key in ("resource", "resources"):
+        return listing(map(_word_for, [value] if isinstance(value, str) else value))
+    if key == "what":
+        return listing(
+            _word_for(kind, key=shown(name)) for kind, _space, name in (one.rpartition(" ") for one in value)
+        )
     if isinstance(value, list):
         return listing(value)
     return seconds(value) if key.endswith("_s") else shown(value)
@@ -112,33 +138,60 @@ def _word(key: str, value: object) -> str:
 def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
     """Words of sentences that are no field of the detail."""
     detail = event["detail"]
-    consumer = f"consumer {words['consumer']}" if detail.get("consumer") else "a client"
+    consumer = client(event)
+    told = {"policy": _policy(detail), "mirrors": words.get("mirrors", ""), "seen_by": words.get("seen_by", "")}
+    seen = "seen_by" in words
     code = f"{detail['code']} " if detail.get("code") else ""
-    mirrors = f"mirrored on {words['mirrors']}" if detail.get("mirrors") else "without mirrors"
     return {
-        "Ids": words.get("ids", "").capitalize(),
-        "were": "was" if size(detail.get("ids", [])) == 1 else "were",
+        "Ids": begun(words.get("ids", "")),
         "consumer": consumer,
-        "Consumer": consumer.capitalize() if consumer == "a client" else f"C{consumer[1:]}",
-        "Publisher": f"Publisher {words['publisher']}" if "publisher" in words else "",
-        "told": "told" if detail.get("notified") else "not told",
-        "of_queues": f" of {words['queues']}" if event["queue"] is not None else "",
-        "placed": f"{mirrors} ({_policy(detail)})",
-        "in_force": _policy(detail),
-        "as_seen": f"As seen by {words['seen_by']}, " if "seen_by" in words else "",
-        "Metadata": f"As seen by {words['seen_by']}, metadata" if "seen_by" in words else "Metadata",
-        "exchange_name": f"exchange {words['exchange']}" if detail.get("exchange") else "the default exchange",
+        "Consumer": begun(consumer),
+        "Publisher": _("Publisher {name}", name=words["publisher"]) if "publisher" in words else "",
+        "told": _("told") if detail.get("notified") else _("not told"),
+        "placed": _(PLACED[bool(detail.get("mirrors"))], **told),
+        "in_force": told["policy"],
+        "as_seen": _("As seen by {seen_by}, ", **told) if seen else "",
+        "Metadata": _("As seen by {seen_by}, metadata", **told) if seen else _("Metadata"),
+        "exchange_name": _exchange(detail, words),
         "to_targets": _to_targets(detail, words),
         "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()).removesuffix('.'))}",
     }
 
 
+PLACED = {True: N_("mirrored on {mirrors} ({policy})"), False: N_("without mirrors ({policy})")}
+"""How a classic queue was declared, by whether it has mirrors."""
+
+
+def client(event: dict) -> str:
+    """The consumer that an event is about, or whoever it is without being one."""
+    name = event["detail"].get("consumer")
+    return _("consumer {name}", name=shown(name)) if name else _("a client")
+
+
+def _exchange(detail: dict, words: dict[str, str]) -> str:
+    return _("exchange {name}", name=words["exchange"]) if detail.get("exchange") else _("the default exchange")
+
+
 def _to_targets(detail: dict, words: dict[str, str]) -> str:
     """Where dead letters went from their exchange."""
-    to = f"and went to {words['targets']}" if detail.get("targets") else "and went to no queue"
-    return f"{to}, for {words['cycles']} had given them up before" if detail.get("cycles") else to
+    return _(TO_TARGETS[bool(detail.get("targets")), bool(detail.get("cycles"))], **words)
+
+
+TO_TARGETS = {
+    (True, False): N_("and went to {targets}"),
+    (False, False): N_("and went to no queue"),
+    (True, True): N_("and went to {targets}, for {cycles} had given them up before"),
+    (False, True): N_("and went to no queue, for {cycles} had given them up before"),
+}
+"""Where dead letters went, by whether there was a queue and one that they came from."""
 
 
 def _policy(detail: dict) -> str:
-    given = {"policy": detail.get("policy"), "operator policy": detail.get("operator_policy")}
-    return " and ".join(f"{kind} {shown(name)}" for kind, name in given.items() if name is not None) or "no policy"
+    policy, operators = detail.get("policy"), detail.get("operator_policy")
+    told = [_("policy {name}", name=shown(policy))] if policy is not None else []
+    told += [_("operator policy {name}", name=shown(operators))] if operators is not None else []
+    return joined(told) or _("no policy")
+
+
+def _word_for(word: str, **words: str) -> str:
+    return _(WORDS[word], **words) if word in WORDS else shown(word)

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from hawb.views.formatting import counted, listing, seconds, shown, size
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.views.formatting import counted, joined, listing, shown, size
 from hawb.views.story.chronicle import Chronicle
-from hawb.views.story.telling import sentence
+from hawb.views.story.telling import at
 from hawb.views.story.why import why_lost
 
 LOST, HARMED, WELL = "lost", "harmed", "well"
@@ -16,8 +17,32 @@ LOST, HARMED, WELL = "lost", "harmed", "well"
 
 MOST_REASONS = 4
 
-TROUBLE = {"down": "down", "minority": "without a majority", "syncing": "blocked by a synchronisation"}
+TROUBLE = {
+    "down": Plural("{queues} is down", "{queues} are down"),
+    "minority": Plural("{queues} is without a majority", "{queues} are without a majority"),
+    "syncing": Plural("{queues} is blocked by a synchronisation", "{queues} are blocked by a synchronisation"),
+}
 """The states of a queue in which it cannot be used, in words."""
+
+COMMITS_NOTHING = Plural("{queues} commits nothing", "{queues} commit nothing")
+
+BLOCKED = {
+    "memory": N_("publishers are blocked by a memory alarm"),
+    "disk": N_("publishers are blocked by a disk alarm"),
+}
+"""What alarms do, by what a node is short of."""
+
+LOST_SENTENCES = {
+    "none": Plural("{messages} of {queues} is lost.", "{messages} of {queues} are lost."),
+    "all": Plural(
+        "{messages} of {queues} is lost, it was confirmed.", "{messages} of {queues} are lost, all of them confirmed."
+    ),
+    "some": Plural(
+        "{messages} of {queues} is lost, {confirmed} of them confirmed.",
+        "{messages} of {queues} are lost, {confirmed} of them confirmed.",
+    ),
+}
+"""What is lost, by how much of it had been confirmed."""
 
 NOTABLE = (
     "queue_down", "queue_unavailable", "metadata_unavailable", "promoted", "leader_elected", "node_waiting",
@@ -34,35 +59,35 @@ def verdict(outcome: dict) -> dict:
         return {"tone": LOST, "text": _lost(outcome, lost)}
     trouble = _trouble(outcome)
     if trouble:
-        return {"tone": HARMED, "text": f"Nothing is lost, but {trouble}."}
+        return {"tone": HARMED, "text": _("Nothing is lost, but {trouble}.", trouble=trouble)}
     if not outcome["queues"]:
-        return {"tone": WELL, "text": "Nothing is lost: there is no queue."}
-    return {"tone": WELL, "text": "Nothing is lost, and every queue can be used."}
+        return {"tone": WELL, "text": _("Nothing is lost: there is no queue.")}
+    return {"tone": WELL, "text": _("Nothing is lost, and every queue can be used.")}
 
 
 def _lost(outcome: dict, lost: dict[str, int]) -> str:
     count = sum(lost.values())
     confirmed = sum(outcome["ledger"][name]["lost_confirmed"] for name in lost)
-    each = "it was" if count == 1 else "all of them" if confirmed == count else f"{confirmed:,} of them"
-    was = f", {each} confirmed" if confirmed else ""
+    known = "none" if not confirmed else "all" if confirmed == count else "some"
     names = listing(sorted(lost, key=lambda name: -lost[name]))
-    return f"{counted(count)} of {names} {'is' if count == 1 else 'are'} lost{was}."
+    words = {"messages": counted(count), "queues": names, "confirmed": f"{confirmed:,}"}
+    return ngettext(*LOST_SENTENCES[known], count, **words)
 
 
 def _trouble(outcome: dict) -> str:
     told = []
     for state, words in TROUBLE.items():
         names = [name for name, queue in outcome["queues"].items() if queue["state"] == state]
-        told += [f"{listing(names)} {'is' if len(names) == 1 else 'are'} {words}"] if names else []
+        told += [ngettext(*words, len(names), queues=listing(names))] if names else []
     alone = [name for name, queue in outcome["queues"].items() if _commits_nothing(queue)]
-    told += [f"{listing(alone)} {'commits' if len(alone) == 1 else 'commit'} nothing"] if alone else []
+    told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
     if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
-        told.append("metadata cannot be changed")
+        told.append(_("metadata cannot be changed"))
     disputed = [name for name, queue in outcome["queues"].items() if "views" in queue]
-    told += [f"the sides of the partition do not agree about {listing(disputed)}"] if disputed else []
+    if disputed:
+        told.append(_("the sides of the partition do not agree about {queues}", queues=listing(disputed)))
     resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
-    told += [f"publishers are blocked by a {resource} alarm" for resource in resources]
-    return " and ".join(filter(None, [", ".join(told[:-1]), *told[-1:]]))
+    return joined([*told, *(_(BLOCKED[resource]) for resource in resources)])
 
 
 def _commits_nothing(queue: dict) -> bool:
@@ -91,7 +116,7 @@ def chain(events: list[dict], event: dict) -> list[str]:
     told: list[str] = []
     while event is not None:
         queues = [event["queue"]] if event["queue"] else []
-        told.append(f"{seconds(event['t'])} s: {sentence(event, queues)}")
+        told.append(at(event, queues))
         cause = event.get("because")
         event = None if cause is None else events[cause]
     return told[::-1]

@@ -7,11 +7,12 @@ an outcome does not tell, such as the definition of a policy that nobody set dur
 from __future__ import annotations
 
 from hawb.engine import runs
-from hawb.views.formatting import holds, listing, messages, seconds, shown, size
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.views.formatting import commas, holds, listing, messages, paragraph, seconds, shown, size
 from hawb.views.story import losses
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.copies import copies, published
-from hawb.views.story.telling import sentence
+from hawb.views.story.telling import client, sentence
 
 
 def why(outcome: dict, queue: str, number: int) -> str:
@@ -22,7 +23,7 @@ def why(outcome: dict, queue: str, number: int) -> str:
         ids, told = next(one for one in losses.paragraphs(chronicle, loss) if holds(one[0], number))
     else:
         ids, told = [[number, number]], _fate(chronicle, queue, number, account)
-    return " ".join([told, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
+    return paragraph([told, *_deliveries(chronicle, queue, number), *_answers(chronicle, queue, ids)])
 
 
 def whys(outcome: dict) -> list[str]:
@@ -31,16 +32,20 @@ def whys(outcome: dict) -> list[str]:
     chronicle = Chronicle(outcome)
     lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
-        f"No queue took {messages(ids)} of {shown(queue)}, and the broker confirmed {_which(ids, ids)}."
+        ngettext(
+            "No queue took {messages} of {queue}, and the broker confirmed it.",
+            "No queue took {messages} of {queue}, and the broker confirmed all of them.",
+            size(ids), messages=messages(ids), queue=shown(queue),
+        )
         for queue, account in outcome["ledger"].items()
         if (ids := _common(account["refused"], account["confirmed"]))
-    ]
+    ]  # fmt: skip
 
 
 def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
     """A paragraph for each part of a loss that has a reason of its own."""
     paragraphs = losses.paragraphs(chronicle, loss)
-    return [" ".join([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
+    return [paragraph([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
 
 
 def _account(outcome: dict, queue: str, number: int) -> dict:
@@ -69,17 +74,20 @@ def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
 def _there(chronicle: Chronicle, queue: str, number: int) -> str:
     """The paragraph about a message that is in the queue: where."""
     entry = chronicle.outcome["queues"][queue]
-    name = f"Message {number:,} of {shown(queue)}"
-    flag = " If it is delivered, it will be marked as redelivered." if holds(entry["redelivered"], number) else ""
+    words = {"number": f"{number:,}", "queue": shown(queue)}
+    flag = _("If it is delivered, it will be marked as redelivered.") if holds(entry["redelivered"], number) else ""
     if entry["state"] == "down":
-        return f"{name} is on the disk of {shown(entry['master'])}: the queue is down until that node is back.{flag}"
+        down = N_("Message {number} of {queue} is on the disk of {node}: the queue is down until that node is back.")
+        return paragraph([_(down, node=shown(entry["master"]), **words), flag])
     if holds(entry.get("uncommitted", []), number):
-        alone = f"{name} is not committed: no majority of the queue's members has it."
-        return " ".join([alone, *_led(chronicle, queue)])
+        alone = N_("Message {number} of {queue} is not committed: no majority of the queue's members has it.")
+        return paragraph([_(alone, **words), *_led(chronicle, queue)])
     held = [who for who, consumer in chronicle.outcome["consumers"].items() if _waits_for(consumer, queue, number)]
-    state = f"delivered to {listing(held)} and not acknowledged" if held else "ready"
-    nodes = listing(nodes_with(chronicle, queue, number)) or "no running node"
-    return " ".join([f"{name} is in the queue, {state}, on {nodes}.{flag}", *_committed(chronicle, queue, number)])
+    words["nodes"] = listing(nodes_with(chronicle, queue, number)) or _("no running node")
+    ready = N_("Message {number} of {queue} is in the queue, ready, on {nodes}.")
+    sent = N_("Message {number} of {queue} is in the queue, delivered to {consumers} and not acknowledged, on {nodes}.")
+    told = _(sent, consumers=listing(held), **words) if held else _(ready, **words)
+    return paragraph([told, flag, *_committed(chronicle, queue, number)])
 
 
 def _waits_for(consumer: dict, queue: str, number: int) -> bool:
@@ -93,7 +101,9 @@ def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
     if event is None or "term" not in event["detail"]:
         return []
     term, nodes = event["detail"]["term"], listing(event["detail"]["replicas"])
-    told = f"A majority ({nodes}) committed it at {seconds(event['t'])} s, in term {term}."
+    told = _(
+        "A majority ({nodes}) committed it at {t} s, in term {term}.", nodes=nodes, t=seconds(event["t"]), term=term
+    )
     return [told, *leadership(chronicle, queue, index)]
 
 
@@ -109,9 +119,14 @@ def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None =
     told, elected = [], None
     for event in chronicle.events_of(LEADERSHIP, queue, after + 1, until):
         if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
-            told.append(f"At {seconds(event['t'])} s: {sentence(event, [queue])}")
+            told.append(_at(event, queue))
         elected = (event["t"], event["node"]) if event["event"] == "leader_elected" else elected
     return told
+
+
+def _at(event: dict, queue: str) -> str:
+    """The sentence for an event, with its time, within a paragraph."""
+    return _("At {t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event, [queue]))
 
 
 LEADERSHIP = ("queue_unavailable", "leader_elected", "queue_available")
@@ -150,29 +165,54 @@ FORGETS = ("disk_lost", "node_reset", "member_removed")
 
 
 REMOVED = {
-    "acknowledged": ("messages_acknowledged", "was acknowledged"),
-    "rejected": ("messages_rejected", "was rejected for good"),
-    "purged": ("queue_purged", "was purged"),
-    "deleted": ("queue_deleted", "was deleted with its queue"),
-    "expired": ("messages_expired", "expired"),
-    "dropped": ("messages_dropped", "was dropped"),
-    "dead_lettered": ("messages_dead_lettered", "was dead-lettered"),
+    "acknowledged": ("messages_acknowledged", N_("Message {number} of {queue} was acknowledged at {t} s.")),
+    "rejected": ("messages_rejected", N_("Message {number} of {queue} was rejected for good at {t} s.")),
+    "purged": ("queue_purged", N_("Message {number} of {queue} was purged at {t} s.")),
+    "deleted": ("queue_deleted", N_("Message {number} of {queue} was deleted with its queue at {t} s.")),
+    "expired": ("messages_expired", N_("Message {number} of {queue} expired at {t} s.")),
+    "dropped": ("messages_dropped", ""),
+    "dead_lettered": ("messages_dead_lettered", ""),
 }
-"""The ledger's ways out of a queue: the event that tells of it, and the words."""
+"""The ledger's ways out of a queue: the event that tells of it, and the sentence unless the event's own will do."""
+
+BY_CONSUMER = {
+    "acknowledged": N_("Message {number} of {queue} was acknowledged by {consumer} at {t} s."),
+    "rejected": N_("Message {number} of {queue} was rejected for good by {consumer} at {t} s."),
+}
+"""The same where a consumer is known to have answered."""
+
+TAKEN = {
+    True: N_("Message {number} of {queue} was taken with automatic acknowledgement by {consumer} at {t} s."),
+    False: N_("Message {number} of {queue} was taken with automatic acknowledgement at {t} s."),
+}
+"""A message that nobody had to acknowledge, by whether a consumer took it."""
+
+UNTOLD = {
+    "acknowledged": N_("Message {number} of {queue} was acknowledged."),
+    "rejected": N_("Message {number} of {queue} was rejected for good."),
+    "purged": N_("Message {number} of {queue} was purged."),
+    "deleted": N_("Message {number} of {queue} was deleted with its queue."),
+    "expired": N_("Message {number} of {queue} expired."),
+    "dropped": N_("Message {number} of {queue} was dropped."),
+    "dead_lettered": N_("Message {number} of {queue} was dead-lettered."),
+}
+"""The same where no event tells of it."""
 
 
 def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
-    event_name, words = REMOVED[reason]
+    event_name, template = REMOVED[reason]
     event = _last(chronicle, queue, event_name, number)
     if event is None and reason == "acknowledged":
-        event, words = _last(chronicle, queue, "messages_delivered", number), "was taken with automatic acknowledgement"
-    when = "" if event is None else f" at {seconds(event['t'])} s"
-    if reason in ("dead_lettered", "dropped") and event is not None:
-        alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
-        return f"At {seconds(event['t'])} s: {sentence(alone, [queue])}"
-    consumer = "" if event is None else event["detail"].get("consumer")
-    by = f" by {shown(consumer)}" if consumer else ""
-    return f"Message {number:,} of {shown(queue)} {words}{by}{when}."
+        event = _last(chronicle, queue, "messages_delivered", number)
+        template = "" if event is None else TAKEN[bool(event["detail"].get("consumer"))]
+    elif event is not None and event["detail"].get("consumer"):
+        template = BY_CONSUMER.get(reason, template)
+    words = {"number": f"{number:,}", "queue": shown(queue)}
+    if event is None:
+        return _(UNTOLD[reason], **words)
+    if not template:
+        return _at(event | {"detail": event["detail"] | {"ids": [[number, number]]}}, queue)
+    return _(template, t=seconds(event["t"]), consumer=shown(event["detail"].get("consumer")), **words)
 
 
 def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
@@ -184,12 +224,12 @@ def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | No
 def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
     event = _last(chronicle, queue, "messages_refused", number)
     if event is None:
-        return f"No queue took message {number:,} of {shown(queue)}."
+        return _("No queue took message {number} of {queue}.", number=f"{number:,}", queue=shown(queue))
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
     index, reason = chronicle.events.index(event), event["detail"]["reason"]
     fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
-    told = [f"At {seconds(event['t'])} s: {sentence(alone, [queue])}", *([losses.told_of(fault)] if fault else [])]
-    return " ".join([*told, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
+    told = [_at(alone, queue), losses.told_of(fault) if fault else ""]
+    return paragraph([*told, *(_led(chronicle, queue, index) if reason in NO_LEADER else [])])
 
 
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
@@ -210,12 +250,13 @@ def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
         return []
     told = []
     for index, event in about:
-        when = f"at {seconds(event['t'])} s"
+        words = {"node": shown(event["node"]), "t": seconds(event["t"])}
         if event["event"] == "messages_delivered":
-            told.append(f"to {losses.client(event)} {when}")
+            told.append(_("to {client} at {t} s", client=client(event), **words))
         elif delivered[0] < index < delivered[-1]:
-            told.append(AGAIN[event["event"]].format(node=shown(event["node"]), when=when))
-    return [f"It was delivered {len(delivered)} times: {', '.join(told)}."]
+            again = AGAIN[event["event"]]
+            told.append(_(again, **words))
+    return [_("It was delivered {count} times: {told}.", count=len(delivered), told=commas(told))]
 
 
 def _is_about(event: dict, queue: str, number: int) -> bool:
@@ -225,10 +266,10 @@ def _is_about(event: dict, queue: str, number: int) -> bool:
 
 
 AGAIN = {
-    "messages_requeued": "back in its place {when}",
-    "acknowledgement_ignored": "answered for {when}, when the master that had delivered it was gone",
-    "promoted": "then {node} took over {when}, to which its predecessor's deliveries are unknown",
-    "queue_recovered": "then {node} came back {when} and knew nothing of what had been delivered",
+    "messages_requeued": N_("back in its place at {t} s"),
+    "acknowledgement_ignored": N_("answered for at {t} s, when the master that had delivered it was gone"),
+    "promoted": N_("then {node} took over at {t} s, to which its predecessor's deliveries are unknown"),
+    "queue_recovered": N_("then {node} came back at {t} s and knew nothing of what had been delivered"),
 }
 """What makes a queue deliver again, and what is told of it."""
 
@@ -236,26 +277,37 @@ AGAIN = {
 def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
     """The answers that the publisher got, if any."""
     account = chronicle.outcome["ledger"][queue]
-    told = []
-    for answer, words in (("confirmed", "The broker confirmed"), ("nacked", "The broker nacked")):
+    told, count = [], size(ids)
+    for answer, every, some in ANSWERS:
         if common := _common(account[answer], ids):
-            told.append(f"{words} {_which(common, ids)}.")
+            told.append(ngettext(*every, count) if common == ids else _(some, messages=messages(common)))
     if not told and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
-        when = f"at {seconds(failed['t'])} s"
-        return [f"The publisher's channel was closed {when} instead of committing the transaction."]
-    it, its = ("it", "its publisher") if size(ids) == 1 else ("them", "their publishers")
+        closed = N_("The publisher's channel was closed at {t} s instead of committing the transaction.")
+        return [_(closed, t=seconds(failed["t"]))]
     if not told and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
-        return ["The broker has told nobody anything about it so far."]
+        return [_("The broker has told nobody anything about it so far.")]
     if not told and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
-        were = "it was" if it == "it" else "they were"
-        return [f"Whether {its} had a confirm is not known: {were} there from the start."]
-    return told or [f"The publisher was never told what became of {it}."]
+        return [ngettext(*FROM_THE_START, count)]
+    return told or [ngettext(*NEVER_TOLD, count)]
 
 
-def _which(some: list[list[int]], ids: list[list[int]]) -> str:
-    if some != ids:
-        return messages(some)
-    return "it" if size(ids) == 1 else "all of them"
+ANSWERS = (
+    (
+        "confirmed",
+        Plural("The broker confirmed it.", "The broker confirmed all of them."),
+        N_("The broker confirmed {messages}."),
+    ),
+    ("nacked", Plural("The broker nacked it.", "The broker nacked all of them."), N_("The broker nacked {messages}.")),
+)
+"""What a publisher is told, of all the messages that are asked about and of some."""
+
+FROM_THE_START = Plural(
+    "Whether its publisher had a confirm is not known: it was there from the start.",
+    "Whether their publishers had a confirm is not known: they were there from the start.",
+)
+NEVER_TOLD = Plural(
+    "The publisher was never told what became of it.", "The publisher was never told what became of them."
+)
 
 
 def _common(a: list[list[int]], b: list[list[int]]) -> list[list[int]]:

@@ -1,0 +1,20 @@
+"""The option that says in which language a command answers a person; what programs read is the same in each."""
+
+from __future__ import annotations
+
+import click
+
+from hawb import languages
+
+
+def _named(_context: click.Context, _option: click.Parameter, wanted: str) -> str:
+    try:
+        return languages.named(wanted)
+    except ValueError as unknown:
+        raise click.BadParameter(str(unknown)) from None
+
+
+in_a_language = click.option(
+    "--language", default=languages.ENGLISH, envvar=languages.VARIABLE, show_envvar=True, show_default=True,
+    callback=_named, metavar="|".join(languages.LANGUAGES), help="In which language it is told.",
+)  # fmt: skip
