@@ -12,10 +12,14 @@ import nbformat
 import pytest
 from babel.messages.catalog import Message
 from nbclient import NotebookClient
+from wrong_answers_mirrored import ON_MIRRORED_QUEUES
+from wrong_moves import WRONG_MOVES
 
 from hawb import languages
 from hawb.languages import ENGLISH, LANGUAGES, LESSONS, catalogues
-from hawb.lessons import answers, texts
+from hawb.lessons import answers, exercise, game, play, predict, show_rule, texts, truth
+from hawb.lessons.exercises import judged
+from hawb.lessons.notebook import EXERCISES
 from hawb.lessons.pieces import Piece, is_prose, of_code, of_markdown
 from hawb.lessons.translated import TRANSLATED, editions, original
 from hawb.scenario import checkout
@@ -157,6 +161,7 @@ def test_an_edition_runs_and_answers_in_its_language(language: str, name: str, t
     said = [told(output) for cell in played.cells if cell.cell_type == "code" for output in cell.outputs]
     english = [told(output) for cell in original(name).cells if cell.cell_type == "code" for output in cell.outputs]
     assert len(said) == len(english)
+    assert not in_english(said)
 
 
 def told(output: nbformat.NotebookNode) -> str:
@@ -166,3 +171,28 @@ def told(output: nbformat.NotebookNode) -> str:
 def in_english(said: Iterable[str]) -> list[str]:
     """Of texts those with English words in them."""
     return [text for text in said if ENGLISH_WORDS.search(text)]
+
+
+# What hawb answers
+
+
+@pytest.mark.parametrize("key", [key for key in ON_MIRRORED_QUEUES if key[:2] in ("10", "11")])
+def test_a_wrong_answer_is_told_what_is_wrong_in_the_language(key: str) -> None:
+    for answer, _says in ON_MIRRORED_QUEUES[key][:2]:
+        with languages.language("zh"):
+            verdict = judged(EXERCISES[key], answer)
+        assert not verdict.right
+        assert CHINESE.search(verdict.says) and not in_english([verdict.says])
+
+
+def test_games_guesses_and_rules_are_told_in_the_language() -> None:
+    with languages.language("pt"):
+        [moves, _says], *_ = WRONG_MOVES["11-three-moves"]
+        guess = predict("Quem?", ["b", "c"], "11-who")
+        guess.field.value = "b"
+        said = [repr(game("11-three-moves")), repr(play("11-three-moves", moves)), guess.said.value,
+                truth("11-who", "c"), guess.prediction.take("c"), repr(show_rule("exactly"))]  # fmt: skip
+        assert not in_english(said)
+        assert said[3:5] == ["É: c. Você disse b: por que não?", "A execução já terminou, e seu palpite foi b."]
+        page = exercise("11-haste").value
+    assert "dica 2" in page and "A resposta é uma política, como" in page and "hint" not in page
