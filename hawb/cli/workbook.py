@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from hawb import languages
 from hawb.cli.files import STDIN, cluster_of, refuse
+from hawb.cli.language import in_a_language
 from hawb.scenario.dump import dump
 
 LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
@@ -60,15 +60,14 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 
 @click.command()
 @in_a_folder
-@click.option("--language", type=click.Choice(languages.LANGUAGES), default=languages.ENGLISH, show_default=True,
-              envvar=languages.VARIABLE,
-              help="zh and pt: lessons 10 and 11 in Chinese and in Brazilian Portuguese.")  # fmt: skip
 @on_a_port
 @unopened
-def lessons(folder: Path, language: str, port: int, no_browser: bool) -> None:
+@in_a_language
+def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     """Open the lessons in JupyterLab, on this machine only and with a token.
 
-    Notebooks and data are copied to a folder of yours first; what you change there stays as it is.
+    Notebooks and data are copied to a folder of yours first; what you change there stays as it is. In Chinese (zh) and
+    Brazilian Portuguese (pt) it opens lessons 10 and 11, which have been translated; the others are in English.
     """
     from hawb.lessons.translated import editions
 

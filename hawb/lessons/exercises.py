@@ -22,7 +22,7 @@ from hawb.languages import N_, _, ngettext
 from hawb.lessons import step_forms
 from hawb.scenario import text
 from hawb.scenario.refused import ScenarioRefused, render
-from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import counted, listing, paragraph, shown
 
 MOST_STEPS = 30
 BOOT_S = 5.0
@@ -107,7 +107,7 @@ def judged(exercise: Exercise, answer: object) -> Verdict:
     """Plays an answer in the cluster as told and in those held back."""
     for variation in (AS_TOLD, *HELD_BACK):
         if wrong := wrong_in(exercise, answer, variation):
-            return Verdict(False, wrong if variation is AS_TOLD else f"{elsewhere(variation)} {wrong}")
+            return Verdict(False, wrong if variation is AS_TOLD else paragraph([elsewhere(variation), wrong]))
     right = _("Right, in this cluster and in {number} others that you have not seen.", number=len(HELD_BACK))
     return Verdict(True, right)
 

@@ -26,7 +26,7 @@ from hawb.lessons.exercises import (
     queue_of,
 )
 from hawb.scenario.refused import ScenarioRefused
-from hawb.views.formatting import counted, shown
+from hawb.views.formatting import counted, paragraph, shown
 
 FREE = "wait"
 """The step that is no move."""
@@ -79,7 +79,7 @@ def played(game: Game, moves: object) -> Played:
         game.judge(after, AS_TOLD)  # plays on: the fate
     verdict = judged(game, steps)
     if verdict.right:
-        verdict = Verdict(True, f"{won_in(count, game.par)} {verdict.says}")
+        verdict = Verdict(True, paragraph([won_in(count, game.par), verdict.says]))
     return Played(verdict, before, after)
 
 
@@ -151,7 +151,7 @@ def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) ->
         down = [name for name, queue in cluster.queues.items() if queue["state"] != "running"]
         told = [_("Nothing that was confirmed is lost.")]
         told += [_("{queue} cannot be used now; that is not lost.", queue=shown(name)) for name in down[:1]]
-        return " ".join(told)
+        return paragraph(told)
 
     return judge
 
@@ -162,6 +162,6 @@ def what_is_lost(cluster: Cluster) -> str:
         if lost := account["lost_confirmed"]:
             gone = account["lost"] or account["refused"]
             told = _("{messages} of {queue} that had been confirmed.", messages=counted(lost), queue=shown(name))
-            return f"{told} {cluster.why(name, gone[0][0])}"
+            return paragraph([told, cluster.why(name, gone[0][0])])
     return ""
 

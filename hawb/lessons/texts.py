@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from babel.messages.catalog import Catalog
 
 from hawb.languages import LESSONS
-from hawb.languages.catalogues import PACKAGE, file_of, renew, template_of, untranslated
+from hawb.languages.catalogues import brought_up_to_date, template_of
 from hawb.lessons.notebook import exercise_of, game_of
 from hawb.lessons.pieces import Piece, of_code, of_markdown
 from hawb.lessons.rule_sources import rule
@@ -63,15 +63,5 @@ def template() -> Catalog:
     return template_of(told)
 
 
-def main() -> int:
-    """Writes the catalogues of the lessons anew, and says what is to be translated."""
-    missing = 0
-    for name, made in renew(LESSONS, template()):
-        texts = untranslated(made)
-        missing += len(texts)
-        print(f"{file_of(name, LESSONS).relative_to(PACKAGE.parent)}: {len(made)} texts, {len(texts)} to translate")
-    return 1 if missing else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if brought_up_to_date(LESSONS, template()) else 0)
