@@ -193,7 +193,7 @@ def _node(outcome: dict, node: str, cut: int, left: int, bottom: int, *, changed
     look, up = LOOKS[state], state == "running"
     ground, opacity = (style.CHANGED, 0.3) if changed else (style.GRID, 0.35)
     edge = f'stroke="{style.LINE}"' + ("" if up else ' stroke-dasharray="4 3"')
-    said = shortened(", ".join([look.word, *more]), int((NODE - 26) / LETTER))
+    said = shortened(", ".join([look.told, *more]), int((NODE - 26) / LETTER))
     name = shortened(shown(node[cut:]), int((NODE - 22) / 7.2))
     return (
         f'<rect x="{left}.5" y="33.5" width="{NODE - 6}" height="{bottom - 36}" rx="5" fill="{ground}"'
