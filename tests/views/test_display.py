@@ -115,7 +115,7 @@ def test_stories_and_reasons_show_themselves_as_text_in_lines_that_fit():
 
 
 def test_a_text_in_chinese_fits_by_the_places_that_its_letters_take_and_begins_no_line_with_its_punctuation():
-    text = "主副本在 a 上（它有 100 条消息），镜像在 b 上。" * 9
+    text = "主节点在 a 上（它有 100 条消息），镜像在 b 上。" * 9
     lines = fitted(f"     6.003 s  {text}").splitlines()
     assert len(lines) > 2 and max(map(cell_len, lines)) <= PAGE
     assert all(line.startswith(" " * 14) and line[14] not in "，。）" and line[-1] not in " （" for line in lines[1:])

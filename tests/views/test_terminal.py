@@ -71,8 +71,8 @@ def test_a_table_without_a_width_is_as_wide_as_it_is():
 
 
 def test_a_column_is_as_wide_as_its_letters():
-    told = columns([["主副本已同步的镜像", 5]], ("节点", "n"), None)
-    assert told.splitlines() == [f"节点{' ' * 16}n", "主副本已同步的镜像  5"]
+    told = columns([["主节点已同步的镜像", 5]], ("节点", "n"), None)
+    assert told.splitlines() == [f"节点{' ' * 16}n", "主节点已同步的镜像  5"]
 
 
 def test_columns_are_aligned_and_lines_end_with_their_text():
