@@ -11,6 +11,7 @@ import click
 
 from hawb.cli.files import STDIN, cluster_of, refuse
 from hawb.cli.language import in_a_language
+from hawb.languages import VARIABLE
 from hawb.scenario.dump import dump
 
 LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
@@ -39,7 +40,8 @@ unopened = click.option("--no-browser", is_flag=True, help="Only print the addre
 @click.option("--app", is_flag=True, help="The lab alone, as a page without code, by Voilà.")
 @on_a_port
 @unopened
-def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: bool) -> None:
+@in_a_language
+def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: bool, language: str) -> None:
     """Open the lab in JupyterLab, on this machine only and with a token.
 
     FILES are what it opens with: a scenario (.yaml, - for standard input), or a definitions export and listings of its
@@ -47,6 +49,7 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
     you change there stays as it is.
     """
     opened = cluster_of(files)[0] if files else None
+    os.environ[VARIABLE] = language  # for the kernels
     bring(folder)
     notebook = folder / LAB
     if opened is not None:
@@ -72,6 +75,7 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     from hawb.lessons.translated import editions
 
     told = editions(language)
+    os.environ[VARIABLE] = language  # for the kernels' lab
     bring(folder, told)
     serve(folder, folder / next(iter(told), LESSONS), port, no_browser)
 

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from hawb import languages
 from hawb.lab import menus
 from hawb.lab.controller import Controller, Place
 from hawb.lab.guide import GUIDE
@@ -15,6 +16,7 @@ from hawb.lab.history import Point
 from hawb.lab.leads import offered, worst
 from hawb.lab.sources import Choice
 from hawb.lab.stage_view import view
+from hawb.languages import _
 from hawb.views.story.drafts import Drafts
 
 SOON_S = 0.4
@@ -38,25 +40,43 @@ class Page(Protocol):
     def close_panel(self) -> None:
         """Closes the panel that is open."""
 
+    def speak(self, language: str) -> None:
+        """Tells everything in another language from now on."""
+
 
 class Acting:
-    """A controller on a stage, with what can be opened there and the `page` around it. Who draws it has `view`."""
+    """A controller on a stage, with what can be opened there and the `page` around it, told in a `language`: that of
+    the environment unless one is named. Who draws it has `view`. Raises ValueError for a language that hawb lacks."""
 
-    def __init__(self, controller: Controller, page: Page, sources: Sequence[Choice]):
+    def __init__(self, controller: Controller, page: Page, sources: Sequence[Choice], language: str | None = None):
         self.controller, self.page, self.sources = controller, page, sources
+        self.language = languages.named(language or languages.wanted())
         self._shown: Point | None = None
         self._answered = 0
         self._drafts = Drafts()
 
     def given(self) -> dict[str, Any]:
         """What a page is told once: what can be opened, the menus, the first minute."""
-        more = {group: self._offered(entries) for group, entries in menus.MORE.items()}
-        groups = [{"group": group, "entries": entries} for group, entries in more.items() if entries]
-        return {
-            "choices": [{"label": label, "heading": source is None} for label, source in self.sources],
-            "menus": {"node": self._offered(menus.NODE), "queue": self._offered(menus.QUEUE), "more": groups},
-            "guide": [{"text": text, "until": until} for text, until in GUIDE],
-        }
+        with languages.language(self.language):
+            more = {group: self._offered(entries) for group, entries in menus.MORE.items()}
+            groups = [{"group": _(group), "entries": entries} for group, entries in more.items() if entries]
+            return {
+                "tag": languages.LANGUAGES[self.language].tag,
+                "languages": [[name, *one] for name, one in languages.LANGUAGES.items()],
+                "words": languages.catalogue(self.language, languages.FRONT).texts,
+                "choices": [{"label": _(label), "heading": source is None} for label, source in self.sources],
+                "menus": {"node": self._offered(menus.NODE), "queue": self._offered(menus.QUEUE), "more": groups},
+                "guide": [{"text": _(text), "until": until} for text, until in GUIDE],
+            }
+
+    def give(self) -> None:
+        """Tells the page anew what it is told once."""
+
+    def speak(self, language: str) -> None:
+        """Tells everything in another language from now on; what was asked before is forgotten with its words."""
+        self.language = languages.named(language)
+        self.controller.forget_answers()
+        self.give()
 
     def offers(self, entry: menus.Entry) -> bool:
         """Whether this page has what an entry of a menu opens."""
@@ -68,12 +88,13 @@ class Acting:
     def show(self) -> None:
         """Shows where the controller stands."""
         point, shown = self.controller.now, self._shown
-        made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
-        around = {"panel": self.page.panel, "answered": self._answered}
-        self.view = made | around | ({"play": None} if point is shown else {})
-        self._shown = point
-        if self.view["leads"]["now"]["by_itself"]:
-            soon(lambda: self._ask_by_itself(point))
+        with languages.language(self.language):
+            made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
+            around = {"panel": self.page.panel, "title": _(self.page.panel), "answered": self._answered}
+            self.view = made | around | ({"play": None} if point is shown else {})
+            self._shown = point
+            if self.view["leads"]["now"]["by_itself"]:
+                soon(languages.kept(lambda: self._ask_by_itself(point)))
 
     def receive(self, told: dict[str, Any]) -> None:
         """Does what the page asks for: a message with `do`, a name of COMMANDS. Its number, `asked`, comes back in the
@@ -82,7 +103,8 @@ class Acting:
         if command is not None:
             self._answered = told.get("asked", self._answered)
             try:
-                command(self, told)
+                with languages.language(self.language):
+                    command(self, told)
             finally:
                 self.page.redraw()
 
@@ -203,6 +225,7 @@ COMMANDS: dict[str, Callable[[Acting, dict], None]] = {
     "redo": lambda acting, _told: acting.controller.redo(),
     "step back": lambda acting, _told: acting.controller.step_back(),
     "step forward": lambda acting, _told: acting.controller.step_forward(),
+    "language": lambda acting, told: acting.page.speak(told["language"]),
     "look": lambda acting, told: acting.controller.look_at(told["position"]),
 }
 """What a message may ask for."""

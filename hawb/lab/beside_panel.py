@@ -11,13 +11,14 @@ from hawb.lab.beside import variants
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.policy_draft import PolicyDraft
+from hawb.languages import N_, _
 from hawb.planning.variants import Varied
 from hawb.views.cluster import side_by_side
 from hawb.views.formatting import html
 
-NOTHING, AS_EDITED = "nothing", "a policy, as edited in the panel Policy"
-NO_QUEUE = "Click a queue for what could be another about it, or edit a policy in the panel Policy."
-NO_VARIANT = "Choose what is to be another: the same steps are then played with it too, from the beginning."
+NOTHING, AS_EDITED = N_("nothing"), N_("a policy, as edited in the panel Policy")
+NO_QUEUE = N_("Click a queue for what could be another about it, or edit a policy in the panel Policy.")
+NO_VARIANT = N_("Choose what is to be another: the same steps are then played with it too, from the beginning.")
 
 
 class BesidePanel:
@@ -25,10 +26,11 @@ class BesidePanel:
 
     def __init__(self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft]):
         self.controller, self.changed, self.draft = controller, changed, draft
-        self.variant = fields.dropdown("another", "what is another from the beginning", [NOTHING], width="400px")
+        what = _("what is another from the beginning")
+        self.variant = fields.dropdown(_("another"), what, [_(NOTHING)], width="400px")
         self._offering, self._variants = False, {}
-        self.variant.observe(self._vary, "value")
-        self.open = fields.button("open its story", "the story so far becomes the other one", self._open)
+        fields.watch(self.variant, self._vary)
+        self.open = fields.button(_("open its story"), _("the story so far becomes the other one"), self._open)
         self.message = Message(Place.BESIDE)
         self.table = widgets.HTML()
         choice = self.message.beside(fields.row(self.variant, self.open))
@@ -38,14 +40,14 @@ class BesidePanel:
         """Shows where the controller stands."""
         self.message.show(self.controller)
         varied = self.controller.beside.at(self.controller.now)
-        self._offer(NOTHING if varied is None else self.controller.beside.variant.what)
+        self._offer(_(NOTHING) if varied is None else self.controller.beside.variant.what)
         self.open.layout.display = None if varied is not None and varied.run is not None else "none"
         self.table.value = self._table(varied)
 
     def _table(self, varied: Varied | None) -> str:
         other = self.controller.beside.outcome(self.controller.now)
         if varied is None:
-            return f"<p>{NO_VARIANT if self.controller.queue else NO_QUEUE}</p>"
+            return f"<p>{_(NO_VARIANT if self.controller.queue else NO_QUEUE)}</p>"
         if other is None:
             return f"<p>{html(varied.change.what)}: {html(varied.change.impossible)}</p>"
         variant = self.controller.beside.variant
@@ -54,7 +56,7 @@ class BesidePanel:
     def _offer(self, chosen: str) -> None:
         """Offers the variants of the chosen queue, and shows the one in force."""
         self._variants = variants(self.controller.now, self.controller.queue)
-        offered = list(dict.fromkeys([NOTHING, AS_EDITED, *self._variants, chosen]))
+        offered = list(dict.fromkeys([_(NOTHING), _(AS_EDITED), *self._variants, chosen]))
         self._offering = True
         if list(self.variant.options) != offered:
             self.variant.options = offered
@@ -64,7 +66,7 @@ class BesidePanel:
     def _vary(self, change: dict) -> None:
         if self._offering:
             return
-        if change["new"] == AS_EDITED:
+        if change["new"] == _(AS_EDITED):
             self.controller.vary_policy(self.draft())
         else:
             self.controller.vary(self._variants.get(change["new"]))

@@ -10,6 +10,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.typed import number
+from hawb.languages import N_, _
 from hawb.views.cluster import clients
 
 
@@ -20,17 +21,19 @@ class ClientsPanel:
         self.controller, self.changed = controller, changed
         self.message = Message(Place.CLIENTS)
         self.table = fields.named(widgets.HTML(), "hawb-table")
-        self.client = fields.combobox("client", "whom the buttons beside are about", "a name", width="170px")
-        self.count = fields.text("count", "how many deliveries to answer, oldest first, or all", "all", width="90px")
+        self.client = fields.combobox(_("client"), _("whom the buttons beside are about"), _("a name"), width="170px")
+        many = _("how many deliveries to answer, oldest first, or all")
+        self.count = fields.text(_("count"), many, "all", width="90px")
+        closing = _("the client goes away and gives back what it holds")
         operations = fields.row(
-            fields.button("consume…", "basic.consume", lambda: open_form("consume")),
-            fields.button("publisher…", "a steady publisher", lambda: open_form("publisher")),
+            fields.button(_("consume…"), "basic.consume", lambda: open_form("consume")),
+            fields.button(_("publisher…"), _("a steady publisher"), lambda: open_form("publisher")),
             self.client,
             self.count,
             self._button("ack", "basic.ack", self._settling),
-            self._button("nack", "basic.nack, requeued", self._settling),
-            self._button("cancel", "basic.cancel", lambda: self.client.value),
-            self._button("close", "the client goes away and gives back what it holds", lambda: self.client.value),
+            self._button("nack", _("basic.nack, requeued"), self._settling),
+            self._button(N_("cancel"), "basic.cancel", lambda: self.client.value),
+            self._button(N_("close"), closing, lambda: self.client.value),
         )
         self.box = fields.column(fields.named(self.message.beside(operations), "hawb-operations"), self.table)
 
@@ -49,4 +52,4 @@ class ClientsPanel:
             self.controller.act(verb, argument(), Place.CLIENTS)
             self.changed()
 
-        return fields.button(verb, what, pressed)
+        return fields.button(_(verb), what, pressed)

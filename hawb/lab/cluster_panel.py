@@ -9,12 +9,14 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
+from hawb.languages import N_, _
 from hawb.rules.profiles import PROFILES
 
-ABOUT = (
-    "<p>Your own cluster: a definitions export, then if you have them listings of its queues and nodes. They are read"
-    " here and kept nowhere.</p>"
+ABOUT = N_(
+    "Your own cluster: a definitions export, then if you have them listings of its queues and nodes. They are read here"
+    " and kept nowhere."
 )
+OTHERWISE = N_("The same steps under the rules of another release, or with another seed.")
 
 
 class ClusterPanel:
@@ -23,20 +25,28 @@ class ClusterPanel:
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
         self.messages = {place: Message(place) for place in (Place.SCENARIO, Place.PROFILE, Place.SEED)}
-        self.definitions = fields.upload("definitions", "open a definitions export: rabbitmqctl export_definitions")
-        self.definitions.observe(self._open_definitions, "value")
-        self.listings = fields.upload("listings", "then add listings of queues and nodes, such as /api/queues", True)
-        self.listings.observe(self._open_listings, "value")
-        self.vhost = fields.text("vhost", "the virtual host of an export's entries that name none", width="150px")
-        self.profile = fields.dropdown("release", "whose rules: a version of RabbitMQ", profiles(), width="170px")
-        self.profile.observe(self._set_profile, "value")
-        self.seed = fields.text("seed", "the only source of chance", width="150px")
-        self.seed.observe(self._set_seed, "value")
+        self.definitions = fields.upload(
+            _("definitions"), _("open a definitions export: rabbitmqctl export_definitions")
+        )
+        fields.watch(self.definitions, self._open_definitions)
+        self.listings = fields.upload(
+            _("listings"), _("then add listings of queues and nodes, such as /api/queues"), True
+        )
+        fields.watch(self.listings, self._open_listings)
+        self.vhost = fields.text(
+            "vhost", _("the virtual host of an export's entries that name none"), width="150px"
+        )
+        self.profile = fields.dropdown(
+            _("release"), _("whose rules: a version of RabbitMQ"), profiles(), width="170px"
+        )
+        fields.watch(self.profile, self._set_profile)
+        self.seed = fields.text(_("seed"), _("the only source of chance"), width="150px")
+        fields.watch(self.seed, self._set_seed)
         imported = fields.row(self.definitions, self.listings, self.vhost)
         self.box = fields.column(
-            widgets.HTML(ABOUT),
+            widgets.HTML(f"<p>{_(ABOUT)}</p>"),
             self.messages[Place.SCENARIO].beside(imported),
-            widgets.HTML("<p>The same steps under the rules of another release, or with another seed.</p>"),
+            widgets.HTML(f"<p>{_(OTHERWISE)}</p>"),
             fields.row(
                 self.messages[Place.PROFILE].beside(self.profile), self.messages[Place.SEED].beside(self.seed)
             ),

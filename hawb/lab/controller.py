@@ -11,7 +11,7 @@ takes the step back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -21,9 +21,10 @@ from hawb.broker.imported import import_cluster
 from hawb.broker.untrusted import ImportRefused
 from hawb.lab.beside import Beside
 from hawb.lab.history import Point
-from hawb.lab.policy_draft import PolicyDraft, Reached
+from hawb.lab.policy_draft import PolicyDraft, Reached, by_name
 from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.lab.typed import file_named, number
+from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives, what_would_have_kept
 from hawb.planning.harm import Harm
 from hawb.planning.safe_to_stop import Forecast
@@ -35,6 +36,10 @@ from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views.story.why import why
+
+REFUSED = N_("RabbitMQ refused {verb}. The refusal is part of the story; undo takes it back.")
+WITH_CODE = N_("RabbitMQ refused {verb} with code {code}. The refusal is part of the story; undo takes it back.")
+UNCHANGED = N_("Nothing was changed.")
 
 
 class Place(StrEnum):
@@ -218,9 +223,8 @@ class Controller:
             step = len(self.now.run.steps) - 1
             refused = next((error for error in self.outcome["errors"] if error["step"] == step), None)
             if refused:
-                code = f" with code {refused['code']}" if refused["code"] else ""
-                ours = f"RabbitMQ refused {verb}{code}. The refusal is part of the story; undo takes it back."
-                self.messages[place] = f"{refused['text']}\n{ours}"
+                code, text = refused["code"], refused["text"]
+                self.messages[place] = f"{text}\n{_(WITH_CODE if code else REFUSED, verb=verb, code=code)}"
 
     def step_back(self) -> None:
         """Goes back to before the last step of the story; whatever is done then, the step stays ahead."""
@@ -248,7 +252,7 @@ class Controller:
     def set_policy(self, draft: PolicyDraft) -> None:
         """Sets a policy as it was edited."""
         if draft.complaint:
-            self.messages = {Place.POLICY: f"{draft.complaint}\nNothing was changed."}
+            self.messages = {Place.POLICY: f"{draft.complaint}\n{_(UNCHANGED)}"}
         else:
             self.act(f"set_{draft.kind}", draft.argument(), Place.POLICY)
 
@@ -293,7 +297,7 @@ class Controller:
             except OSError as error:
                 raise ScenarioRefused(f"{file} cannot be written: {error.strerror}") from None
             self._may_replace = file
-            self.messages[Place.SAVE] = f"saved as {file}"
+            self.messages[Place.SAVE] = _("saved as {file}", file=file)
 
     def choose(self, queue: str) -> None:
         """Chooses the queue that the operations on queues are about."""
@@ -305,7 +309,8 @@ class Controller:
         queue, _, text = question.strip().rpartition("/")
         message = number(text)
         if not isinstance(message, int):
-            self.messages[Place.WHY] = f"not a message\n  given: {question!r}\n  accepted: QUEUE/NUMBER"
+            wrong = N_("not a message\n  given: {question}\n  accepted: QUEUE/NUMBER")
+            self.messages[Place.WHY] = _(wrong, question=repr(question))
             return ""
         try:
             return why(self.outcome, queue, message)
@@ -347,6 +352,10 @@ class Controller:
         """The queues that a draft matches, and which policy would win there."""
         return draft.reach(self.outcome["queues"], self.policies, self.profile, self.operator_policies)
 
+    def forget_answers(self) -> None:
+        """Forgets what was asked and answered, as in another language."""
+        self.messages, self.now.alternatives, self.beside.variant = {}, None, None
+
     # How it is done
 
     def _open(self, run: Run, notes: Sequence[str] = ()) -> None:
@@ -364,9 +373,11 @@ class Controller:
             self._go(self.now.with_change(change))
             new = [error for error in self.outcome["errors"] if error["step"] not in before]
             steps = self.now.run.steps
-            lines = [f"step {error['step']}, {steps[error['step']].name}: {error['text']}" for error in new]
+            told = ((error["step"], error["text"]) for error in new)
+            refused = N_("step {number}, {verb}: {refusal}")
+            lines = [_(refused, number=at, verb=steps[at].name, refusal=text) for at, text in told]
             if lines:
-                self.messages[place] = "\n".join(["RabbitMQ refuses now what it took before:", *lines])
+                self.messages[place] = "\n".join([_("RabbitMQ refuses now what it took before:"), *lines])
 
     @contextmanager
     def _answer(self, place: Place, file: str | None = None) -> Iterator[None]:
@@ -380,13 +391,8 @@ class Controller:
             refused.file = file
             within = refused.path[2:] if file is None and refused.step is not None else ()
             self.field = next((key for key in within[1:] if isinstance(key, str)), "")
-            self.messages[Place.TIME if within == ("at",) else place] = f"{refused}\nNothing was changed."
+            self.messages[Place.TIME if within == ("at",) else place] = f"{refused}\n{_(UNCHANGED)}"
         except ImportRefused as refused:
-            self.messages[place] = f"{refused}\nNothing was changed."
+            self.messages[place] = f"{refused}\n{_(UNCHANGED)}"
         except OSError as error:
-            self.messages[place] = f"{error.filename}: {error.strerror}\nNothing was changed."
-
-
-def by_name(policies: Iterable[Policy]) -> tuple[Policy, ...]:
-    """Policies in the order of their virtual hosts and names."""
-    return tuple(sorted(policies, key=lambda policy: (policy.vhost, policy.name)))
+            self.messages[place] = f"{error.filename}: {error.strerror}\n{_(UNCHANGED)}"

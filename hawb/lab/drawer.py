@@ -8,6 +8,7 @@ from typing import Protocol
 import ipywidgets as widgets
 
 from hawb.lab import fields
+from hawb.languages import _
 
 
 class Panel(Protocol):
@@ -25,7 +26,7 @@ class Drawer:
     def __init__(self, panels: Mapping[str, Panel], closed: Callable[[], None]):
         self.panels, self.name, self._closed = panels, "", closed
         self.title = widgets.HTML()
-        self.close_button = fields.button("✕ close", "closes this panel (Escape)", self.close)
+        self.close_button = fields.button(_("✕ close"), _("closes this panel (Escape)"), self.close)
         self.place = fields.named(widgets.VBox(), "hawb-drawer-place")
         head = fields.row(self.title, self.close_button, name="hawb-title")
         self.box = fields.column(head, self.place, name="hawb-drawer")
@@ -35,7 +36,7 @@ class Drawer:
         """Opens a panel in place of the one that is open."""
         if name != self.name:
             self.name = name
-            self.title.value = f"<h2>{name}</h2>"
+            self.title.value = f"<h2>{_(name)}</h2>"
             self.place.children = [self.panels[name].box]
             self.box.layout.display = None
         self.show()

@@ -6,16 +6,20 @@ import ipywidgets as widgets
 
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
-from hawb.lab.exports import KINDS, link
+from hawb.lab.exports import link
 from hawb.lab.fields import Changed, Message
 from hawb.lab.history import Point
+from hawb.languages import N_, _
 
 WHAT = {
-    "scenario": "a file for hawb, to be played by hawb run and compared with a real cluster by hawb compare",
-    "Python": "a script of calls to hawb.Cluster",
-    "report": "a web page that needs nothing but itself: figures, story, ledger, and why whatever was lost is lost",
+    "scenario": N_("a file for hawb, to be played by hawb run and compared with a real cluster by hawb compare"),
+    "Python": N_("a script of calls to hawb.Cluster"),
+    "report": N_("a web page that needs nothing but itself: figures, story, ledger, and why whatever was lost is lost"),
 }
-ASK = "The story so far, with whatever it has led to. Choose what to make of it; a link to download it is then here."
+LABELS = {"scenario": N_("scenario"), "Python": N_("Python"), "report": N_("report")}
+ASK = N_(
+    "The story so far, with whatever it has led to. Choose what to make of it; a link to download it is then here."
+)
 
 
 class ExportPanel:
@@ -24,11 +28,14 @@ class ExportPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.buttons = {kind: fields.button(kind, WHAT[kind], lambda kind=kind: self._make(kind)) for kind in KINDS}
+        self.buttons = {
+            kind: fields.button(_(label), _(WHAT[kind]), lambda kind=kind: self._make(kind))
+            for kind, label in LABELS.items()
+        }
         self.links = widgets.HTML()
-        self.name = fields.text("file", "a file to save the scenario in, beside the notebook", width="220px")
+        self.name = fields.text(_("file"), _("a file to save the scenario in, beside the notebook"), width="220px")
         self.name.placeholder = "my-outage.yaml"
-        self.save = fields.button("save", "save the story so far as a scenario file", self._save)
+        self.save = fields.button(_("save"), _("save the story so far as a scenario file"), self._save)
         self.message = Message(Place.SAVE)
         self._point: Point | None = None
         saving = [self.message.beside(fields.row(self.name, self.save))] if controller.may_save else []
@@ -39,10 +46,12 @@ class ExportPanel:
         self.message.show(self.controller)
         if self.controller.now is not self._point:
             self._point = self.controller.now
-            self.links.value = f"<p>{ASK}</p>"
+            self.links.value = f"<p>{_(ASK)}</p>"
 
     def _make(self, kind: str) -> None:
-        self.links.value = f"<p>{link(self.controller.now, kind)}: {WHAT[kind]}.</p>"
+        what = WHAT[kind]
+        told = _("{link}: {what}.", link=link(self.controller.now, kind), what=_(what))
+        self.links.value = f"<p>{told}</p>"
 
     def _save(self) -> None:
         self.controller.save(self.name.value)

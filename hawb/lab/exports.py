@@ -13,6 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from hawb.lab.history import Point
+from hawb.languages import _
 from hawb.scenario.dump import dump
 from hawb.scenario.script import script
 from hawb.views.story import report
@@ -51,4 +52,5 @@ def text_link(text: str, name: str, media_type: str) -> str:
     """A link that downloads a text under a harmless name; all of it is in the link."""
     content = text.encode()
     address = f"data:{media_type};charset=utf-8;base64,{b64encode(content).decode()}"
-    return f'<a href="{address}" download="{name}">{name}</a> ({len(content):,} bytes)'
+    size = _("{count} bytes", count=f"{len(content):,}")
+    return f'<a href="{address}" download="{name}">{name}</a> ({size})'

@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from hawb.lab.controller import Controller, Place
 from hawb.lab.sources import Upload
+from hawb.languages import kept
 
 Changed = Callable[[], None]
 """The function that a panel calls after the controller has done something."""
@@ -36,8 +37,14 @@ class Readable:
 def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
     """A button as wide as its label, and what it does when it is pressed."""
     made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
-    made.on_click(lambda _: pressed())
+    told = kept(pressed)
+    made.on_click(lambda _button: told())
     return made
+
+
+def watch(widget: widgets.Widget, do: Callable[[dict], object]) -> None:
+    """Calls a function with each change of a widget's value, in the language in which it was laid out."""
+    widget.observe(kept(do), "value")
 
 
 def text(label: str, tooltip: str, value: str = "", *, width: str = "auto", live: bool = False) -> widgets.Text:

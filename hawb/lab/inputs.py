@@ -20,6 +20,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller
 from hawb.lab.policy_draft import as_json
 from hawb.lab.typed import number
+from hawb.languages import _
 from hawb.scenario.fields import Nodes
 from hawb.scenario.kinds import Kind, kind_of
 from hawb.scenario.verbs import Join, Pair
@@ -27,8 +28,6 @@ from hawb.views.formatting import shown
 
 OMITTED = object()
 """The value of an input that leaves its field out."""
-
-DEFAULT = ("(default)", OMITTED)
 
 SUGGESTED: dict[str, Callable[[Controller], Sequence[str]]] = {
     "queue": lambda controller: tuple(controller.outcome["queues"]),
@@ -95,8 +94,9 @@ class OneNode:
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
-        nodes = [(shown(node), node) for node in controller.outcome["nodes"]]
-        self.widget = fields.dropdown(key, f"{key}: {kind.accepted}", nodes if field.required else [DEFAULT, *nodes])
+        nodes = [] if field.required else [(_("(default)"), OMITTED)]
+        nodes += [(shown(node), node) for node in controller.outcome["nodes"]]
+        self.widget = fields.dropdown(key, f"{key}: {kind.accepted}", nodes)
 
     @property
     def value(self) -> object:
@@ -115,7 +115,7 @@ class Several:
         self.widget = widgets.SelectMultiple(
             options=offered,
             description=key,
-            tooltip=f"{key}: {kind.accepted}; with Ctrl several",
+            tooltip=_("{field}; with Ctrl several", field=f"{key}: {kind.accepted}"),
             rows=max(2, min(len(offered), 6)),
             style={"description_width": "initial"},
         )
@@ -133,7 +133,8 @@ class Groups:
         nodes = list(controller.outcome["nodes"])
         numbers = range(1, max(len(nodes), 2) + 1)
         self.groups = {
-            node: fields.dropdown(shown(node), f"the group of {shown(node)}", numbers, width="140px") for node in nodes
+            node: fields.dropdown(shown(node), _("the group of {node}", node=shown(node)), numbers, width="140px")
+            for node in nodes
         }
         for node in nodes[1:]:
             self.groups[node].value = 2

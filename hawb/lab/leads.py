@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hawb.engine import runs
 from hawb.lab.controller import Controller, Place
+from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives
 from hawb.planning.harm import Harm
 from hawb.scenario.dump import plain
-from hawb.views.formatting import counted, seconds, shown
+from hawb.views.formatting import commas, counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
 from hawb.views.story.telling import Sentence, sentences
@@ -106,11 +107,17 @@ def kept(found: Alternatives) -> list[dict]:
         {
             "what": shown(one.change.what),
             "where": shown(one.change.where),
-            "keeps": f"keeps {'all' if one.kept == all_of_them else 'some'}: {counted(one.kept)}",
+            "keeps": keeps(one.kept, all_of_them),
             "price": price(one),
         }
         for one in offered(found)
     ]
+
+
+def keeps(count: int, of: int) -> str:
+    """What an alternative keeps of what is lost."""
+    told = N_("keeps all: {messages}") if count == of else N_("keeps some: {messages}")
+    return _(told, messages=counted(count))
 
 
 def price(one: Alternative) -> str:
@@ -118,24 +125,38 @@ def price(one: Alternative) -> str:
     result = one.result
     told = []
     if result.state != "running":
-        told.append(f"the queue is {result.state} at the end")
+        state = AT_THE_END[result.state]
+        told.append(_(state))
     elif result.unavailable_s:
-        told.append(f"out of use for {seconds(result.unavailable_s)} s")
-    told += [f"blocked for {seconds(result.sync_blocked_s)} s"] if result.sync_blocked_s else []
-    return ", ".join(told)
+        told.append(_("out of use for {t} s", t=seconds(result.unavailable_s)))
+    told += [_("blocked for {t} s", t=seconds(result.sync_blocked_s))] if result.sync_blocked_s else []
+    return commas(told)
+
+
+AT_THE_END = {
+    "down": N_("the queue is down at the end"),
+    "minority": N_("the queue is minority at the end"),
+    "gone": N_("the queue is gone at the end"),
+}
+"""What becomes of a queue that cannot be used when a story ends."""
+
+
+ENDS_ALARM = {"memory": N_("end the memory alarm of {node}"), "disk": N_("end the disk alarm of {node}")}
+"""What ends an alarm, by what a node is short of."""
 
 
 def suggestions(controller: Controller) -> list[dict]:
     """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
     outcome = controller.outcome
-    found = [{"label": "heal the links", "verb": "heal", "argument": True}] if controller.cut_links else []
+    found = [{"label": _("heal the links"), "verb": "heal", "argument": True}] if controller.cut_links else []
     for alarm in outcome["alarms"]:
-        ends = f"end the {alarm['resource']} alarm of {shown(alarm['node'])}"
+        alarmed = ENDS_ALARM[alarm["resource"]]
+        ends = _(alarmed, node=shown(alarm["node"]))
         found.append({"label": ends, "verb": "clear_alarm", "argument": dict(alarm)})
     for node, state in outcome["nodes"].items():
         if state == "down":
-            found.append({"label": f"start {shown(node)}", "verb": "start", "argument": node})
+            found.append({"label": _("start {node}", node=shown(node)), "verb": "start", "argument": node})
     for name, queue in outcome["queues"].items():
         if queue["state"] == "running" and set(queue.get("mirrors", ())) - set(queue.get("synchronised_mirrors") or ()):
-            found.append({"label": f"sync {shown(name)}", "verb": "sync_queue", "argument": name})
+            found.append({"label": _("sync {queue}", queue=shown(name)), "verb": "sync_queue", "argument": name})
     return found[:3]

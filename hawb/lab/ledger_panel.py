@@ -10,6 +10,7 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller
 from hawb.lab.fields import Changed
+from hawb.languages import N_, _
 from hawb.views.cluster import ledger, load, queue_table
 from hawb.views.planning import forecast
 
@@ -33,9 +34,9 @@ class SafePanel:
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
         self.beside = widgets.Checkbox(
-            description="show it at the nodes", tooltip="after every step, until it is taken away", indent=False
+            description=_("show it at the nodes"), tooltip=_("after every step, until it is taken away"), indent=False
         )
-        self.beside.observe(self._forecast, "value")
+        fields.watch(self.beside, self._forecast)
         self.table = widgets.HTML()
         self.box = fields.column(self.beside, self.table, name="hawb-tables")
 
@@ -53,8 +54,8 @@ class SafePanel:
 def tables(controller: Controller, changed: Changed) -> dict[str, TablePanel | SafePanel]:
     """The panels by their names."""
     return {
-        "Ledger": TablePanel(controller, lambda told: ledger.html(told.outcome, told.was)),
-        "Queues": TablePanel(controller, lambda told: queue_table.html(told.outcome, told.was)),
-        "Load": TablePanel(controller, lambda told: load.table_html(told.outcome)),
-        "Safe?": SafePanel(controller, changed),
+        N_("Ledger"): TablePanel(controller, lambda told: ledger.html(told.outcome, told.was)),
+        N_("Queues"): TablePanel(controller, lambda told: queue_table.html(told.outcome, told.was)),
+        N_("Load"): TablePanel(controller, lambda told: load.table_html(told.outcome)),
+        N_("Safe?"): SafePanel(controller, changed),
     }

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import ipywidgets as widgets
 
+from hawb import languages
 from hawb.lab import fields
 from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
 from hawb.lab.cluster_panel import ClusterPanel
 from hawb.lab.controller import Controller
-from hawb.lab.drawer import Drawer
+from hawb.lab.drawer import Drawer, Panel
 from hawb.lab.export_panel import ExportPanel
 from hawb.lab.ledger_panel import tables
 from hawb.lab.policy_panel import PolicyPanel
@@ -23,6 +24,7 @@ from hawb.lab.step_panel import StepPanel
 from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
 from hawb.lab.what_if_panel import WhatIfPanel
+from hawb.languages import N_
 from hawb.views.story import pictures
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
@@ -31,39 +33,56 @@ STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
 class Lab(fields.Readable, widgets.VBox):
     """The lab as one widget; `controller` is what it shows."""
 
-    def __init__(self, controller: Controller):
+    def __init__(self, controller: Controller, language: str | None = None):
+        super().__init__()
         self.controller = controller
-        self.policy = PolicyPanel(controller, self.redraw)
-        self.step = StepPanel(controller, self.redraw)
-        self.drawer = Drawer(
-            {
-                "Policy": self.policy,
-                "Any step": self.step,
-                "Clients": ClientsPanel(controller, self.redraw, self.open_form),
-                "Time": TimePanel(controller, self.redraw),
-                **tables(controller, self.redraw),
-                "What if": WhatIfPanel(controller, self.redraw),
-                "Beside": BesidePanel(controller, self.redraw, self.policy.draft),
-                "Story": StoryPanel(controller),
-                "Cluster": ClusterPanel(controller, self.redraw),
-                "Export": ExportPanel(controller, self.redraw),
-            },
-            self._closed,
-        )
-        self.stage = Stage(controller, self)
-        style = widgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
-        super().__init__([style, self.stage, self.drawer.box])
+        self.stage = Stage(controller, self, language=language)
+        self._style = widgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
+        self._furnish()
         self.add_class("hawb-lab")
         self.redraw()
+
+    def _furnish(self) -> None:
+        """Makes the drawer with its panels, in the stage's language."""
+        with languages.language(self.stage.language):
+            self.policy = PolicyPanel(self.controller, self.redraw)
+            self.step = StepPanel(self.controller, self.redraw)
+            self.drawer = Drawer(self._panels(), self._closed)
+        self.children = [self._style, self.stage, self.drawer.box]
+
+    def _panels(self) -> dict[str, Panel]:
+        controller = self.controller
+        return {
+            N_("Policy"): self.policy,
+            N_("Any step"): self.step,
+            N_("Clients"): ClientsPanel(controller, self.redraw, self.open_form),
+            N_("Time"): TimePanel(controller, self.redraw),
+            **tables(controller, self.redraw),
+            N_("What if"): WhatIfPanel(controller, self.redraw),
+            N_("Beside"): BesidePanel(controller, self.redraw, self.policy.draft),
+            N_("Story"): StoryPanel(controller),
+            N_("Cluster"): ClusterPanel(controller, self.redraw),
+            N_("Export"): ExportPanel(controller, self.redraw),
+        }
+
+    def speak(self, language: str) -> None:
+        """Tells everything in another language from now on; the panel that is open stays open."""
+        panel = self.panel
+        self.stage.speak(language)
+        self._furnish()
+        if panel:
+            self.open_panel(panel)
 
     def redraw(self) -> None:
         """Shows where the controller stands."""
         self.stage.show()
-        self.drawer.show()
+        with languages.language(self.stage.language):
+            self.drawer.show()
 
     def open_panel(self, name: str) -> None:
         """Opens a panel of the drawer."""
-        self.drawer.open(name)
+        with languages.language(self.stage.language):
+            self.drawer.open(name)
         self.add_class("hawb-with-drawer")
         self.stage.show()
 
@@ -96,7 +115,7 @@ class Lab(fields.Readable, widgets.VBox):
 
     def _display_(self) -> LoneStage:
         """What marimo shows in place of a box of widgets, of which it has none: the stage."""
-        return LoneStage(self.controller)
+        return LoneStage(self.controller, self.stage.language)
 
 
 def is_served() -> bool:
@@ -104,10 +123,11 @@ def is_served() -> bool:
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 
-def show(file: str | Path | None = None) -> Lab:
+def show(file: str | Path | None = None, language: str | None = None) -> Lab:
     """A new lab, to be the last line of a notebook's cell. It opens with a scenario file, such as `hawb watch` and
-    `hawb import` write, or else with its own."""
+    `hawb import` write, or else with its own; it is told in a `language` of `hawb.languages`, or else in that of the
+    environment (HAWB_LANGUAGE)."""
     controller = Controller(may_save=not is_served())
     if file is not None:
         controller.open_scenario(Path(file))
-    return Lab(controller)
+    return Lab(controller, language)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hawb.engine.naming import split_queue
+from hawb.languages import _
 from hawb.rules.policies import Policy, effective_definition, matching, ties
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import Profile
@@ -65,9 +66,9 @@ class PolicyDraft:
     def complaint(self) -> str | None:
         """Why the draft could not even be sent to RabbitMQ; None if it could."""
         if not self.name:
-            return "name: missing; a policy has a name"
+            return _("name: missing; a policy has a name")
         if self.others.strip() and not isinstance(as_json(self.others), dict):
-            return 'other keys: not a JSON object; written like {"message-ttl": 60000}'
+            return _("other keys: not a JSON object; written like {example}", example='{"message-ttl": 60000}')
         return None
 
     def definition(self) -> dict[str, object]:
@@ -133,6 +134,11 @@ class PolicyDraft:
         return {} if policy is None else {tool: render(policy, self.is_operator) for tool, render in TOOLS.items()}
 
 
+def by_name(policies: Iterable[Policy]) -> tuple[Policy, ...]:
+    """Policies in the order of their virtual hosts and names."""
+    return tuple(sorted(policies, key=lambda policy: (policy.vhost, policy.name)))
+
+
 @dataclass(frozen=True)
 class Reached:
     """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it.
@@ -171,7 +177,7 @@ def _http(policy: Policy, operator: bool) -> str:
 def _ui(policy: Policy, operator: bool) -> str:
     setting, clearing = policy_commands.ui_set(policy, operator), policy_commands.ui_clear(policy, operator)
     steps = [f"{number}. {step}" for number, step in enumerate(setting, 1)]
-    return "\n".join([*steps, f"To clear it: {'; '.join(clearing)}"])
+    return "\n".join([*steps, _("To clear it: {steps}", steps="; ".join(clearing))])
 
 
 def _lines(write: Callable[[list[str]], str]) -> Callable[[Policy, bool], str]:

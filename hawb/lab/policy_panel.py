@@ -12,9 +12,10 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed
 from hawb.lab.policy_draft import KINDS, OPERATOR_POLICY, POLICY, TOOLS, PolicyDraft, Reached
+from hawb.languages import N_, _
 from hawb.views.formatting import html, listing, shown
 
-UNSET = "(not set)"
+UNSET = N_("(not set)")
 CHOICES: dict[str, tuple[str, ...]] = {
     "ha-mode": ("all", "exactly", "nodes"),
     "ha-sync-mode": ("manual", "automatic"),
@@ -35,32 +36,36 @@ class PolicyPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.policy = fields.dropdown("edit", "a policy in force, or a new one", [("a new policy", NEW)])
-        self.policy.observe(self._edit, "value")
-        self.kind = fields.dropdown(
-            "kind", "a policy, or an operator policy beside it", [(words(kind), kind) for kind in KINDS]
+        self.policy = fields.dropdown(
+            _("edit"), _("a policy in force, or a new one"), [(_("a new policy"), NEW)]
         )
-        self.name = fields.text("name", "the policy's name", live=True)
-        self.pattern = fields.text("pattern", "a regular expression, found anywhere in a queue's name", live=True)
-        self.apply_to = fields.dropdown("apply-to", "what it applies to", controller.profile.apply_to)
-        self.priority = fields.text("priority", "of the policies that match, the highest applies", live=True)
-        self.vhost = fields.text("vhost", "the virtual host whose queues it is about", live=True)
-        self.others = fields.text("other keys", "any other keys, as a JSON object", live=True)
+        fields.watch(self.policy, self._edit)
+        self.kind = fields.dropdown(
+            _("kind"), _("a policy, or an operator policy beside it"), [(words(kind), kind) for kind in KINDS]
+        )
+        self.name = fields.text("name", _("the policy's name"), live=True)
+        self.pattern = fields.text("pattern", _("a regular expression, found anywhere in a queue's name"), live=True)
+        self.apply_to = fields.dropdown("apply-to", _("what it applies to"), controller.profile.apply_to)
+        self.priority = fields.text("priority", _("of the policies that match, the highest applies"), live=True)
+        self.vhost = fields.text("vhost", _("the virtual host whose queues it is about"), live=True)
+        self.others = fields.text(_("other keys"), _("any other keys, as a JSON object"), live=True)
         self.others.placeholder = '{"message-ttl": 60000}'
         self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}
         self.opinion = fields.named(widgets.HTML(), "hawb-opinion")
-        self.tool = widgets.ToggleButtons(options=list(TOOLS), tooltips=["as a person would set it there"] * 4)
+        self.tool = widgets.ToggleButtons(options=list(TOOLS), tooltips=[_("as a person would set it there")] * 4)
         self.rendering = fields.named(widgets.HTML(), "hawb-rendering")
         self.elsewhere = fields.column(self.tool, self.rendering)
         self.set = fields.button(
-            "set policy", "rabbitmqctl set_policy or set_operator_policy", self._doing(controller.set_policy)
+            _("set policy"), _("rabbitmqctl set_policy or set_operator_policy"), self._doing(controller.set_policy)
         )
         self.clear = fields.button(
-            "clear policy", "rabbitmqctl clear_policy or clear_operator_policy", self._doing(controller.clear_policy)
+            _("clear policy"),
+            _("rabbitmqctl clear_policy or clear_operator_policy"),
+            self._doing(controller.clear_policy),
         )
         self._take_up(NEW)
         for field in (*self._plain_fields(), *self.settings.values(), self.tool):
-            field.observe(lambda _: self._judge(), "value")
+            fields.watch(field, lambda _: self._judge())
         self.box = fields.column(*self._layout())
 
     def show(self) -> None:
@@ -70,7 +75,7 @@ class PolicyPanel:
             self.apply_to.options = self.controller.profile.apply_to
             self.apply_to.value = kept if kept in self.apply_to.options else "queues"
         in_force = self._in_force()
-        options = [("a new policy", NEW), *((policy_title(draft), draft) for draft in in_force)]
+        options = [(_("a new policy"), NEW), *((policy_title(draft), draft) for draft in in_force)]
         if list(self.policy.options) != options:
             mine, taken_up = self.draft(), self._taken_up
             same = next((draft for draft in in_force if draft.sets_the_same(mine)), None)
@@ -95,7 +100,7 @@ class PolicyPanel:
 
     def draft(self) -> PolicyDraft:
         """The policy that the fields describe."""
-        settings = {key: field.value for key, field in self.settings.items() if field.value not in (UNSET, "")}
+        settings = {key: field.value for key, field in self.settings.items() if field.value not in (_(UNSET), "")}
         name, pattern, apply_to, priority, vhost, others, kind = (field.value for field in self._plain_fields())
         return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others, kind)
 
@@ -104,8 +109,8 @@ class PolicyPanel:
 
     def _setting(self, key: str) -> widgets.Widget:
         if key in CHOICES:
-            return fields.dropdown(key, f"the key {key}", (UNSET, *CHOICES[key]))
-        field = fields.text(key, f"the key {key}, such as {TEXTS[key]}", live=True)
+            return fields.dropdown(key, _("the key {key}", key=key), (_(UNSET), *CHOICES[key]))
+        field = fields.text(key, _("the key {key}, such as {example}", key=key, example=TEXTS[key]), live=True)
         field.placeholder = TEXTS[key]
         return field
 
@@ -138,7 +143,7 @@ class PolicyPanel:
 
     def _write(self, draft: PolicyDraft) -> None:
         for key, field in self.settings.items():
-            value = draft.settings.get(key, UNSET if key in CHOICES else "")
+            value = draft.settings.get(key, _(UNSET) if key in CHOICES else "")
             if key in CHOICES and value not in field.options:  # 4.0 takes any queue-master-locator
                 field.options = (*field.options, value)
             field.value = value
@@ -168,7 +173,7 @@ class PolicyPanel:
 
 def words(kind: str) -> str:
     """The name of a kind of policies."""
-    return kind.replace("_", " ")
+    return _("operator policy") if kind == OPERATOR_POLICY else _("policy")
 
 
 def policy_title(draft: PolicyDraft) -> str:
@@ -185,13 +190,15 @@ def opinion_html(wrong: str) -> str:
 def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
     """Which queues an acceptable draft reaches; `other` is the name of the other kind of policies, `is_set` whether the
     draft is in force as it is."""
-    names = listing(one.queue for one in reached)
-    told = [f"✓ valid{'' if is_set else ', not set yet'}; matches {names or 'no queue that there is'}"]
-    beaten = [f"{shown(one.queue)} by {shown(one.winner)}" for one in reached if not one.wins]
+    names = listing(one.queue for one in reached) or _("no queue that there is")
+    valid = N_("✓ valid; matches {queues}") if is_set else N_("✓ valid, not set yet; matches {queues}")
+    told, by = [_(valid, queues=names)], N_("{queue} by {policy}")
+    beaten = [_(by, queue=shown(one.queue), policy=shown(one.winner)) for one in reached if not one.wins]
     if beaten:
-        told.append(f"beaten for {listing(beaten)}")
+        told.append(_("beaten for {queues}", queues=listing(beaten)))
     if tied := sorted({name for one in reached for name in one.tied}):
-        told.append(f"same priority as {listing(tied)}: RabbitMQ leaves open which wins")
+        told.append(_("same priority as {policies}: RabbitMQ leaves open which wins", policies=listing(tied)))
     merged = dict.fromkeys((one.partner, json.dumps(one.merged)) for one in reached if one.partner is not None)
-    told += [f"together with {other} {shown(name)} it says {definition}" for name, definition in merged]
+    together = N_("together with {kind} {name} it says {definition}")
+    told += [_(together, kind=other, name=shown(name), definition=definition) for name, definition in merged]
     return f"<div>{html('; '.join(told))}</div>"

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from hawb.languages import N_
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import ScenarioRefused, load
 
@@ -37,7 +38,7 @@ Choice = tuple[str, Path | Export | None]
 INCIDENT = "incident-"
 """The beginning of the names of files about real incidents."""
 
-INCIDENTS, SCENARIOS = "── What has happened to others ──", "── One thing each ──"
+INCIDENTS, SCENARIOS = N_("── What has happened to others ──"), N_("── One thing each ──")
 FIRST_COMMENT = re.compile(r"(?:#.*\n)*")
 
 
@@ -50,7 +51,7 @@ def choices(folder: Path | None = None) -> list[Choice]:
         return found
     if (data / "real" / DEFINITIONS).is_file():
         real = Export(data / "real" / DEFINITIONS, tuple(data / "real" / name for name in LISTINGS))
-        found.append(("The real cluster (data/real)", real))
+        found.append((N_("The real cluster (data/real)"), real))
     groups: dict[str, list[Choice]] = {INCIDENTS: [], SCENARIOS: []}
     for file in sorted((data / "scenarios").glob("*.yaml")):
         groups[INCIDENTS if file.name.startswith(INCIDENT) else SCENARIOS].append((title(file), file))

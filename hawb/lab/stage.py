@@ -62,11 +62,23 @@ class Stage(Acting, anywidget.AnyWidget):
     choices = traitlets.List().tag(sync=True)
     menus = traitlets.Dict().tag(sync=True)
     guide = traitlets.List().tag(sync=True)
+    tag = traitlets.Unicode().tag(sync=True)
+    languages = traitlets.List().tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, controller: Controller, page: Page, folder: Path | None = None):
-        Acting.__init__(self, controller, page, choices(folder))
+    def __init__(
+        self, controller: Controller, page: Page, folder: Path | None = None, *, language: str | None = None
+    ):
+        Acting.__init__(self, controller, page, choices(folder), language)
         anywidget.AnyWidget.__init__(self, **self.given())
         self.on_msg(lambda _widget, told, _buffers: self.receive(told))
+
+    def give(self) -> None:
+        """Tells the page anew what it is told once, all of it at once."""
+        with self.hold_sync():
+            for name, value in self.given().items():
+                setattr(self, name, value)
+            self.view = {}
 
 
 class LoneStage(Stage):
@@ -74,8 +86,8 @@ class LoneStage(Stage):
 
     panel = ""
 
-    def __init__(self, controller: Controller):
-        super().__init__(controller, self)
+    def __init__(self, controller: Controller, language: str | None = None):
+        super().__init__(controller, self, language=language)
         self.show()
 
     def offers(self, entry: Entry) -> bool:

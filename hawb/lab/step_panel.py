@@ -12,6 +12,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.inputs import OMITTED, inputs
+from hawb.languages import _
 from hawb.scenario.forms import Bare, Flag
 from hawb.scenario.verbs import VERBS
 
@@ -40,9 +41,9 @@ class StepPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.verb = fields.dropdown("verb", "what happens", list(VERBS), width="260px")
-        self.verb.observe(lambda _: self._lay_out(), "value")
-        self.play = fields.button("play this step", "the step becomes the next one of the story", self._play)
+        self.verb = fields.dropdown(_("verb"), _("what happens"), list(VERBS), width="260px")
+        fields.watch(self.verb, lambda _: self._lay_out())
+        self.play = fields.button(_("play this step"), _("the step becomes the next one of the story"), self._play)
         self.what = fields.named(widgets.HTML(), "hawb-what")
         self.message = Message(Place.STEP, "")
         self.place = widgets.VBox()

@@ -11,6 +11,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
 from hawb.lab.leads import MARKS
+from hawb.languages import N_, _, ngettext
 from hawb.views.formatting import counted, seconds, size
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.drafts import Drafts
@@ -22,7 +23,7 @@ LATEST = 100
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
-EARLIER = "What came earlier is told at an earlier moment: move the slider of moments."
+EARLIER = N_("What came earlier is told at an earlier moment: move the slider of moments.")
 
 
 class StoryPanel:
@@ -30,15 +31,17 @@ class StoryPanel:
 
     def __init__(self, controller: Controller):
         self.controller = controller
-        self.log = widgets.Checkbox(description="broker's log", tooltip="the lines that the broker logs", indent=False)
-        self.log.observe(lambda _: self._tell(), "value")
+        self.log = widgets.Checkbox(
+            description=_("broker's log"), tooltip=_("the lines that the broker logs"), indent=False
+        )
+        fields.watch(self.log, lambda _: self._tell())
         self.notes = fields.named(widgets.HTML(), "hawb-notes")
         self.story = fields.named(widgets.HTML(), "hawb-story")
         self.message = Message(Place.WHY)
-        self.question = fields.text("why?", "what became of a message, and why: QUEUE/NUMBER")
-        self.question.placeholder = "queue/number, such as ha.orders/1"
+        self.question = fields.text(_("why?"), _("what became of a message, and why: QUEUE/NUMBER"))
+        self.question.placeholder = _("queue/number, such as ha.orders/1")
         self._answer, self._drafts = "", Drafts()
-        self.question.observe(lambda _: self._ask(), "value")
+        fields.watch(self.question, lambda _: self._ask())
         question = fields.named(self.message.beside(self.question), "hawb-question")
         self.box = fields.column(self.log, self.notes, self.story, question, name="hawb-story-panel")
 
@@ -68,7 +71,7 @@ def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -
     told = sentences(outcome, LATEST, drafts)
     last = max((one.step for one in told if one.step is not None), default=None)
     items = (sentence_html(one, one.step == last, log, why_html(chronicle, losses.get(one.index))) for one in told)
-    earlier = f"<p>{EARLIER}</p>" if len(told) == LATEST else ""
+    earlier = f"<p>{_(EARLIER)}</p>" if len(told) == LATEST else ""
     return f"{earlier}<ol>{''.join(items)}</ol>"
 
 
@@ -86,8 +89,10 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
     if loss is None:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
-    also = "<p>What would have kept them? The panel <em>What if</em> plays it.</p>"
-    return f"<details><summary>{counted(size(loss['ids']))} lost: why?</summary>{causes}{also}</details>"
+    panel = _("What if")
+    also = _("What would have kept them? The panel {panel} plays it.", panel=f"<em>{panel}</em>")
+    summary = _("{messages} lost: why?", messages=counted(size(loss["ids"])))
+    return f"<details><summary>{summary}</summary>{causes}<p>{also}</p></details>"
 
 
 def notes_html(notes: tuple[str, ...]) -> str:
@@ -95,7 +100,10 @@ def notes_html(notes: tuple[str, ...]) -> str:
     if not notes:
         return ""
     items = "".join(f"<li>{linked(note)}</li>" for note in notes)
-    return f"<details><summary>{counted(len(notes), 'note')} on this cluster</summary><ul>{items}</ul></details>"
+    summary = ngettext(
+        "{count} note on this cluster", "{count} notes on this cluster", len(notes), count=f"{len(notes):,}"
+    )
+    return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 
 
 def linked(text: str) -> str:

@@ -26,7 +26,7 @@ class ThroughputPanel:
         self.answer = widgets.HTML()
         self._inputs = (self.setup, self.size, self.replicas, self.in_flight)
         for each in self._inputs:
-            each.observe(lambda _: self.show(), "value")
+            fields.watch(each, lambda _: self.show())
         self.box = fields.column(fields.row(*self._inputs), self.answer)
         self.show()
 

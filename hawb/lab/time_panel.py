@@ -8,6 +8,7 @@ from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
 from hawb.lab.typed import number
+from hawb.languages import _
 from hawb.views.formatting import seconds
 from hawb.views.story import lanes, timeline
 
@@ -17,10 +18,10 @@ class TimePanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.seconds = fields.text("seconds", "seconds of simulated time to wait", "75", width="130px")
-        self.wait = fields.button("wait", "simulated time passes, in seconds", self._wait)
-        self.at = fields.text("next step at", "its time in seconds; empty: once all has settled", width="190px")
-        self.at.observe(lambda change: setattr(controller, "at", change["new"]), "value")
+        self.seconds = fields.text(_("seconds"), _("seconds of simulated time to wait"), "75", width="130px")
+        self.wait = fields.button(_("wait"), _("simulated time passes, in seconds"), self._wait)
+        self.at = fields.text(_("next step at"), _("its time in seconds; empty: once all has settled"), width="190px")
+        fields.watch(self.at, lambda change: setattr(controller, "at", change["new"]))
         self.message = Message(Place.TIME)
         self.lanes = fields.named(widgets.HTML(), "hawb-lanes")
         self._drawn: tuple = (None, None, None, "")
@@ -33,7 +34,7 @@ class TimePanel:
         outcome, queue = self.controller.outcome, self.controller.queue
         story = self.controller.story_outcome
         self.at.value = self.controller.at
-        self.at.placeholder = seconds(outcome["time_s"]) if self.controller.looks_back else "settled"
+        self.at.placeholder = seconds(outcome["time_s"]) if self.controller.looks_back else _("settled")
         self.message.show(self.controller)
         self.lanes.value = self._lanes(story, queue if queue in story["ledger"] else None, outcome["time_s"])
 

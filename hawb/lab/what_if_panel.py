@@ -9,14 +9,15 @@ import ipywidgets as widgets
 from hawb.lab import fields
 from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Changed, Message
+from hawb.languages import N_, _
 from hawb.planning.harm import Harm
 from hawb.views.planning import alternatives
 
-NONE = [("nothing", "")]
-"""The options of a dropdown without choices: a dropdown that has stood on None may stay there."""
+NONE = N_("nothing")
+"""The one option, of an empty text, of a dropdown without choices: one that has stood on None may stay there."""
 
-NOTHING = "Nothing is lost and no queue has been out of use: there is nothing to keep yet."
-ASK = "Ask: the story is played again under each change, one at a time."
+NOTHING = N_("Nothing is lost and no queue has been out of use: there is nothing to keep yet.")
+ASK = N_("Ask: the story is played again under each change, one at a time.")
 
 
 class WhatIfPanel:
@@ -24,10 +25,11 @@ class WhatIfPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.harm = fields.dropdown("harm", "a loss or an outage of the story so far", NONE, width="400px")
-        self.ask = fields.button("what would have kept them?", "plays the story under each single change", self._ask)
-        self.change = fields.dropdown("change", "the change whose story is to be opened", NONE, width="300px")
-        self.open = fields.button("open its story", "the story so far becomes the changed one", self._open)
+        self.harm = fields.dropdown(_("harm"), _("a loss or an outage of the story so far"), none(), width="400px")
+        plays = _("plays the story under each single change")
+        self.ask = fields.button(_("what would have kept them?"), plays, self._ask)
+        self.change = fields.dropdown(_("change"), _("the change whose story is to be opened"), none(), width="300px")
+        self.open = fields.button(_("open its story"), _("the story so far becomes the changed one"), self._open)
         self.message = Message(Place.WHAT_IF)
         self.opening = self.message.beside(fields.row(self.change, self.open))
         self.table = widgets.HTML()
@@ -36,13 +38,13 @@ class WhatIfPanel:
     def show(self) -> None:
         """Shows where the controller stands."""
         harms, found = self.controller.harms, self.controller.alternatives
-        _offer(self.harm, [(self._told(harm), harm) for harm in harms] or NONE)
+        _offer(self.harm, [(self._told(harm), harm) for harm in harms] or none())
         self.ask.disabled = self.harm.disabled = not harms
         possible = [] if found is None else [one for one in found.changed if one.run is not None]
-        _offer(self.change, [(one.change.what, one) for one in possible] or NONE)
+        _offer(self.change, [(one.change.what, one) for one in possible] or none())
         self.opening.layout.display = None if possible else "none"
         if found is None:
-            self.table.value = f"<p>{ASK if harms else NOTHING}</p>"
+            self.table.value = f"<p>{_(ASK if harms else NOTHING)}</p>"
         else:
             self.harm.value = found.harm
             self.table.value = alternatives.table_html(found)
@@ -58,6 +60,11 @@ class WhatIfPanel:
     def _open(self) -> None:
         self.controller.try_alternative(self.change.value)
         self.changed()
+
+
+def none() -> list[tuple[str, str]]:
+    """The options of a dropdown without choices."""
+    return [(_(NONE), "")]
 
 
 def _offer(dropdown: widgets.Dropdown, options: Sequence[tuple[str, object]]) -> None:

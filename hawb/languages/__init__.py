@@ -12,13 +12,13 @@ are never translated.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
 from gettext import GNUTranslations
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
 
 class Language(NamedTuple):
@@ -42,6 +42,8 @@ WORDS, FRONT, LESSONS = "words", "front", "lessons"
 FOLDER = Path(__file__).parent
 VARIABLE = "HAWB_LANGUAGE"
 """The variable of the environment that says which language is wanted."""
+
+Done = TypeVar("Done")
 
 _spoken = ENGLISH
 _in_force: ContextVar[str | None] = ContextVar("language", default=None)
@@ -98,6 +100,18 @@ def language(name: str) -> Iterator[None]:
         yield
     finally:
         _in_force.reset(token)
+
+
+def kept(do: Callable[..., Done]) -> Callable[..., Done]:
+    """A function that is called at another time, and then tells in the language that is in force now."""
+    name = in_force()
+
+    @wraps(do)
+    def told(*given: object, **named_too: object) -> Done:
+        with language(name):
+            return do(*given, **named_too)
+
+    return told
 
 
 @cache

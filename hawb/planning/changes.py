@@ -16,6 +16,7 @@ from copy import deepcopy
 
 from hawb.engine.naming import described
 from hawb.engine.state import CLASSIC, QUORUM
+from hawb.languages import N_, _
 from hawb.planning.harm import Harm
 from hawb.planning.story import Change, Story
 from hawb.rules import quorum_declaration
@@ -72,7 +73,8 @@ def in_policy(story: Story, what: str, settings: Mapping[str, object], key: str)
     for entry in [*document.get(at_start, ()), *(step[verb] for step in document["steps"] if verb in step)]:
         if (entry["name"], entry.get("vhost", "/")) == (decides.name, decides.vhost):
             entry["definition"] |= settings
-    return story.change(what, f"{'operator ' * by_operator}policy {decides.name}", document)
+    where = N_("operator policy {name}") if by_operator else N_("policy {name}")
+    return story.change(what, _(where, name=decides.name), document)
 
 
 def one_more_mirror(story: Story) -> Iterator[Change]:
@@ -83,27 +85,28 @@ def one_more_mirror(story: Story) -> Iterator[Change]:
     if now is None:
         yield mirrored(story)
     elif now.mode is HaMode.ALL:
-        yield story.impossible("one more mirror", "ha-mode all: each node of the cluster has one already")
+        yield story.impossible(_("one more mirror"), _("ha-mode all: each node of the cluster has one already"))
     elif now.mode is HaMode.EXACTLY and now.count >= len(nodes):
-        yield story.impossible("one more mirror", f"the cluster has {len(nodes)} nodes, and each has a replica")
+        reason = N_("the cluster has {count} nodes, and each has a replica")
+        yield story.impossible(_("one more mirror"), _(reason, count=len(nodes)))
     elif now.mode is HaMode.EXACTLY:
         count = now.count + 1
-        change = in_policy(story, f"one more mirror (ha-params: {count})", {"ha-params": count}, "ha-mode")
-        yield standing_with(story, change, 1)
+        what = _("one more mirror (ha-params: {count})", count=count)
+        yield standing_with(story, in_policy(story, what, {"ha-params": count}, "ha-mode"), 1)
     elif others := [node for node in nodes if node not in now.nodes]:
-        what, listed = f"one more mirror, on {others[0]}", [*now.nodes, others[0]]
+        what, listed = _("one more mirror, on {node}", node=others[0]), [*now.nodes, others[0]]
         yield standing_with(story, in_policy(story, what, {"ha-params": listed}, "ha-mode"), 1)
     else:
-        yield story.impossible("one more mirror", "ha-mode nodes lists every node of the cluster already")
+        yield story.impossible(_("one more mirror"), _("ha-mode nodes lists every node of the cluster already"))
 
 
 def mirrored(story: Story) -> Change:
     """A queue without mirrors gets one, by its own policy or by a new one that matches it alone."""
-    what, settings = "a mirror (ha-mode: exactly, ha-params: 2)", {"ha-mode": "exactly", "ha-params": 2}
+    what, settings = _("a mirror (ha-mode: exactly, ha-params: 2)"), {"ha-mode": "exactly", "ha-params": 2}
     if story.policies[0] is not None:
         return standing_with(story, in_policy(story, what, settings, "ha-mode"), 1)
     document = with_own_policy(story, settings)
-    return standing_with(story, story.change(what, "a policy for this queue", document), 1)
+    return standing_with(story, story.change(what, _("a policy for this queue"), document), 1)
 
 
 def with_own_policy(story: Story, settings: Mapping[str, object]) -> dict:
@@ -140,9 +143,9 @@ def more_members(story: Story) -> Iterator[Change]:
         return
     size, nodes = len(story.queue.members), len(story.nodes)
     wanted = size + 1 + size % 2
-    what = f"{wanted} members"
+    what = _("{count} members", count=wanted)
     if wanted > nodes:
-        yield story.impossible(what, f"the cluster has {nodes} nodes")
+        yield story.impossible(what, _("the cluster has {count} nodes", count=nodes))
         return
     document = deepcopy(story.document)
     for given in [*story.arguments(document, "declare"), *story.entries(document)]:
@@ -154,7 +157,7 @@ def as_quorum_queue(story: Story) -> Iterator[Change]:
     """A quorum queue in place of a classic one."""
     if story.queue.type != CLASSIC:
         return
-    what, document = "a quorum queue", deepcopy(story.document)
+    what, document = _("a quorum queue"), deepcopy(story.document)
     for given in story.arguments(document, "declare"):
         given["arguments"] = given.get("arguments", {}) | {"x-queue-type": QUORUM}
     for step in document["steps"]:
@@ -203,17 +206,18 @@ def as_mirrored_queue(story: Story) -> Iterator[Change]:
         if leader is not None:
             mirrors = [node for node in members if node != leader]
             entry |= {"master": leader, "mirrors": mirrors, "synchronised_mirrors": mirrors}
-    yield story.change(f"a mirrored queue (ha-mode: exactly, ha-params: {size})", "a policy for this queue", document)
+    what = _("a mirrored queue (ha-mode: exactly, ha-params: {count})", count=size)
+    yield story.change(what, _("a policy for this queue"), document)
 
 
 def lasting(story: Story) -> Iterator[Change]:
     """What a client asked for in a way that loses messages: durable, persistent, confirmed and so on instead."""
     fields: tuple[tuple[str, object, object, tuple[str, ...], str], ...] = (
-        ("durable", False, True, ("declare",), "a durable queue"),
-        ("exclusive", True, False, ("declare",), "a queue that is not exclusive"),
-        ("persistent", False, True, ("publish", "publisher"), "persistent messages"),
-        ("mode", "plain", "confirm", ("publish", "publisher"), "publisher confirms"),
-        ("ack", "auto", "manual", ("consume",), "acknowledgements by the consumer"),
+        ("durable", False, True, ("declare",), N_("a durable queue")),
+        ("exclusive", True, False, ("declare",), N_("a queue that is not exclusive")),
+        ("persistent", False, True, ("publish", "publisher"), N_("persistent messages")),
+        ("mode", "plain", "confirm", ("publish", "publisher"), N_("publisher confirms")),
+        ("ack", "auto", "manual", ("consume",), N_("acknowledgements by the consumer")),
     )
     for field, is_, better, verbs, what in fields:
         document = deepcopy(story.document)
@@ -222,7 +226,7 @@ def lasting(story: Story) -> Iterator[Change]:
         for one in given:
             one[field] = better
         if given:
-            yield story.change(what, f"{field}: {str(better).lower()}", document)
+            yield story.change(_(what), f"{field}: {str(better).lower()}", document)
 
 
 # The cluster and the steps
@@ -238,7 +242,7 @@ def other_handlings(story: Story) -> Iterator[Change]:
         if handling != now:
             document = deepcopy(story.document)
             document["cluster"]["cluster_partition_handling"] = handling
-            yield story.change(f"cluster_partition_handling: {handling}", "every node", document)
+            yield story.change(f"cluster_partition_handling: {handling}", _("every node"), document)
 
 
 def controlled_stop(story: Story) -> Iterator[Change]:
@@ -249,7 +253,8 @@ def controlled_stop(story: Story) -> Iterator[Change]:
             document = deepcopy(story.document)
             changed = document["steps"][story.harm.step]
             changed["stop"] = changed.pop(verb)
-            yield story.change(f"a controlled stop in place of the {verb}", f"step {story.harm.step}", document)
+            what = _("a controlled stop in place of the {verb}", verb=verb)
+            yield story.change(what, _("step {number}", number=story.harm.step), document)
 
 
 def synchronised_before(story: Story) -> Iterator[Change]:
@@ -269,8 +274,8 @@ def synchronised_before(story: Story) -> Iterator[Change]:
         if "at" in step:
             step["at"] += max(0.0, done_s + AFTERWARDS_S - first_s)
     document["steps"][index:index] = [sync]
-    what = f"sync_queue, waited for, before the {story.run.steps[index].name}"
-    yield Change(what, f"step {index}", index + 1, document)
+    what = _("sync_queue, waited for, before the {verb}", verb=story.run.steps[index].name)
+    yield Change(what, _("step {number}", number=index), index + 1, document)
 
 
 PROPOSALS: tuple[Callable[[Story], Iterator[Change]], ...] = (

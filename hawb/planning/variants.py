@@ -13,6 +13,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from hawb.languages import N_, _
 from hawb.planning.changes import (
     OPERATOR_POLICIES,
     POLICIES,
@@ -28,6 +29,7 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
+NOT_THERE = N_("the story has it itself, or {queue} is not there")
 OF_ONE_STEP = (synchronised_before, controlled_stop)
 SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), as_mirrored_queue)
 """The single changes that concern the whole story and not one step."""
@@ -63,7 +65,7 @@ def setting(queue: str, what: str) -> Variant:
 
     def change(run: Run) -> Change:
         found = (one for one in settings(run, queue) if one.what == what)
-        return next(found, Change(what, "", 0, impossible=f"the story has it itself, or {queue} is not there"))
+        return next(found, Change(what, "", 0, impossible=_(NOT_THERE, queue=queue)))
 
     return Variant(f"{queue}: {what}", change, queue)
 
@@ -72,7 +74,8 @@ def policy(argument: dict, *, operator: bool = False) -> Variant:
     """The variant in which a policy, written as the argument of `set_policy`, is in force from the beginning and
     wherever the story sets a policy of that name."""
     at_start, verb = OPERATOR_POLICIES if operator else POLICIES
-    what = f"{'operator ' * operator}policy {argument['name']} as edited"
+    edited = N_("operator policy {name} as edited") if operator else N_("policy {name} as edited")
+    what = _(edited, name=argument["name"])
 
     def change(run: Run) -> Change:
         document = plain(run.scenario)
@@ -83,7 +86,8 @@ def policy(argument: dict, *, operator: bool = False) -> Variant:
             place |= deepcopy(argument)
         if not same:
             document[at_start] = [*document.get(at_start, ()), deepcopy(argument)]
-        return Change(what, "from the beginning" if not same else "wherever it is set", 0, document)
+        where = _("wherever it is set") if same else _("from the beginning")
+        return Change(what, where, 0, document)
 
     return Variant(what, change)
 

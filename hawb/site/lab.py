@@ -17,6 +17,7 @@ from hawb.lab.acting import Acting
 from hawb.lab.controller import Controller, Place
 from hawb.lab.leads import LATEST
 from hawb.lab.sources import START, Choice, title
+from hawb.languages import _, language
 from hawb.scenario.dump import dump
 from hawb.scenario.forms import Bare, Flag
 from hawb.scenario.load import ScenarioRefused
@@ -48,17 +49,23 @@ class TextLab(Acting):
         """Whether there is a text for an entry of a menu, or a step that stands for its panel."""
         return entry.panel in OPENED
 
+    def give(self) -> None:
+        """Tells the page anew what it is told once."""
+        self.post(json.dumps(self.given()))
+
     def show(self) -> None:
         """Shows where the controller stands."""
         super().show()
-        self.post(json.dumps({"view": self.view, "drawer": self.drawer()}))
+        with language(self.language):
+            self.post(json.dumps({"view": self.view, "drawer": self.drawer()}))
 
     redraw = show
 
     def receive(self, told: dict) -> None:
         """Does what the page asks for; a typed step is the one thing that a stage does not ask for."""
         if told.get("do") == "step":
-            self.play(told["text"])
+            with language(self.language):
+                self.play(told["text"])
             self.show()
         else:
             super().receive(told)
@@ -98,9 +105,9 @@ class TextLab(Acting):
         if not self.panel:
             return None
         if self.panel == STEP:
-            return {"title": STEP, "typed": self.typed, "about": self.about, "message": self.message}
+            return {"title": _(STEP), "typed": self.typed, "about": self.about, "message": self.message}
         read = dump(self.controller.now.run.scenario) if self.panel == EXPORT else told_story(self.controller.outcome)
-        return {"title": self.panel, "read": read}
+        return {"title": _(self.panel), "read": read}
 
 
 def told_story(outcome: dict) -> str:

@@ -75,9 +75,9 @@ def report_page(report: Report, pictures: Iterable[str] = (), below: Iterable[st
 def verdict(told: Verdict) -> str:
     """A verdict, which the eye finds first: its glyph, its word, and why."""
     look = style.ANSWERS[told.answer]
-    lead, why = f"<strong>{told.lead}</strong>", html(told.why)
-    why = f"<span>{_('{lead} {why}.', lead=lead, why=why)}</span>"
-    return f'<p class="verdict {told.answer}"><span class="glyph" aria-hidden="true">{look.glyph}</span>{why}</p>'
+    sentence = _("{lead} {why}.", lead=f"<strong>{told.lead}</strong>", why=html(told.why))
+    glyph = f'<span class="glyph" aria-hidden="true">{look.glyph}</span>'
+    return f'<p class="verdict {told.answer}">{glyph}<span>{sentence}</span></p>'
 
 
 def _to_do(one: ToDo) -> str:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hawb.cli import main, workbook
+from hawb.languages import ENGLISH, VARIABLE
 
 STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
 EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definitions", "api-queues")]
@@ -15,7 +16,9 @@ EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definiti
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
-    """What is served instead, with the name of the server."""
+    """What is served instead, with the name of the server. What kernels are told in the environment goes with the
+    test."""
+    monkeypatch.setenv(VARIABLE, ENGLISH)
     found: list[tuple] = []
     for name in ("serve", "serve_app"):
         monkeypatch.setattr(workbook, name, lambda *given, name=name: found.append((name, *given)))

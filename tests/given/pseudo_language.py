@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -24,6 +25,17 @@ def widened(text: str) -> str:
     return "".join(part if PLACE.fullmatch(part) else part.translate(WIDE) for part in PLACE.split(text))
 
 
+@cache
+def _compiled(domain: str) -> bytes:
+    """A catalogue of the language, while there is such a language."""
+    made = catalogues.renewed(NAME, domain, catalogues.template(domain))
+    for message in made:
+        if message.id:
+            told = tuple(map(widened, (message.id,) if isinstance(message.id, str) else message.id))
+            message.string = told if message.pluralizable else told[0]
+    return catalogues.compiled(made)
+
+
 @contextmanager
 def pseudo_language(folder: Path) -> Iterator[None]:
     """Tells in it meanwhile; its catalogues are written into a folder."""
@@ -33,15 +45,9 @@ def pseudo_language(folder: Path) -> Iterator[None]:
         mock.patch.object(catalogues, "FOLDER", folder),
     ):
         for domain in catalogues.SOURCES:
-            made = catalogues.renewed(NAME, domain, catalogues.template(domain))
-            for message in made:
-                if message.id:
-                    told = (message.id,) if isinstance(message.id, str) else message.id
-                    told = tuple(map(widened, told))
-                    message.string = told if message.pluralizable else told[0]
             file = catalogues.file_of(NAME, domain, ".mo")
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(catalogues.compiled(made))
+            file.write_bytes(_compiled(domain))
         languages.catalogue.cache_clear()
         try:
             with languages.language(NAME):

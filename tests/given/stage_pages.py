@@ -27,17 +27,25 @@ body {{ margin: 0; }}
 """
 BEGIN = """\
 state => {
-  const listeners = [];
-  window.seen = state => { Object.assign(told, state); listeners.forEach(listener => listener()); };
+  const listeners = {};
+  window.seen = state => {
+    const news = Object.keys(state).filter(name => JSON.stringify(state[name]) !== JSON.stringify(told[name]));
+    Object.assign(told, state);
+    news.flatMap(name => listeners[`change:${name}`] ?? []).forEach(listener => listener());
+  };
   const told = state;
   const model = {
     get: name => told[name],
-    on: (_, listener) => listeners.push(listener),
+    on: (name, listener) => (listeners[name] ??= []).push(listener),
+    off: (name, listener) => { listeners[name] = listeners[name].filter(one => one !== listener); },
     send: message => window.tell(message).then(state => window.seen(state)),
   };
   window.render({ model, el: document.getElementById("stage") });
 }
 """
+TOLD = ("view", "choices", "menus", "guide", "tag", "languages", "words")
+"""What the stage's front end is told."""
+
 FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 
 
@@ -64,7 +72,7 @@ def page_for_stages(browser, size: tuple[int, int], *, calm: bool = False, runs:
 
     def tell(message: dict) -> dict:
         page.lab.stage.receive(message)
-        return {"view": page.lab.stage.view}
+        return told(page.lab)
 
     page.expose_function("tell", tell)
     return page
@@ -76,8 +84,13 @@ def begin(page, lab: Lab, *, dark: bool = False) -> None:
     page.set_content(DOCUMENT.format(css=STYLE + lab.stage._css, light="false" if dark else "true"))
     front = lab.stage._esm.replace("export default { render };", "window.render = render;")
     page.add_script_tag(content=f"(() => {{{front}}})();")
-    page.evaluate(BEGIN, {name: getattr(lab.stage, name) for name in ("view", "choices", "menus", "guide")})
+    page.evaluate(BEGIN, told(lab))
     page.run_for(50)
+
+
+def told(lab: Lab) -> dict:
+    """What the page of a lab's stage is told."""
+    return {name: getattr(lab.stage, name) for name in TOLD}
 
 
 def show(page) -> None:

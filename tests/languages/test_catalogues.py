@@ -3,7 +3,9 @@ what the code reads is what translators have written."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from contextvars import copy_context
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ from hawb.languages import ENGLISH, LANGUAGES, _, catalogues, language, ngettext
 
 OTHERS = [name for name in LANGUAGES if name != ENGLISH]
 DOMAINS = [*catalogues.SOURCES, *([languages.LESSONS] if catalogues.file_of("zh", languages.LESSONS).exists() else [])]
+SAYING = catalogues.SOURCES[languages.WORDS][2]
 KEPT = [(name, domain) for name in OTHERS for domain in DOMAINS]
 
 
@@ -48,6 +51,22 @@ def keys(catalogue: Catalog) -> set[tuple]:
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_catalogue_has_all_that_the_code_says_and_nothing_else(name: str, domain: str) -> None:
     assert keys(kept(name, domain)) == keys(wanted(domain)), "python -m hawb.languages.catalogues"
+
+
+def said_in(code: ast.AST) -> Iterator[str]:
+    """The first text of each call that tells or marks one."""
+    for node in ast.walk(code):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYING and node.args:
+            text = node.args[node.func.id == "pgettext"]
+            if isinstance(text, ast.Constant):
+                yield text.value
+
+
+def test_nothing_is_said_where_extraction_does_not_see_it() -> None:
+    """As within an f-string, or in a key that is looked up in place."""
+    modules = [file for file in catalogues.PACKAGE.rglob("*.py") if file.parent != languages.FOLDER]
+    said = {text for file in modules for text in said_in(ast.parse(file.read_text("utf-8")))}
+    assert said == {forms(message.id)[0] for message in wanted(languages.WORDS) if message.id}
 
 
 @pytest.mark.parametrize(("name", "domain"), KEPT)

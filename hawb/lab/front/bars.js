@@ -1,19 +1,20 @@
 // The bar above (which cluster, undo, what else there is), the bar of time below, and the legend.
 
-const SIGNS_OF = [
-  ["master", "■", "master"], ["synchronised", "●", "mirror or follower"], ["unsynchronised", "◔", "mirror that lacks some"],
-  ["leader", "⬢", "leader"], ["down", "✕", "down, its disk hatched"],
+const signs_of = () => [
+  ["master", "■", word("master")], ["synchronised", "●", word("mirror or follower")],
+  ["unsynchronised", "◔", word("mirror that lacks some")], ["leader", "⬢", word("leader")],
+  ["down", "✕", word("down, its disk hatched")],
 ];
 
 class TopBar {
   constructor(choices, ask, more) {
-    this.scenario = make("select", { "aria-label": "scenario", title: "the cluster and its story" },
+    this.scenario = make("select", { "aria-label": word("scenario"), title: word("the cluster and its story") },
       make("option", { value: "", text: "" }),
       ...choices.map(({ label, heading }, at) => make("option", { value: at, disabled: heading, text: label })));
     this.scenario.addEventListener("change", () => this.scenario.value !== "" && ask({ do: "open", number: Number(this.scenario.value) }));
-    this.undo = make("button", { type: "button", text: "⟲ undo", title: "take the last action back", onclick: () => ask({ do: "undo" }) });
-    this.redo = make("button", { type: "button", text: "⟳ redo", title: "do again what was taken back", onclick: () => ask({ do: "redo" }) });
-    this.more = make("button", { type: "button", text: "more…", "aria-haspopup": "menu", onclick: () => more(this.more) });
+    this.undo = make("button", { type: "button", text: word("⟲ undo"), title: word("take the last action back"), onclick: () => ask({ do: "undo" }) });
+    this.redo = make("button", { type: "button", text: word("⟳ redo"), title: word("do again what was taken back"), onclick: () => ask({ do: "redo" }) });
+    this.more = make("button", { type: "button", text: word("more…"), "aria-haspopup": "menu", onclick: () => more(this.more) });
     this.box = make("div", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario, this.undo, this.redo, this.more);
   }
 
@@ -27,10 +28,10 @@ class TopBar {
 
 class TimeBar {
   constructor(on) {
-    this.back = make("button", { type: "button", "aria-label": "step back", title: "a movement back, or to before the last step", onclick: on.back }, "◀");
+    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("a movement back, or to before the last step"), onclick: on.back }, "◀");
     this.play = make("button", { type: "button", class: "hs-play", onclick: on.play });
-    this.next = make("button", { type: "button", "aria-label": "step forward", title: "the next movement, or the next step", onclick: on.next }, "▶");
-    this.moment = make("input", { type: "range", min: 0, "aria-label": "moment", title: "any moment of the story" });
+    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("the next movement, or the next step"), onclick: on.next }, "▶");
+    this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });
     this.where = make("span", { class: "hs-where" });
@@ -41,11 +42,11 @@ class TimeBar {
   draw(bar, player) {
     this.back.disabled = !bar.played && !player.phases.length;
     this.next.disabled = bar.played === bar.steps && player.is_over;
-    this.next.title = bar.next ? `the next movement, or the next step: ${bar.next}` : "the next movement";
+    this.next.title = bar.next ? word("the next movement, or the next step: {step}", { step: bar.next }) : word("the next movement");
     this.moment.max = bar.moments - 1;
     this.moment.value = bar.position;
-    this.moment.setAttribute("aria-valuetext", `${bar.time} of ${bar.end} seconds`);
-    this.where.textContent = `step ${bar.played} of ${bar.steps} · ${bar.time} s`;
+    this.moment.setAttribute("aria-valuetext", word("{time} of {end} seconds", { time: bar.time, end: bar.end }));
+    this.where.textContent = word("step {played} of {steps} · {time} s", { played: bar.played, steps: bar.steps, time: bar.time });
     const last = Math.max(1, bar.moments - 1);
     const signs = { fault: "✕", cut: "≠", promoted: "▲", lost: "▼" };
     this.ticks.replaceChildren(...bar.marks.map(([at, look]) => make("i", { class: `hs-${look}`, style: `left:${(100 * at) / last}%`, text: signs[look] })));
@@ -56,14 +57,14 @@ class TimeBar {
   state(bar, player) {
     const moving = player.is_moving || player.goes_on;
     const ahead = bar.played < bar.steps || bar.timers;
-    this.play.replaceChildren(moving ? "‖ pause" : ahead || !player.is_over ? "▶ play" : "↻ again");
+    this.play.replaceChildren(moving ? word("‖ pause") : ahead || !player.is_over ? word("▶ play") : word("↻ again"));
     this.play.disabled = !moving && !ahead && !player.phases.length;
   }
 }
 
 function legend() {
-  const items = SIGNS_OF.map(([look, sign, text]) => make("li", {}, glyph(look, sign), ` ${text}`));
+  const items = signs_of().map(([look, sign, text]) => make("li", {}, glyph(look, sign), ` ${text}`));
   const bar = (name, text) => make("li", {}, make("i", { class: `hs-sample hs-${name}`, "aria-hidden": "true" }), ` ${text}`);
-  return make("ul", { class: "hs-legend", "aria-label": "legend" }, ...items, bar("full", "messages held"), bar("missing", "missing"),
-    bar("gone", "lost ▼"), bar("changed", "just changed"));
+  return make("ul", { class: "hs-legend", "aria-label": word("legend") }, ...items, bar("full", word("messages held")), bar("missing", word("missing")),
+    bar("gone", word("lost ▼")), bar("changed", word("just changed")));
 }

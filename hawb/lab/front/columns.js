@@ -1,9 +1,9 @@
 // The columns: what a person can do, what just happened, why, and what now; above them the verdict.
 
-const HINTS = [
-  ["Click a node", "stop it, kill it, start it"],
-  ["Click a queue", "publish, synchronise, set a policy"],
-  ["Draw a line between nodes", "a partition"],
+const hints = () => [
+  [word("Click a node"), word("stop it, kill it, start it")],
+  [word("Click a queue"), word("publish, synchronise, set a policy")],
+  [word("Draw a line between nodes"), word("a partition")],
 ];
 const SIGNS = { lost: "▼", harmed: "◌", well: "✓" };
 
@@ -12,7 +12,7 @@ class Columns {
     this.ask = ask;
     this.verdict = make("div", { class: "hs-verdict", role: "status" });
     this.parts = Object.fromEntries(
-      [["can", "What you can do"], ["happened", "What just happened"], ["why", "Why"], ["now", "What now"]].map(([name, title]) => [
+      [["can", word("What you can do")], ["happened", word("What just happened")], ["why", word("Why")], ["now", word("What now")]].map(([name, title]) => [
         name, { title, body: make("div", { class: "hs-body", role: "group", "aria-label": title }) },
       ]));
     this.box = make("div", { class: "hs-columns" }, ...Object.entries(this.parts).map(([name, { title, body }]) =>
@@ -35,41 +35,41 @@ class Columns {
     const answers = leads.answers.map((answer) => make("p", { class: "hs-answer", role: "alert", text: answer }));
     if (guide.now) {
       return [...answers, make("div", { class: "hs-guide" },
-        make("div", { class: "hs-guide-head" }, make("b", { text: `${guide.number} of ${guide.count}` }),
-          make("button", { type: "button", class: "hs-quiet", text: "skip the tour", onclick: guide.skip })),
+        make("div", { class: "hs-guide-head" }, make("b", { text: word("{number} of {count}", { number: guide.number, count: guide.count }) }),
+          make("button", { type: "button", class: "hs-quiet", text: word("skip the tour"), onclick: guide.skip })),
         make("p", { text: guide.now }))];
     }
-    return [...answers, make("ul", { class: "hs-hints" }, ...HINTS.map(([what, then]) => make("li", {}, make("b", { text: what }), make("span", { text: then }))))];
+    return [...answers, make("ul", { class: "hs-hints" }, ...hints().map(([what, then]) => make("li", {}, make("b", { text: what }), make("span", { text: then }))))];
   }
 
   happened({ step, happened }) {
     const told = happened.told.map(({ tone, glyph: sign, text, t }) =>
-      make("li", { class: `hs-${tone}` }, make("i", { "aria-hidden": "true", text: sign || "·" }), make("span", { text }), make("time", { text: `${t} s` })));
+      make("li", { class: `hs-${tone}` }, make("i", { "aria-hidden": "true", text: sign || "·" }), make("span", { text }), make("time", { text: word("{t} s", { t }) })));
     return [
-      step ? make("p", { class: "hs-step", text: step }) : make("p", { text: "Nothing yet." }),
+      step ? make("p", { class: "hs-step", text: step }) : make("p", { text: word("Nothing yet.") }),
       make("ul", {}, ...told),
-      happened.more ? make("button", { type: "button", class: "hs-quiet", text: `and ${happened.more} more`, onclick: () => this.ask({ do: "panel", panel: "Story" }) }) : null,
+      happened.more ? make("button", { type: "button", class: "hs-quiet", text: word("and {count} more", { count: happened.more }), onclick: () => this.ask({ do: "panel", panel: "Story" }) }) : null,
     ];
   }
 
   why({ why, verdict }) {
     if (why.length) return why.map((text) => make("p", { text }));
-    return [make("p", { class: "hs-none", text: verdict.tone === "well" ? "Nothing that would need a reason." : "Step back to see how it came to that." })];
+    return [make("p", { class: "hs-none", text: verdict.tone === "well" ? word("Nothing that would need a reason.") : word("Step back to see how it came to that.") })];
   }
 
   now({ kept, asks, by_itself, next }, tone) {
     const found = kept.map(({ what, where, keeps, price }, number) => make("li", {},
       make("div", {}, make("b", { text: what }), where ? make("small", { text: ` ${where}` }) : null, make("span", { text: [keeps, price].filter(Boolean).join("; ") })),
-      make("button", { type: "button", text: "try", "aria-label": `try ${what}`, onclick: () => this.ask({ do: "try", number }) })));
+      make("button", { type: "button", text: word("try"), "aria-label": word("try {what}", { what }), onclick: () => this.ask({ do: "try", number }) })));
     const rest = next.map((one) => make("button", { type: "button", text: one.label, onclick: () => this.ask({ ...one, do: "suggested" }) }));
     return [
-      found.length ? make("p", { class: "hs-lead", text: "This would have kept them:" }) : null,
+      found.length ? make("p", { class: "hs-lead", text: word("This would have kept them:") }) : null,
       found.length ? make("ol", {}, ...found) : null,
-      asks && by_itself ? make("p", { class: "hs-none", text: "Looking for what would have kept them…" }) : null,
-      asks && !by_itself ? make("button", { type: "button", text: "what would have kept them?", onclick: () => this.ask({ do: "ask" }) }) : null,
-      rest.length ? make("p", { class: "hs-lead", text: found.length ? "Or go on:" : "What would mend it:" }) : null,
+      asks && by_itself ? make("p", { class: "hs-none", text: word("Looking for what would have kept them…") }) : null,
+      asks && !by_itself ? make("button", { type: "button", text: word("what would have kept them?"), onclick: () => this.ask({ do: "ask" }) }) : null,
+      rest.length ? make("p", { class: "hs-lead", text: found.length ? word("Or go on:") : word("What would mend it:") }) : null,
       rest.length ? make("div", { class: "hs-next" }, ...rest) : null,
-      !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? "Break something: everything can be undone." : "Step back, or go on from here." }) : null,
+      !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? word("Break something: everything can be undone.") : word("Step back, or go on from here.") }) : null,
     ];
   }
 }

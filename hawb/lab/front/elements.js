@@ -1,5 +1,12 @@
 // Elements made of values. Text is only ever set as text, so no name from outside can become part of the page.
 
+let dictionary = {};
+
+/** A text in the language of the page, with `places` in the places that it names. */
+function word(text, places = {}) {
+  return (dictionary[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => places[name]);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Sets attributes: `on…` are listeners, `text` is the text, false and null leave an attribute out. */

@@ -12,7 +12,7 @@ class Menu {
     root.append(this.box);
   }
 
-  /** Opens with `groups` of entries ({label, tells}); `choose` gets a label. */
+  /** Opens with `groups` of entries ({entry, label, tells}); `choose` gets an entry's name. */
   open(anchor, title, groups, choose) {
     if (this.anchor === anchor && !this.box.hidden) return this.close();
     this.anchor = anchor;
@@ -20,8 +20,8 @@ class Menu {
     this.box.setAttribute("aria-label", title);
     const parts = groups.flatMap(({ group, entries }) => [
       group ? make("div", { class: "hs-group", role: "presentation", text: group }) : null,
-      ...entries.map(({ label, tells }) => make(
-        "button", { type: "button", role: "menuitem", onclick: () => { this.close(); choose(label); } },
+      ...entries.map(({ entry, label, tells }) => make(
+        "button", { type: "button", role: "menuitem", onclick: () => { this.close(); choose(entry); } },
         make("b", { text: label }), make("small", { text: tells }))),
     ]);
     this.box.replaceChildren(make("div", { class: "hs-about", role: "presentation", text: title }), ...parts.filter(Boolean));

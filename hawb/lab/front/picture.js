@@ -1,9 +1,14 @@
 // The picture: nodes as places beside each other, queues as rows across them, in each crossing what the node holds.
 
-const WORDS = {
-  master: "master", synchronised: "mirror", unsynchronised: "mirror, lacks some", mirror: "mirror", leader: "leader",
-  leader_alone: "leader, alone", follower: "follower", down: "down", left_over: "on disk", beyond: "", none: "gone",
-};
+const role_word = (role) => ({
+  master: word("master"), synchronised: word("mirror"), unsynchronised: word("mirror, lacks some"), mirror: word("mirror"),
+  leader: word("leader"), leader_alone: word("leader, alone"), follower: word("follower"), down: word("down"),
+  left_over: word("on disk"), beyond: "", none: word("gone"),
+})[role];
+const state_word = (state) => ({
+  running: word("running"), down: word("down"), waiting: word("waiting"), paused: word("paused"), minority: word("minority"),
+  syncing: word("syncing"), gone: word("gone"), "not there": word("not there"),
+})[state] ?? state;
 const COLOURS = {
   master: "master", synchronised: "held", unsynchronised: "lacking", mirror: "held", leader: "master",
   leader_alone: "master", follower: "held", down: "down", left_over: "down", running: "held", waiting: "lacking", paused: "lacking",
@@ -37,7 +42,7 @@ class Picture {
     this.grid.style.setProperty("--rows", Math.max(1, scene.rows.length));
     this.kept.begin();
     this.kept.keep("outside", "", "1 / 1", () =>
-      make("div", { class: "hs-outside" }, make("span", { "data-place": "client", text: "clients" })));
+      make("div", { class: "hs-outside" }, make("span", { "data-place": "client", text: word("clients") })));
     const end = Math.max(1, scene.rows.length) + 3; // beyond the last row, where there is room
     scene.nodes.forEach((node, at) => {
       const forecast = bar.forecasts[node.name] ?? [];
@@ -48,7 +53,7 @@ class Picture {
     scene.sides.slice(1).forEach((_, side) => {
       const at = scene.nodes.findIndex((node) => node.side === side + 1);
       this.kept.keep(`gap ${side}`, scene.noticed, `1 / ${columns[at] - 1} / ${end} / auto`, () =>
-        make("div", { class: "hs-gap", title: scene.noticed ? "" : "nobody has noticed yet" }, make("span", { text: scene.noticed ? "two sides" : "links down" })));
+        make("div", { class: "hs-gap", title: scene.noticed ? "" : word("nobody has noticed yet") }, make("span", { text: scene.noticed ? word("two sides") : word("links down") })));
     });
     scene.rows.forEach((row, at) => this.row(row, at + 2, scene, columns, bar));
     this.kept.end();
@@ -75,15 +80,16 @@ class Picture {
   }
 
   head(node, forecast) {
-    const changed = node.was ? make("small", { text: `was ${node.was}` }) : null;
+    const was = node.was ? word("was {state}", { state: state_word(node.was) }) : "";
+    const changed = was ? make("small", { text: was }) : null;
     const trouble = node.trouble.map((word) => make("em", { text: word }));
-    const about = [node.label, node.state, node.was ? `was ${node.was}` : "", ...node.trouble].filter(Boolean).join(", ");
+    const about = [node.label, state_word(node.state), was, ...node.trouble].filter(Boolean).join(", ");
     const button = make(
       "button",
       { type: "button", class: `hs-node${node.was ? " hs-changed" : ""}`, "data-place": `node ${node.name}`, title: node.name,
-        "aria-haspopup": this.popup, "aria-label": `node ${about}`, onclick: (event) => this.asked.node(node, event.currentTarget) },
+        "aria-haspopup": this.popup, "aria-label": word("node {about}", { about }), onclick: (event) => this.asked.node(node, event.currentTarget) },
       make("b", { text: node.label }),
-      make("span", {}, glyph(node.state, STATES[node.state]), ` ${node.state}`),
+      make("span", {}, glyph(node.state, STATES[node.state]), ` ${state_word(node.state)}`),
       changed, ...trouble,
     );
     const clients = node.clients.map((client) =>
@@ -110,13 +116,13 @@ class Picture {
 
   name(row, chosen) {
     const badges = [];
-    if (row.lost) badges.push(make("b", { class: "hs-lost", text: `▼ ${row.lost.toLocaleString("en")} lost` }));
-    if (row.state !== "running" || row.was) badges.push(make("b", { class: "hs-state", text: row.state }));
+    if (row.lost) badges.push(make("b", { class: "hs-lost", text: word("▼ {count} lost", { count: row.lost.toLocaleString("en") }) }));
+    if (row.state !== "running" || row.was) badges.push(make("b", { class: "hs-state", text: state_word(row.state) }));
     if (row.online && (row.state !== "running" || new Set(row.online.split("/")).size > 1)) badges.push(make("span", { text: row.online }));
-    if (row.uncommitted) badges.push(make("span", { text: `${row.uncommitted.toLocaleString("en")} uncommitted` }));
+    if (row.uncommitted) badges.push(make("span", { text: word("{count} uncommitted", { count: row.uncommitted.toLocaleString("en") }) }));
     if (row.seen) badges.push(make("span", { text: row.seen }));
     const classes = `hs-queue${row.was ? " hs-changed" : ""}${chosen ? " hs-chosen" : ""}`;
-    const given = { type: "button", class: classes, title: row.told, "data-place": `queue ${row.queue}`, "aria-label": `queue ${row.told}` };
+    const given = { type: "button", class: classes, title: row.told, "data-place": `queue ${row.queue}`, "aria-label": word("queue {about}", { about: row.told }) };
     const inner = [
       make("span", { class: "hs-name" }, make("i", { "aria-hidden": "true", text: TYPES[row.type] }), ` ${row.label}`, row.policy ? make("small", { text: ` ${row.policy}` }) : null),
       badges.length ? make("span", { class: "hs-badges" }, ...badges) : null,
@@ -132,7 +138,7 @@ class Picture {
     const short = cell.lacks ? ` −${cell.lacks}` : "";
     const told = make("span", { class: "hs-told" }, was, glyph(cell.role, cell.glyph),
       make("b", { text: ` ${held}${cell.count}${short}` }),
-      detailed ? make("small", { text: [cell.term ? `term ${cell.term}` : "", cell.syncing ? "syncing" : WORDS[cell.role]].filter(Boolean).join(", ") })
+      detailed ? make("small", { text: [cell.term ? word("term {term}", { term: cell.term }) : "", cell.syncing ? word("syncing") : role_word(cell.role)].filter(Boolean).join(", ") })
         : cell.term ? make("small", { text: ` t${cell.term}` }) : null);
     return make(
       "div",

@@ -1,6 +1,6 @@
 // The player: a step as phases between two scenes, played forwards and backwards, stopped, and gone through one by one.
 
-const PACES = [["slow", 0.5], ["normal", 1], ["fast", 3]];
+const paces_of = () => [["slow", word("slow movement"), 0.5], ["normal", word("normal movement"), 1], ["fast", word("fast movement"), 3]];
 const LONGEST_MS = 900;
 const SHORTEST_MS = 420;
 
@@ -107,7 +107,7 @@ class Player {
   caption() {
     const phase = this.phases[Math.min(Math.floor(this.position), this.phases.length - 1)];
     if (!phase || this.is_over) return "";
-    return phase[0].text + (phase.length > 1 ? ` And ${phase.length - 1} more like it.` : "");
+    return phase.length > 1 ? word("{text} And {count} more like it.", { text: phase[0].text, count: phase.length - 1 }) : phase[0].text;
   }
 
   draw(t) {

@@ -1,8 +1,23 @@
-// The widget: it draws `view` whenever that changes, and sends what a person asks for.
+// The widget: it draws `view` whenever that changes, and sends what a person asks for. Another language is another stage.
 
 const STATES_OF_QUEUES = (row) => (row.state === "gone" ? "gone" : row.type);
 
 function render({ model, el }) {
+  let leave = stage(model, el);
+  const speak = () => {
+    leave();
+    leave = stage(model, el);
+  };
+  model.on("change:words", speak);
+  return () => {
+    model.off("change:words", speak);
+    leave();
+  };
+}
+
+function stage(model, el) {
+  dictionary = model.get("words");
+  el.lang = model.get("tag");
   el.classList.add("hs-stage");
   let view = null;
   let shown = null;
@@ -39,11 +54,11 @@ function render({ model, el }) {
       guide.see("menu");
       redraw_columns();
       const entries = model.get("menus").node.filter((entry) => entry.for.includes(node.state));
-      menu.open(anchor, `node ${node.label}`, [{ entries }], (entry) => ask({ do: "node", node: node.name, entry }));
+      menu.open(anchor, word("node {about}", { about: node.label }), [{ entries }], (entry) => ask({ do: "node", node: node.name, entry }));
     },
     queue: (row, anchor) => {
       const entries = model.get("menus").queue.filter((entry) => entry.for.includes(STATES_OF_QUEUES(row)));
-      menu.open(anchor, `queue ${row.label}`, [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
+      menu.open(anchor, word("queue {about}", { about: row.label }), [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
       if (view.bar.queue !== row.queue) send({ do: "choose", queue: row.queue });
     },
     choose: (row) => send({ do: "choose", queue: row.queue }),
@@ -57,7 +72,8 @@ function render({ model, el }) {
   const columns = new Columns(ask);
   const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
-    menu.open(anchor, "more", [...model.get("menus").more, { group: "movement", entries: paces() }], (entry) => chosen(entry)));
+    menu.open(anchor, word("more"), [...model.get("menus").more, { group: word("movement"), entries: paces() },
+      { group: word("language"), entries: languages() }], (entry) => chosen(entry)));
   const time = new TimeBar({
     back: in_turn(() => step(-1)),
     next: in_turn(() => step(1)),
@@ -70,10 +86,12 @@ function render({ model, el }) {
   const menu = new Menu(el);
   drawable(picture, (found) => ask({ do: "part", ...found }));
 
-  const paces = () => PACES.map(([name, pace]) => ({ label: `${name} movement`, tells: pace === player.pace ? "as it is now" : "" }));
+  const now = (is) => (is ? word("as it is now") : "");
+  const paces = () => paces_of().map(([name, label, pace]) => ({ entry: { pace }, label, tells: now(pace === player.pace) }));
+  const languages = () => model.get("languages").map(([language, label, tag]) => ({ entry: { language }, label, tells: now(tag === el.lang) }));
   const chosen = (entry) => {
-    const pace = PACES.find(([name]) => `${name} movement` === entry);
-    if (pace) [, player.pace] = pace;
+    if (entry.pace) player.pace = entry.pace;
+    else if (entry.language) ask({ do: "language", ...entry });
     else ask({ do: "more", entry });
   };
   const redraw_columns = () => columns.draw(view.leads, guide.card(() => {
@@ -127,6 +145,7 @@ function render({ model, el }) {
 
   function changed() {
     const before = shown;
+    dictionary = model.get("words");
     view = model.get("view");
     if (!view.scene) return;
     if (view.leads.verdict.tone === "lost") guide.see("lost");
@@ -154,8 +173,8 @@ function render({ model, el }) {
     requestAnimationFrame(() => {
       const drawer = el.parentElement?.querySelector(".hawb-drawer");
       if (open && drawer) {
-        dress(drawer, { role: "dialog", "aria-label": open });
-        dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": open });
+        dress(drawer, { role: "dialog", "aria-label": view.title, lang: el.lang });
+        dress(drawer.querySelector(".hawb-drawer-place"), { tabindex: "0", role: "group", "aria-label": view.title });
         drawer.querySelector("button")?.focus({ preventScroll: true });
       }
       else if (left) still(left, el).focus({ preventScroll: true });
@@ -171,6 +190,8 @@ function render({ model, el }) {
   model.on("change:view", changed);
   changed();
   return () => {
+    player.stop();
+    model.off("change:view", changed);
     resized.disconnect();
     document.removeEventListener("keydown", escape, true);
   };

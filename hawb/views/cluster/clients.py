@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hawb.languages import N_, _
 from hawb.views.formatting import seconds, size
 from hawb.views.tables import CELL, NAME_CELL, cell, name_cell, table
 
+STATES = {
+    "active": N_("active"),
+    "cancelled": N_("cancelled"),
+    "closed": N_("closed"),
+    "running": N_("running"),
+    "blocked": N_("blocked"),
+}
+"""The states of consumers and publishers, in words."""
+
 CONSUMERS: dict[str, Callable[[dict], str]] = {
-    "queue": lambda consumer: consumer["queue"],
-    "state": lambda consumer: consumer["state"],
-    "at its queue": lambda consumer: consumer.get("activity_status") or "",
-    "received": lambda consumer: f"{size(consumer['received']):,}",
-    "unacknowledged": lambda consumer: f"{size(consumer['unacknowledged']):,}",
-    "cancel notified": lambda consumer: "yes" if consumer["cancel_notified"] else "",
+    N_("queue"): lambda consumer: consumer["queue"],
+    N_("state"): lambda consumer: client_state(consumer),
+    N_("at its queue"): lambda consumer: consumer.get("activity_status") or "",
+    N_("received"): lambda consumer: f"{size(consumer['received']):,}",
+    N_("unacknowledged"): lambda consumer: f"{size(consumer['unacknowledged']):,}",
+    N_("cancel notified"): lambda consumer: _("yes") if consumer["cancel_notified"] else "",
 }
 """The columns of a consumer, or of a named holder of fetched messages, beside its name."""
 
 PUBLISHERS: dict[str, Callable[[dict], str]] = {
-    "state": lambda publisher: publisher["state"],
-    "published": lambda publisher: f"{publisher['published']:,}",
-    "confirmed": lambda publisher: f"{publisher['confirmed']:,}",
-    "blocked (s)": lambda publisher: seconds(publisher["blocked_s"]),
+    N_("state"): lambda publisher: client_state(publisher),
+    N_("published"): lambda publisher: f"{publisher['published']:,}",
+    N_("confirmed"): lambda publisher: f"{publisher['confirmed']:,}",
+    N_("blocked (s)"): lambda publisher: seconds(publisher["blocked_s"]),
 }
 """The columns of a steady publisher beside its name."""
+
+
+HEADS = {"consumers": (N_("Consumers"), N_("consumer")), "publishers": (N_("Publishers"), N_("publisher"))}
+"""The caption of each table, and the head of its first column."""
+
+
+def client_state(client: dict) -> str:
+    """The state of a client in words."""
+    state = STATES[client["state"]]
+    return _(state)
 
 
 def html(outcome: dict, was: dict | None = None) -> str:
@@ -33,7 +53,8 @@ def html(outcome: dict, was: dict | None = None) -> str:
         for kind, columns in (("consumers", CONSUMERS), ("publishers", PUBLISHERS))
         if outcome[kind]
     ]
-    return "".join(tables) or "<p>No consumer, and no steady publisher.</p>"
+    nobody = _("No consumer, and no steady publisher.")
+    return "".join(tables) or f"<p>{nobody}</p>"
 
 
 def _clients(kind: str, columns: dict[str, Callable[[dict], str]], clients: dict, before: dict) -> str:
@@ -41,7 +62,8 @@ def _clients(kind: str, columns: dict[str, Callable[[dict], str]], clients: dict
         f"<tr>{name_cell(name)}{''.join(_entry(told, client, before.get(name)) for told in columns.values())}</tr>"
         for name, client in sorted(clients.items())
     )
-    return table(kind.capitalize(), {kind[:-1]: NAME_CELL} | dict.fromkeys(columns, CELL), body)
+    caption, head = HEADS[kind]
+    return table(_(caption), {_(head): NAME_CELL} | {_(column): CELL for column in columns}, body)
 
 
 def _entry(told: Callable[[dict], str], client: dict, was: dict | None) -> str:

@@ -9,25 +9,26 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from hawb.languages import N_, _
 from hawb.views import style
 from hawb.views.formatting import size
 from hawb.views.tables import CELL, CHANGED, NAME_CELL, name_cell, table
 
 COLUMNS: dict[str, Callable[[dict, dict], int]] = {
-    "published": lambda account, queue: account["published"],
-    "confirmed": lambda account, queue: size(account["confirmed"]),
-    "nacked": lambda account, queue: size(account["nacked"]),
-    "in queue": lambda account, queue: queue["messages"],
-    "uncommitted": lambda account, queue: size(queue.get("uncommitted", [])),
-    "acknowledged": lambda account, queue: size(account["removed"]["acknowledged"]),
-    "otherwise removed": lambda account, queue: sum(
+    N_("published"): lambda account, queue: account["published"],
+    N_("confirmed"): lambda account, queue: size(account["confirmed"]),
+    N_("nacked"): lambda account, queue: size(account["nacked"]),
+    N_("in queue"): lambda account, queue: queue["messages"],
+    N_("uncommitted"): lambda account, queue: size(queue.get("uncommitted", [])),
+    N_("acknowledged"): lambda account, queue: size(account["removed"]["acknowledged"]),
+    N_("otherwise removed"): lambda account, queue: sum(
         size(ids) for reason, ids in account["removed"].items() if reason != "acknowledged"
     ),
-    "refused": lambda account, queue: size(account["refused"]),
-    "lost": lambda account, queue: size(account["lost"]),
-    "lost after confirm": lambda account, queue: account["lost_confirmed"],
-    "would be redelivered": lambda account, queue: size(queue["redelivered"]),
-    "delivered twice": lambda account, queue: size(account["delivered_twice"]),
+    N_("refused"): lambda account, queue: size(account["refused"]),
+    N_("lost"): lambda account, queue: size(account["lost"]),
+    N_("lost after confirm"): lambda account, queue: account["lost_confirmed"],
+    N_("would be redelivered"): lambda account, queue: size(queue["redelivered"]),
+    N_("delivered twice"): lambda account, queue: size(account["delivered_twice"]),
 }
 """The figures, from a queue's entries in the ledger and among the queues. Messages to be redelivered are in the queue
 and would carry the flag: after a failover, but also those that a consumer has and has not acknowledged."""
@@ -90,7 +91,8 @@ def html(outcome: dict, was: dict | None = None) -> str:
         f"<tr>{name_cell(row.queue)}{''.join(_figure(column, row.figures[column]) for column in used)}</tr>"
         for row in entries
     )
-    return table("What became of the messages", {"queue": NAME_CELL} | dict.fromkeys(used, CELL), body)
+    heads = {_("queue"): NAME_CELL} | {_(column): CELL for column in used}
+    return table(_("What became of the messages"), heads, body)
 
 
 def _figure(column: str, figure: Figure) -> str:

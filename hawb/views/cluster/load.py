@@ -13,9 +13,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from hawb.languages import N_, Plural, _, ngettext
 from hawb.views import style, tables
 from hawb.views.cluster.matrix import common_prefix
-from hawb.views.formatting import counted, html, shown, size
+from hawb.views.formatting import counted, html, paragraph, sentence, shown, size
 from hawb.views.terminal import columns
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
@@ -36,11 +37,19 @@ class Load(Struct, frozen=True):
 COLUMNS = {"serves": "master", "copies": "synchronised", "messages": "running", "written": "promoted"}
 """The columns, each with the look whose colour its bars have."""
 
-WORDS = {"serves": "masters and leaders", "copies": "mirrors and followers", "messages": "messages held",
-         "written": "publishes written"}  # fmt: skip
+WORDS = {"serves": N_("masters and leaders"), "copies": N_("mirrors and followers"), "messages": N_("messages held"),
+         "written": N_("publishes written")}  # fmt: skip
 
 BAR_PX = 80
 """The longest bar."""
+
+
+WRITTEN = Plural(
+    "{messages} came in and was written {count} times, {each} times each: replicas share no work, each does all of "
+    "it.",
+    "{messages} came in and were written {count} times, {each} times each: replicas share no work, each does all of "
+    "it.",
+)
 
 
 def loads(outcome: dict) -> list[Load]:
@@ -80,20 +89,24 @@ def summary(outcome: dict) -> str:
     busiest = max(found, key=lambda one: one.serves)
     told = []
     if served:
-        told.append(f"{shown(busiest.node)} serves most: {busiest.serves} of {counted(served, 'queue')}.")
+        words = {"node": shown(busiest.node), "count": busiest.serves, "queues": counted(served, "queue")}
+        told.append(_("{node} serves most: {count} of {queues}.", **words))
     if published:
-        told.append(
-            f"{counted(published).capitalize()} came in and {'was' if published == 1 else 'were'} written"
-            f" {written:,} times, {written / published:.1f} times each: replicas share no work, each does all of it."
-        )
-    return " ".join(told) or "No queue is served, and nothing was published."
+        times = {"count": f"{written:,}", "each": f"{written / published:.1f}"}
+        told.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
+    return paragraph(told) or _("No queue is served, and nothing was published.")
 
 
 def text(outcome: dict) -> str:
     """The table for a terminal, and the loads in sentences."""
     table = [[shown(one.node), *(f"{getattr(one, column):,}" for column in COLUMNS)] for one in loads(outcome)]
-    drawn = columns(table, ["node", *WORDS.values()], None, range(1, len(COLUMNS) + 1))
+    drawn = columns(table, [_("node"), *heads()], None, range(1, len(COLUMNS) + 1))
     return f"{drawn}\n{summary(outcome)}"
+
+
+def heads() -> list[str]:
+    """The heads of COLUMNS."""
+    return [_(word) for word in WORDS.values()]
 
 
 def table_html(outcome: dict) -> str:
@@ -104,8 +117,8 @@ def table_html(outcome: dict) -> str:
         f"<tr>{tables.name_cell(one.node[cut:])}{''.join(_cell(one, column, most[column]) for column in COLUMNS)}</tr>"
         for one in found
     )
-    heads = {"node": tables.NAME_CELL} | dict.fromkeys(WORDS.values(), tables.NAME_CELL)
-    return tables.table("What each node has to do", heads, body) + f"<p>{html(summary(outcome))}</p>"
+    names = dict.fromkeys((_("node"), *heads()), tables.NAME_CELL)
+    return tables.table(_("What each node has to do"), names, body) + f"<p>{html(summary(outcome))}</p>"
 
 
 def _cell(load: Load, column: str, most: int) -> str:

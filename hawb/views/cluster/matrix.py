@@ -9,23 +9,24 @@ Everything is built as text, without a document tree, because the lab draws the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 
 from msgspec import Struct
 
+from hawb.languages import N_, _, ngettext
 from hawb.views import style
 from hawb.views.cluster import metadata
 from hawb.views.cluster.replicas import BEYOND, DOWN, NONE, Replica, replicas, seen_by
-from hawb.views.formatting import brief, counted, html, listing, shortened, shown, size
+from hawb.views.formatting import brief, commas, counted, html, listing, shortened, shown, size
 from hawb.views.style import LOOKS
 
 NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
 """Least width of a node's column, the width that all of them share while there is room, and the widest."""
 
-METADATA = "metadata"
+METADATA = N_("metadata")
 """The name of the row of Khepri."""
 
 CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
@@ -100,50 +101,84 @@ def _members(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str, int]:
 
 def text(outcome: dict) -> str:
     """The matrix for terminals and screen readers: a line with the nodes, then one for each queue."""
-    nodes = ", ".join(f"{shown(name)} {_said(outcome, name)}" for name in outcome["nodes"])
-    return "\n".join([f"nodes: {nodes}", *(line(row, outcome["nodes"]) for row in rows(outcome))])
+    nodes = commas(f"{shown(name)} {_said(outcome, name)}" for name in outcome["nodes"])
+    return "\n".join([_("nodes: {nodes}", nodes=nodes), *(line(row, outcome["nodes"]) for row in rows(outcome))])
 
 
 def states(outcome: dict, node: str) -> list[str]:
     """A node's state, its resource alarms, and whether it is in maintenance mode, in words."""
-    alarms = [f"{alarm['resource']} alarm" for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
-    return [outcome["nodes"][node], *alarms, *(["maintenance"] if node in outcome.get("maintenance", ()) else [])]
+    resources = [alarm["resource"] for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
+    alarms = [_(alarm) for alarm in map(ALARMS.__getitem__, resources)]
+    return [outcome["nodes"][node], *alarms, *([_("maintenance")] if node in outcome.get("maintenance", ()) else [])]
 
 
 def _said(outcome: dict, node: str) -> str:
     state, *more = states(outcome, node)
-    return f"{state} ({', '.join(more)})" if more else state
+    told = _(STATES[state])
+    return f"{told} ({commas(more)})" if more else told
 
 
 def line(row: Row, nodes: dict[str, str]) -> str:
     """One queue in words: each node that has a replica, with its glyph."""
     seen = [node for node in nodes if node in row.now and node in (row.side or nodes)]
-    cells = [f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in seen]
-    return f"{shown(row.queue)} ({_about(row)}): {'; '.join(cells) or 'no replica'}"
+    cells = "; ".join(f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in seen)
+    return f"{label(row)} ({_about(row)}): {cells or NONE.description}"
+
+
+def label(row: Row) -> str:
+    """What a row is called."""
+    return _(METADATA) if row.queue == METADATA else shown(row.queue)
 
 
 def _about(row: Row) -> str:
     """A row's state, how many of a quorum queue's members are online, what it has not committed, and whose view it
     is."""
-    told = [row.state or "gone"]
-    told += [f"{row.online.replace('/', ' of ')} members online"] if row.online else []
-    told += [f"{counted(row.uncommitted)} uncommitted"] if row.uncommitted else []
-    told += [f"as {listing(row.side)} see{'s' if len(row.side) == 1 else ''} it"] if row.side else []
-    return ", ".join(told)
+    state = STATES[row.state or "gone"]
+    told = [_(state), *_members_and_waiting(row)]
+    told += [as_seen(row.side)] if row.side else []
+    return commas(told)
+
+
+def _members_and_waiting(row: Row) -> list[str]:
+    online, _slash, all_of_them = row.online.partition("/")
+    told = [_("{online} of {all} members online", online=online, all=all_of_them)] if row.online else []
+    return told + ([_("{messages} uncommitted", messages=counted(row.uncommitted))] if row.uncommitted else [])
+
+
+def as_seen(side: Sequence[str]) -> str:
+    """Whose view something is."""
+    return ngettext("as {nodes} sees it", "as {nodes} see it", len(side), nodes=listing(side))
+
+
+STATES = {
+    "running": N_("running"),
+    "down": N_("down"),
+    "waiting": N_("waiting"),
+    "paused": N_("paused"),
+    "minority": N_("minority"),
+    "syncing": N_("syncing"),
+    "gone": N_("gone"),
+}
+"""The states of nodes and queues, in words."""
+
+ALARMS = {"memory": N_("memory alarm"), "disk": N_("disk alarm")}
 
 
 def summary(outcome: dict) -> str:
     """What does not run, for people who cannot see the matrix."""
     nodes, queues = outcome["nodes"], _queues(outcome)
     said = {name: _said(outcome, name) for name in nodes}
-    faults = [f"{shown(name)} is {words}" for name, words in said.items() if words != "running"]
+    faults = [_("{node} is {state}", node=shown(name), state=words) for name, words in said.items()
+              if states(outcome, name) != ["running"]]  # fmt: skip
     for state in ("down", "minority", "syncing"):
         names = [name for name in queues if queues[name]["state"] == state]
-        faults += [f"{state}: {listing(names)}"] if names else []
+        word = STATES[state]
+        faults += [_("{state}: {queues}", state=_(word), queues=listing(names))] if names else []
     disputed = [name for name in queues if "views" in queues[name]]
-    faults += [f"not the same on all sides: {listing(disputed)}"] if disputed else []
-    size = f"{counted(len(nodes), 'node')} and {counted(len(queues), 'queue')}"
-    return f"Replica matrix of {size}; {'; '.join(faults) or 'everything runs'}."
+    faults += [_("not the same on all sides: {queues}", queues=listing(disputed))] if disputed else []
+    size = {"nodes": counted(len(nodes), "node"), "queues": counted(len(queues), "queue")}
+    everything = "; ".join(faults) or _("everything runs")
+    return _("Replica matrix of {nodes} and {queues}; {everything}.", **size, everything=everything)
 
 
 # As a picture
@@ -195,8 +230,8 @@ def _node(name: str, cut: int, said: list[str], was: str | None, left: int, widt
     state, *more = said
     look = LOOKS[state]
     label = shortened(shown(name[cut:]), width // CHARACTER_WIDTH - 2)
-    words = shortened(", ".join([look.word, *more]), width // SMALL_WIDTH - 4)
-    told = state if was == state else f"{was or 'not there'} → {state}"
+    words = shortened(commas([look.told, *more]), width // SMALL_WIDTH - 4)
+    told = change_of_state(was, state)
     mark = "" if was == state else _mark(left, 2, width, HEADER_HEIGHT - 6)
     return (
         f"<g>{mark}<title>{html(name)}: {escape(told)}</title>"
@@ -204,6 +239,16 @@ def _node(name: str, cut: int, said: list[str], was: str | None, left: int, widt
         f'<g transform="translate({left + 15} 28)">{_state_shape(state)}</g>'
         f'<text x="{left + 24}" y="32" font-size="11" style="fill:{style.FAINT}">{words}</text></g>'
     )
+
+
+def change_of_state(was: str | None, state: str | None) -> str:
+    """A state, before it what it was where that is another."""
+    now = STATES[state or "gone"]
+    before = STATES[was] if was else NOT_THERE
+    return _(now) if was == state else f"{_(before)} → {_(now)}"
+
+
+NOT_THERE = N_("not there")
 
 
 def _row(row: Row, nodes: dict[str, str], cut: int, top: int, cell_width: int) -> str:
@@ -221,29 +266,28 @@ def _row(row: Row, nodes: dict[str, str], cut: int, top: int, cell_width: int) -
 def _name(row: Row, cut: int, top: int) -> str:
     state = row.state or "gone"
     changed = row.state != row.was_state
-    told = f"{row.was_state or 'not there'} → {state}" if changed else state
+    told = change_of_state(row.was_state, row.state)
     mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
     room = NAME_WIDTH // CHARACTER_WIDTH
-    label, beside = shortened(shown(row.queue), room), ""
+    name, beside = shortened(label(row), room), ""
     about = _beside(row, state) if state != "running" or changed or row.online else []
     if row.side:
-        about.insert(0, f"by {'+'.join(shown(node[cut:]) for node in row.side)}")
+        about.insert(0, _("by {nodes}", nodes="+".join(shown(node[cut:]) for node in row.side)))
     if about:
-        left = max(SEEN_LENGTH, room - len(label) - 1)
+        left = max(SEEN_LENGTH, room - len(name) - 1)
         if len(", ".join(about)) > left and row.uncommitted:
             about.remove(row.online)  # the colours of the members say as much
         words = shortened(", ".join(about), left)
-        label = shortened(label, room - len(words) - 1)
+        name = shortened(name, room - len(words) - 1)
         beside = (
             f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
             f"{escape(words)}</text>"
         )
-    seen = f", as seen by {html(', '.join(row.side))}" if row.side else ""
-    members = f", {row.online.replace('/', ' of ')} members online" if row.online else ""
-    waiting = f", {counted(row.uncommitted)} uncommitted" if row.uncommitted else ""
+    seen = [_("as seen by {nodes}", nodes=", ".join(map(shown, row.side)))] if row.side else []
+    about_it = commas([told, *_members_and_waiting(row), *seen])
     return (
-        f"<g>{mark}<title>{html(row.queue)}: {escape(told)}{members}{waiting}{seen}</title>"
-        f'<text x="4" y="{top + 15}">{escape(label)}</text>{beside}</g>'
+        f"<g>{mark}<title>{html(label(row))}: {escape(about_it)}</title>"
+        f'<text x="4" y="{top + 15}">{escape(name)}</text>{beside}</g>'
     )
 
 
@@ -251,8 +295,9 @@ def _beside(row: Row, state: str) -> list[str]:
     """What stands beside a queue's name. Where something is uncommitted there is room for that and not for the state,
     which then follows from how many members are online."""
     if row.uncommitted:
-        return [row.online, f"{brief(row.uncommitted)} uncommitted"]
-    told = [] if state == row.was_state == "running" else [state]
+        return [row.online, _("{count} uncommitted", count=brief(row.uncommitted))]
+    word = STATES[state]
+    told = [] if state == row.was_state == "running" else [_(word)]
     return told if len(set(row.online.split("/"))) == 1 else [*told, row.online]
 
 
@@ -280,7 +325,8 @@ def _count(now: Replica, was: Replica, room: int) -> str | None:
     least = count = brief(now.messages)
     both = f"{brief(was.messages or 0)}→{count}" if was.messages not in (None, now.messages) else count
     term = "" if now.term is None else f"t{now.term} "
-    behind, short = (f", {brief(now.behind)} behind", f" -{brief(now.behind)}") if now.behind else ("", "")
+    behind = _(", {count} behind", count=brief(now.behind)) if now.behind else ""
+    short = f" -{brief(now.behind)}" if now.behind else ""
     forms = (f"{term}{both}{behind}", f"{term}{both}{short}", f"{term}{count}{behind}", f"{term}{count}{short}", least)
     return next((form for form in forms if len(form) <= room), least)
 

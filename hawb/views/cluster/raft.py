@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from hawb.engine.quorum.group import STORE, Group
 from hawb.engine.state import RUNNING, STARTED, State
+from hawb.languages import N_, _, ngettext
 from hawb.raft.group import command_text, describe, entries_text
 from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member
 from hawb.rules.quorum import majority
@@ -26,7 +27,7 @@ from hawb.views.formatting import counted, listing, shown
 SHOWN_RUNS, SHOWN_WAITING = 4, 3
 """How many columns a log has at most, beside one for all earlier entries, and how many waiting commands are listed."""
 
-COLUMNS = ("member", "role", "term", "vote", "commit")
+COLUMNS = (N_("member"), N_("role"), N_("term"), N_("vote"), N_("commit"))
 
 CELL = "padding:0 4px;text-align:left;white-space:nowrap"
 AGREED, WAITING = style.LOOKS["follower"].colour, style.LOOKS["waiting"].colour
@@ -75,7 +76,7 @@ def text(state: State, names: Sequence[str], queue: str) -> str:
 def waiting(state: State, names: Sequence[str], queue: str) -> list[str]:
     """A line about the commands that clients have asked for and that are not committed, if there are any."""
     asked = [
-        f"{command_text(proposal)} of a client on {shown(names[proposal.node])}"
+        _("{command} of a client on {node}", command=command_text(proposal), node=shown(names[proposal.node]))
         if proposal.node >= 0
         else command_text(proposal)
         for proposal in state.groups[queue].waiting
@@ -83,15 +84,15 @@ def waiting(state: State, names: Sequence[str], queue: str) -> list[str]:
     if not asked:
         return []
     more = len(asked) - SHOWN_WAITING
-    told = "; ".join(asked[:SHOWN_WAITING]) + (f"; {counted(more, 'other')}" if more > 0 else "")
-    return [f"waiting to be committed: {shown(told)}"]
+    others = [ngettext("{count} other", "{count} others", more, count=f"{more:,}")] if more > 0 else []
+    return [_("waiting to be committed: {commands}", commands=shown("; ".join([*asked[:SHOWN_WAITING], *others])))]
 
 
 def html(state: State, names: Sequence[str], queue: str) -> str:
     """The group as an HTML table."""
     group = members(state, queue)
     cuts = _cuts(group)
-    head = "".join(f'<th scope="col" style="{CELL};color:{style.FAINT}">{name}</th>' for name in COLUMNS)
+    head = "".join(f'<th scope="col" style="{CELL};color:{style.FAINT}">{_(name)}</th>' for name in COLUMNS)
     head += "".join(
         f'<th scope="col" style="{CELL};color:{style.FAINT};font-weight:400">{_range(first, then - 1)}</th>'
         for first, then in pairwise(cuts)
@@ -101,14 +102,19 @@ def html(state: State, names: Sequence[str], queue: str) -> str:
     lines = "".join(f"<div>{escape(line)}</div>" for line in waiting(state, names, queue))
     return (
         f'<table style="border-collapse:separate;border-spacing:1px;font:11px {style.FONT};color:{style.INK}">'
-        f'<caption style="text-align:left;font-weight:600">Raft log of {escape(titled(queue))}</caption>'
+        f'<caption style="text-align:left;font-weight:600">{escape(heading(queue))}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
     )
 
 
 def titled(queue: str) -> str:
     """What a group is called."""
-    return "the metadata store" if queue == STORE else shown(queue)
+    return _("the metadata store") if queue == STORE else shown(queue)
+
+
+def heading(queue: str) -> str:
+    """What stands above a group's logs."""
+    return _("Raft log of {queue}", queue=titled(queue))
 
 
 def reaches_majority(state: State, leader: Member) -> bool:
@@ -131,7 +137,7 @@ def _cuts(group: dict[int, Member]) -> list[int]:
 
 
 def _range(first: int, last: int) -> str:
-    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"{first:,}" if first == last else _("{first} to {last}", first=f"{first:,}", last=f"{last:,}")
 
 
 def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> str:
@@ -141,7 +147,7 @@ def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> 
     parts = "".join(
         f'<td style="{CELL}">{part}</td>'
         for part in (
-            f'<span role="img" aria-label="{look.word}" title="{look.word}" style="color:{look.colour}">{look.glyph}'
+            f'<span role="img" aria-label="{look.told}" title="{look.told}" style="color:{look.colour}">{look.glyph}'
             f"</span> {role.replace('_', '-')}",
             f"{member.term}",
             f"<bdi>{escape(vote)}</bdi>",
@@ -170,15 +176,23 @@ def cell(member: Member, names: Sequence[str], first: int, last: int, term: int 
     """A member's log from entry `first` to `last`, behind an entry of `term`."""
     log, where = member.log, _range(first, last)
     if last <= log.snapshot.index:
-        return Cell("snapshot", f"{where}: in the snapshot", committed=True)
+        return Cell(_("snapshot"), _("{entries}: in the snapshot", entries=where), committed=True)
     runs = log.between(first, last)
     if not runs:
-        return Cell("", f"{where}: no entry", committed=None)
+        return Cell("", _("{entries}: no entry", entries=where), committed=None)
     end = runs[-1].last
     committed, on_disk = end <= member.commit_index, end <= log.written
-    states = ["committed" if committed else "not known to be committed", "on disk" if on_disk else "not on disk"]
+    states = entry_states(committed, on_disk)
     terms = list(dict.fromkeys(run.term for run in runs))
-    told = entries_text(runs[0], names.__getitem__) if len(runs) == 1 else counted(end - first + 1, "entry", "entries")
+    told = entries_text(runs[0], names.__getitem__) if len(runs) == 1 else counted(end - first + 1, "entry")
     told = told if terms == [term] else f"{', '.join(f't{term}' for term in terms)} {told}"
-    about = f"{_range(first, end)}: term {listing(terms)}, {listing(states)}"
-    return Cell(shown(told) + ("" if on_disk else ", not on disk"), about, committed)
+    words = {"entries": _range(first, end), "terms": listing(terms), "states": listing(states)}
+    about = _("{entries}: term {terms}, {states}", **words)
+    told = shown(told)
+    return Cell(told if on_disk else _("{entries}, not on disk", entries=told), about, committed)
+
+
+def entry_states(committed: bool, on_disk: bool) -> list[str]:
+    """What a member knows of an entry, and whether its disk has it, in words."""
+    known = _("committed") if committed else _("not known to be committed")
+    return [known, _("on disk") if on_disk else _("not on disk")]

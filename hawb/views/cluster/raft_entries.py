@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hawb.engine.state import State
+from hawb.languages import _
 from hawb.raft.group import entries_text
 from hawb.raft.log import Log
 from hawb.raft.member import LEADER, NOWHERE, ROLES, Member
 from hawb.views import style
-from hawb.views.cluster.raft import LOOKS, members, reaches_majority, titled, waiting
-from hawb.views.formatting import counted, shown
+from hawb.views.cluster.raft import LOOKS, entry_states, heading, members, reaches_majority, titled, waiting
+from hawb.views.formatting import commas, counted, shown
 
 LATEST = 14
 """How many indices stand beside each other; earlier entries are summed up."""
@@ -28,7 +29,7 @@ def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -
     last = max((member.log.last_index for member in group.values()), default=0)
     first = max(1, last - latest + 1)
     return {
-        "title": f"Raft log of {titled(queue)}",
+        "title": heading(queue),
         "first": first,
         "last": last,
         "members": [_member(state, member, names, first, last) for member in group.values()],
@@ -52,9 +53,12 @@ def _member(state: State, member: Member, names: Sequence[str], first: int, last
         "commit": member.commit_index,
         "earlier": earlier,
         "entries": [_entry(member, names, index) for index in range(first, last + 1)],
-        "told": f"{shown(names[member.id])}: {style.LOOKS[look].word} in term {member.term}, "
-        + f"{counted(member.log.last_index, 'entry', 'entries')}, committed up to {member.commit_index:,}",
-    }
+        "told": _(
+            "{node}: {role} in term {term}, {entries}, committed up to {commit}",
+            node=shown(names[member.id]), role=style.LOOKS[look].told, term=member.term,
+            entries=counted(member.log.last_index, "entry"), commit=f"{member.commit_index:,}",
+        ),
+    }  # fmt: skip
 
 
 def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
@@ -64,18 +68,20 @@ def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
         return None
     committed, written = index <= member.commit_index, index <= log.written
     if index <= log.snapshot.index:
-        text, term = "snapshot", log.snapshot.term
+        text, term = _("snapshot"), log.snapshot.term
     else:
         (run,) = log.between(index, index)
         text, term = shown(entries_text(run, names.__getitem__)), run.term
-    states = ["committed" if committed else "not known to be committed", "on disk" if written else "not on disk"]
     return {
         "term": term,
         "text": text,
         "committed": committed,
         "written": written,
-        "told": f"entry {index:,}, term {term}: {text}; {', '.join(states)}",
-    }
+        "told": _(
+            "entry {index}, term {term}: {text}; {states}", index=f"{index:,}", term=term, text=text,
+            states=commas(entry_states(committed, written)),
+        ),
+    }  # fmt: skip
 
 
 def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
@@ -85,8 +91,8 @@ def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
         for node, member in group.members.items():
             was = before.groups[name].members.get(node) if name in before.groups else None
             if was is not None and was.log is not member.log and (entries := _gone(was.log, member.log)):
-                many = counted(entries, "entry", "entries")
-                told = f"{shown(names[node])} cuts {many} off its log of {titled(name)}."
+                words = {"node": shown(names[node]), "entries": counted(entries, "entry"), "queue": titled(name)}
+                told = _("{node} cuts {entries} off its log of {queue}.", **words)
                 found.append({"queue": name, "node": names[node], "entries": entries, "text": told})
     return found
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hawb.languages import _
 from hawb.views import style
-from hawb.views.formatting import counted, size
+from hawb.views.formatting import commas, counted, size
 from hawb.views.style import Look
 
 DOWN = ("down", "left_over")
@@ -45,12 +46,12 @@ class Replica(Struct, frozen=True):
     def description(self) -> str:
         """The same in words."""
         if self.role == "none":
-            return "no replica"
-        word = f"{self.look.word}, being synchronised" if self.syncing else self.look.word
-        told = [word if self.term is None else f"{word} in term {self.term}"]
+            return _("no replica")
+        word = _("{role}, being synchronised", role=self.look.told) if self.syncing else self.look.told
+        told = [word if self.term is None else _("{role} in term {term}", role=word, term=self.term)]
         told += [] if self.messages is None else [counted(self.messages)]
-        told += [f"{counted(self.behind, 'entry', 'entries')} behind"] if self.behind else []
-        return ", ".join(told)
+        told += [_("{entries} behind", entries=counted(self.behind, "entry"))] if self.behind else []
+        return commas(told)
 
 
 NONE, BEYOND = Replica("none"), Replica("beyond")

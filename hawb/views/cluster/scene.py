@@ -13,10 +13,12 @@ from hawb.engine import runs
 from hawb.engine.quorum.group import STORE
 from hawb.engine.runs import Runs
 from hawb.engine.state import State
+from hawb.languages import N_, _
 from hawb.views.cluster import matrix, metadata
+from hawb.views.cluster.clients import client_state
 from hawb.views.cluster.matrix import Row
 from hawb.views.cluster.replicas import LEADERS, NONE, Replica
-from hawb.views.formatting import brief, counted, listing, shown, size
+from hawb.views.formatting import brief, counted, listing, paragraph, shown, size
 
 DETAILED = 12
 """Up to so many rows there is room for what each replica holds, number by number."""
@@ -107,7 +109,7 @@ def _node(
         "label": shown(node[cut:]),
         "state": state,
         "trouble": trouble,
-        "was": None if before == state else before or "not there",
+        "was": None if before == state else before or matrix.NOT_THERE,
         "side": next((number for number, side in enumerate(sides) if node in side), None),
         "clients": [_client(outcome, kind, name) for kind in ("publishers", "consumers") for name in outcome[kind]
                     if homes.get(name) == node],
@@ -116,14 +118,14 @@ def _node(
 
 def _client(outcome: dict, kind: str, name: str) -> dict:
     told = outcome[kind][name]
-    does = "publishes" if kind == "publishers" else f"consumes {shown(told['queue'])}"
-    about = f"{does}, {told['state']}"
     has = size(told.get("unacknowledged", []))
+    does = N_("{name} publishes, {state}") if kind == "publishers" else N_("{name} consumes {queue}, {state}")
+    about = _(does, name=shown(name), state=client_state(told), queue=shown(told.get("queue", "")))
     return {
         "name": name,
         "kind": kind.removesuffix("s"),
         "state": told["state"],
-        "told": f"{shown(name)} {about}" + (f", holds {counted(has)}" if has else ""),
+        "told": _("{client}, holds {messages}", client=about, messages=counted(has)) if has else about,
     }
 
 
@@ -142,12 +144,12 @@ def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_stor
     by = listing(node[cut:] for node in row.side)
     return {
         "queue": STORE if is_store else row.queue,
-        "label": shown(row.queue),
+        "label": matrix.label(row),
         "type": "metadata" if is_store else "gone" if queue is None else queue["type"],
         "state": row.state or "gone",
-        "was": None if row.state == row.was_state else row.was_state or "not there",
+        "was": None if row.state == row.was_state else row.was_state or matrix.NOT_THERE,
         "by": by,
-        "seen": f"as {by} see{'s' if len(row.side) == 1 else ''} it" if by else "",
+        "seen": matrix.as_seen([node[cut:] for node in row.side]) if by else "",
         "online": row.online,
         "uncommitted": row.uncommitted,
         "policy": "" if queue is None else shown(queue.get("policy") or ""),
@@ -156,7 +158,7 @@ def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_stor
         "first": first,
         "last": last,
         "cells": cells,
-        "told": " ".join(filter(None, [matrix.line(row, outcome["nodes"]), about])),
+        "told": paragraph([matrix.line(row, outcome["nodes"]), about]),
     }
 
 

@@ -10,32 +10,42 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from hawb.languages import N_, _
 from hawb.views import tables
-from hawb.views.cluster.matrix import Row, common_prefix, rows
+from hawb.views.cluster.matrix import STATES, Row, common_prefix, rows
 from hawb.views.cluster.replicas import NONE, Replica
-from hawb.views.formatting import brief, counted, html, seconds, shown, size
+from hawb.views.formatting import brief, counted, html, paragraph, seconds, shown, size
 from hawb.views.terminal import columns
 
 GONE, NO_ACCOUNT = "gone", {"lost": [], "lost_confirmed": 0, "refused": []}
 NO_TIMES = {"publish_down_s": 0.0, "sync_blocked_s": 0.0, "bytes_replicated": 0}
 
 FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
-    "messages": lambda queue, account, times: f"{queue.get('messages', 0):,}",
-    "lost (confirmed)": lambda queue, account, times: f"{size(account['lost']):,} ({account['lost_confirmed']:,})",
-    "refused": lambda queue, account, times: f"{size(account['refused']):,}",
-    "unavailable s": lambda queue, account, times: (
-        "to the end" if queue.get("state") in ("down", "minority") else seconds(times["publish_down_s"])
+    N_("messages"): lambda queue, account, times: f"{queue.get('messages', 0):,}",
+    N_("lost (confirmed)"): lambda queue, account, times: f"{size(account['lost']):,} ({account['lost_confirmed']:,})",
+    N_("refused"): lambda queue, account, times: f"{size(account['refused']):,}",
+    N_("unavailable s"): lambda queue, account, times: (
+        _("to the end") if queue.get("state") in ("down", "minority") else seconds(times["publish_down_s"])
     ),
-    "sync s": lambda queue, account, times: seconds(times["sync_blocked_s"]),
-    "sent": lambda queue, account, times: f"{brief(times['bytes_replicated'])}B",
+    N_("sync s"): lambda queue, account, times: seconds(times["sync_blocked_s"]),
+    N_("sent"): lambda queue, account, times: f"{brief(times['bytes_replicated'])}B",
 }
 """The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
 synchronisation blocked it, `sent` what its replicas were sent."""
 
-CHANCE = "Where RabbitMQ draws by lot, as for the nodes of mirrors, each story draws for itself."
+CHANCE = N_("Where RabbitMQ draws by lot, as for the nodes of mirrors, each story draws for itself.")
 
 ALWAYS = ("messages", "lost (confirmed)")
 """The figures that are laid out where they are alike too."""
+
+
+HEADS = (N_("queue"), N_("story"), N_("state"))
+"""The heads of the columns before those of nodes and figures."""
+
+
+def _word(state: str) -> str:
+    word = STATES[state]
+    return _(word)
 
 
 class Line(Struct, frozen=True):
@@ -102,10 +112,10 @@ def text(outcome: dict, other: dict, what: str) -> str:
     table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
     figures = figures_of(differing)
     for pair in differing:
-        for name, how, line in ((pair.queue, "as it is", pair.told), ("", what, pair.varied)):
+        for name, how, line in ((pair.queue, _("as it is"), pair.told), ("", what, pair.varied)):
             cells = (_told(line.replicas.get(node, NONE)) for node in outcome["nodes"])
-            table.append([shown(name), shown(how), line.state, *cells, *map(line.figures.get, figures)])
-    head = ["queue", "story", "state", *map(shown, outcome["nodes"]), *figures]
+            table.append([shown(name), shown(how), _word(line.state), *cells, *map(line.figures.get, figures)])
+    head = [*map(_, HEADS), *map(shown, outcome["nodes"]), *map(_, figures)]
     drawn = [columns(table, head, None)] if differing else []
     return "\n".join([*drawn, _alike(outcome, differing)])
 
@@ -115,23 +125,26 @@ def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
     differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
     figures, nodes = figures_of(differing), list(outcome["nodes"])
     heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
-    names = dict.fromkeys(["queue", "story", "state", *heads], tables.NAME_CELL)
+    names = dict.fromkeys([*map(_, HEADS), *heads], tables.NAME_CELL)
     body = "".join(_rows(pair, what, nodes, figures) for pair in differing)
-    table = tables.table("Both stories", names | dict.fromkeys(figures, tables.CELL), body) if differing else ""
-    clocks = f"{seconds(outcome['time_s'])} s and {seconds(other['time_s'])} s have passed."
-    return f"{table}<p>{html(_alike(outcome, differing))} {clocks} {CHANCE}</p>"
+    names |= dict.fromkeys(map(_, figures), tables.CELL)
+    table = tables.table(_("Both stories"), names, body) if differing else ""
+    times = {"first": seconds(outcome["time_s"]), "second": seconds(other["time_s"])}
+    clocks = _("{first} s and {second} s have passed.", **times)
+    return f"{table}<p>{paragraph([html(_alike(outcome, differing)), clocks, _(CHANCE)])}</p>"
 
 
 def _alike(outcome: dict, differing: list[Pair]) -> str:
     queues = {*outcome["ledger"], *(pair.queue for pair in differing)}
-    return f"{len(queues) - len(differing):,} of {counted(len(queues), 'queue')} alike in both."
+    alike = f"{len(queues) - len(differing):,}"
+    return _("{count} of {queues} alike in both.", count=alike, queues=counted(len(queues), "queue"))
 
 
 def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:
     head = tables.name_cell(pair.queue).replace("<th ", '<th rowspan="2" ', 1)
-    told = _cells(pair.told, pair.varied, nodes, figures)
+    as_it_is, told = _story(_("as it is")), _cells(pair.told, pair.varied, nodes, figures)
     varied = _cells(pair.varied, pair.told, nodes, figures)
-    return f"<tr>{head}{_story('as it is')}{told}</tr><tr>{_story(what)}{varied}</tr>"
+    return f"<tr>{head}{as_it_is}{told}</tr><tr>{_story(what)}{varied}</tr>"
 
 
 def _story(what: str) -> str:
@@ -140,7 +153,7 @@ def _story(what: str) -> str:
 
 def _cells(line: Line, other: Line, nodes: list[str], figures: list[str]) -> str:
     """A line's cells; those that differ from the other line's are marked."""
-    cells = [_cell(html(line.state), line.state != other.state, tables.NAME_CELL)]
+    cells = [_cell(html(_word(line.state)), line.state != other.state, tables.NAME_CELL)]
     for node in nodes:
         replica = line.replicas.get(node, NONE)
         cells.append(_cell(_replica(replica), replica != other.replicas.get(node, NONE), tables.NAME_CELL))

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.engine import runs
+from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives, Result
 from hawb.planning.harm import Harm
 from hawb.views import style, tables
+from hawb.views.cluster.matrix import STATES
 from hawb.views.display import mimebundle
 from hawb.views.formatting import brief, counted, html, seconds, shown
 from hawb.views.terminal import columns
 
 COLUMNS: dict[str, Callable[[Result], str]] = {
-    "lost (confirmed)": lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
-    "refused": lambda result: f"{runs.size(result.refused):,}",
-    "at the end": lambda result: result.state,
-    "unavailable s": lambda result: seconds(result.unavailable_s) if result.state == "running" else "to the end",
-    "sync s": lambda result: seconds(result.sync_blocked_s),
-    "sent": lambda result: f"{brief(result.bytes_replicated)}B",
-    "copies": lambda result: str(result.copies),
+    N_("lost (confirmed)"): lambda result: f"{runs.size(result.lost):,} ({result.lost_confirmed:,})",
+    N_("refused"): lambda result: f"{runs.size(result.refused):,}",
+    N_("at the end"): lambda result: state_word(result),
+    N_("unavailable s"): lambda result: seconds(result.unavailable_s) if result.state == "running" else _("to the end"),
+    N_("sync s"): lambda result: seconds(result.sync_blocked_s),
+    N_("sent"): lambda result: f"{brief(result.bytes_replicated)}B",
+    N_("copies"): lambda result: str(result.copies),
 }
 """The figures of a story: the messages that the queue lost, how many of them had been confirmed, and its costs.
 `unavailable s` has no number where it goes on after the story's end, `sync s` is how long synchronisation blocked
@@ -35,10 +37,18 @@ BAD: dict[str, Callable[[Result], str]] = {
 }
 """The look that stands beside a figure, if any."""
 
-AS_IT_WENT, CANNOT_BE = "as it went", "cannot be"
+AS_IT_WENT, CANNOT_BE = N_("as it went"), N_("cannot be: {reason}")
 TEXT_CELL = "padding:1px 8px 1px 0;text-align:left;overflow-wrap:break-word;min-width:11em"
 HEAD_CELL = "padding:1px 5px;text-align:right;vertical-align:bottom"
 CELL = "padding:1px 5px;text-align:right;white-space:nowrap"
+
+
+
+
+def state_word(result: Result) -> str:
+    """The state of the queue at the end, in words."""
+    state = STATES[result.state]
+    return _(state)
 
 
 class Table:
@@ -58,19 +68,23 @@ class Table:
 
 def harm_in_words(harm: Harm, step: str) -> str:
     """The harm in words, with the verb of the step behind it."""
-    lost = f"{counted(runs.size(harm.lost))} of {shown(harm.queue)} lost"
-    what = lost if harm.lost else f"{shown(harm.queue)} could not be used"
-    return f"{what} at {seconds(harm.t_s)} s, by step {harm.step} ({step})"
+    told = (
+        N_("{messages} of {queue} lost at {t} s, by step {number} ({verb})")
+        if harm.lost
+        else N_("{queue} could not be used at {t} s, by step {number} ({verb})")
+    )
+    words = {"queue": shown(harm.queue), "t": seconds(harm.t_s), "number": harm.step, "verb": step}
+    return _(told, messages=counted(runs.size(harm.lost)), **words)
 
 
 def text(alternatives: Alternatives) -> str:
     """The table for a terminal, and below it what cannot be changed and why."""
     possible, impossible = _parted(alternatives)
-    rows = [[AS_IT_WENT, "", "", *_figures(alternatives.told)]]
+    rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.told)]]
     for one in possible:
         rows.append([shown(one.change.what), shown(one.change.where), f"{one.kept:,}", *_figures(one.result)])
-    table = columns(rows, ["change", "in", "kept", *COLUMNS], None, (2, 3, 4, 6, 7, 8, 9))
-    cannot = [f"{CANNOT_BE}: {shown(one.change.what)}: {shown(one.change.impossible)}" for one in impossible]
+    table = columns(rows, [_("change"), _("in"), _("kept"), *map(_, COLUMNS)], None, (2, 3, 4, 6, 7, 8, 9))
+    cannot = [_(CANNOT_BE, reason=f"{shown(one.change.what)}: {shown(one.change.impossible)}") for one in impossible]
     return "\n".join([table, *cannot])
 
 
@@ -78,14 +92,14 @@ def table_html(alternatives: Alternatives) -> str:
     """The table as HTML; changes that keep messages have the mark of a synchronised mirror, those that still lose some
     the mark of a loss."""
     possible, impossible = _parted(alternatives)
-    heads = {"change": TEXT_CELL} | dict.fromkeys(["kept", *COLUMNS], HEAD_CELL)
-    body = _row(AS_IT_WENT, "", "", alternatives.told)
+    heads = {_("change"): TEXT_CELL} | dict.fromkeys([_("kept"), *map(_, COLUMNS)], HEAD_CELL)
+    body = _row(_(AS_IT_WENT), "", "", alternatives.told)
     body += "".join(_row(one.change.what, one.change.where, f"{one.kept:,}", one.result) for one in possible)
     for one in impossible:
-        reason = f"{CANNOT_BE}: <bdi>{html(one.change.impossible)}</bdi>"
+        reason = _(CANNOT_BE, reason=f"<bdi>{html(one.change.impossible)}</bdi>")
         told = f'<td colspan="{len(heads) - 1}" style="{TEXT_CELL};color:{style.FAINT}">{reason}</td>'
         body += f"<tr>{_head(one.change.what, one.change.where)}{told}</tr>"
-    return tables.table(f"What would have kept {html(alternatives.harm.queue)}", heads, body)
+    return tables.table(_("What would have kept {queue}", queue=html(alternatives.harm.queue)), heads, body)
 
 
 def _parted(alternatives: Alternatives) -> tuple[list[Alternative], list[Alternative]]:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from hawb.engine.trace import CAUSES
+from hawb.languages import N_, _
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
 from hawb.views import style, tables
 from hawb.views.display import mimebundle
@@ -18,7 +19,7 @@ from hawb.views.story.losses import NO_SUCCESSOR
 from hawb.views.tables import WIDTH
 from hawb.views.terminal import columns, wrapped
 
-MARKS = {"safe": ("safe", "running"), "outage": ("outage", "waiting"), "loss": ("loss", "lost")}
+MARKS = {"safe": (N_("safe"), "running"), "outage": (N_("outage"), "waiting"), "loss": (N_("loss"), "lost")}
 """The verdicts on a node's end: the word, and the look that stands beside it."""
 
 CHECKS = {
@@ -27,16 +28,17 @@ CHECKS = {
 }
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
-REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": "Too few of its members are left to agree on anything."}
+REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": N_("Too few of its members are left to agree on anything.")}
 FATES = {
-    "waits": "cannot be used until the node is back",
-    "deleted": "is deleted",
-    "stuck": "cannot be used any more, only deleted",
+    "waits": N_("cannot be used until the node is back"),
+    "deleted": N_("is deleted"),
+    "stuck": N_("cannot be used any more, only deleted"),
 }
 """What becomes of a queue that is down."""
-EITHER = "either way"
+NOTHING = N_("nothing is lost, and every queue stays in use")
+EITHER = N_("either way")
 MOST_QUEUES = 100
-COLUMNS = ("node", "way", "queue", "what happens", "why")
+COLUMNS = (N_("node"), N_("way"), N_("queue"), N_("what happens"), N_("why"))
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top"
 NODE_CELL = f"{tables.NAME_CELL};vertical-align:top"
 CELLS = (f"{TEXT_CELL};max-width:24em;overflow-wrap:anywhere", TEXT_CELL, TEXT_CELL)
@@ -66,61 +68,64 @@ def verdict(forecast: Forecast, way: str) -> str:
 def mark(forecast: Forecast, way: str) -> str:
     """The word with its glyph."""
     word, look = MARKS[verdict(forecast, way)]
-    return f"{style.LOOKS[look].glyph} {word}"
+    return f"{style.LOOKS[look].glyph} {_(word)}"
 
 
 def summary(forecast: Forecast, way: str) -> str:
     """What a way to end a node does, in a sentence."""
     hurt = forecast.hurt(way)
-    told = [f"{shown(effect.queue)} {happens(effect)}" for effect in hurt[:4]]
-    more = [f"and {counted(len(hurt) - 4, 'more queue')}"] if len(hurt) > 4 else []
-    return f"{way}: {'; '.join([*told, *more]) or 'nothing is lost, and every queue stays in use'}"
+    told = [_("{queue} {happens}", queue=shown(effect.queue), happens=happens(effect)) for effect in hurt[:4]]
+    more = [_("and {queues}", queues=counted(len(hurt) - 4, "more queue"))] if len(hurt) > 4 else []
+    return f"{way}: {'; '.join([*told, *more]) or _(NOTHING)}"
 
 
 def happens(effect: Effect) -> str:
     """What becomes of a queue."""
-    confirmed = f", {effect.lost_confirmed:,} of them confirmed" if effect.lost_confirmed else ""
-    lost = f"loses {counted(effect.lost)}{confirmed}" if effect.lost else ""
-    down = FATES[effect.fate] if effect.down else ""
-    brief = f"cannot be used for {seconds(effect.unavailable_s)} s" if not effect.hurts else ""
-    return " and ".join(filter(None, [lost, down, brief]))
+    told = []
+    if effect.lost:
+        words = {"messages": counted(effect.lost), "confirmed": f"{effect.lost_confirmed:,}"}
+        some = N_("loses {messages}, {confirmed} of them confirmed")
+        told.append(_(some, **words) if effect.lost_confirmed else _("loses {messages}", **words))
+    if effect.down:
+        fate = FATES[effect.fate]
+        told.append(_(fate))
+    if not effect.hurts:
+        told.append(_("cannot be used for {t} s", t=seconds(effect.unavailable_s)))
+    return told[0] if len(told) == 1 else _("{harm} and {more}", harm=told[0], more=told[1])
 
 
 def why(effect: Effect) -> str:
     """Why a queue suffers; empty for a queue that only changes hands."""
-    return REASONS.get(effect.reason, "") if effect.hurts else "Another replica takes over."
+    reason = REASONS.get(effect.reason, "") if effect.hurts else N_("Another replica takes over.")
+    return _(reason)
 
 
 def checks(forecast: Forecast) -> Iterator[str]:
     """What RabbitMQ's own checks say of a node, in sentences."""
     for field, command in CHECKS.items():
         queues = getattr(forecast, field)
-        yield f"{command}: {f'fails for {listing(queues)}' if queues else 'passes'}"
+        fails, passes = N_("{command}: fails for {queues}"), N_("{command}: passes")
+        yield _(fails if queues else passes, command=command, queues=listing(queues))
 
 
 def text(forecasts: Sequence[Forecast]) -> str:
     """The answer in a sentence, the table, and below it RabbitMQ's own checks."""
-    rows = [row for forecast in forecasts for _, row in felt_rows(forecast)]
+    rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
     told = forecast_verdict.verdict(forecasts)
     answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
-    return "\n".join([*answer, "", columns(rows, COLUMNS), "", *lines])
+    return "\n".join([*answer, "", columns(rows, [_(name) for name in COLUMNS]), "", *lines])
 
 
 def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
     """What the end of a node does, as rows of COLUMNS, each with the word for what becomes of its queue: of MARKS."""
     rows = []
     for name, way in _ways(forecast):
-        for queue, happening, reason in _told(forecast, way):
-            word = _word(happening)
+        for word, (queue, happening, reason) in _told(forecast, way):
             glyph = style.LOOKS[MARKS[word][1]].glyph
-            rows.append((word, (*map(shown, (forecast.node, name, queue)), f"{glyph} {happening}", shown(reason))))
+            told = (*map(shown, (forecast.node, _(name), queue)), f"{glyph} {happening}", shown(reason))
+            rows.append((word, told))
     return rows
-
-
-def _word(happening: str) -> str:
-    """The word for what becomes of a queue."""
-    return "loss" if "loses" in happening else "outage" if any(map(happening.__contains__, FATES.values())) else "safe"
 
 
 def table_html(forecasts: Sequence[Forecast]) -> str:
@@ -130,8 +135,8 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         for name, way in _ways(forecast):
             word, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
             glyph = f'<span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
-            word = f'<td style="{TEXT_CELL};white-space:nowrap">{name}: {glyph}&nbsp;{word}</td>'
-            for told in _told(forecast, way):
+            word = f'<td style="{TEXT_CELL};white-space:nowrap">{_(name)}: {glyph}&nbsp;{_(word)}</td>'
+            for _word, told in _told(forecast, way):
                 pairs = zip(told, CELLS, strict=True)
                 cells = "".join(f'<td style="{css}"><bdi>{html(cell)}</bdi></td>' for cell, css in pairs)
                 body += f"<tr>{_node(forecast)}{word}{cells}</tr>"
@@ -139,7 +144,8 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
     answer = html(forecast_verdict.verdict(forecasts).sentence)
-    return tables.table(f"Is it safe to stop a node now? {answer}", dict.fromkeys(COLUMNS, TEXT_CELL), body)
+    heads = dict.fromkeys((_(name) for name in COLUMNS), TEXT_CELL)
+    return tables.table(_("Is it safe to stop a node now? {answer}", answer=answer), heads, body)
 
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:
@@ -148,17 +154,21 @@ def _ways(forecast: Forecast) -> list[tuple[str, str]]:
     return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
 
 
-def _told(forecast: Forecast, way: str) -> list[tuple[str, str, str]]:
-    """A row for each queue that is hurt, the worst first, and one row for all that feel the same and are not hurt; or
-    one that says there are none. Of very many queues the last row tells the number."""
+def _told(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]]:
+    """A row for each queue that is hurt, the worst first, and one row for all that feel the same and are not hurt, each
+    with the word for what becomes of its queue; or one row that says there are none. Of very many queues the last one
+    tells the number."""
     hurt, others = forecast.hurt(way), defaultdict(list)
-    rows = [(effect.queue, happens(effect), why(effect)) for effect in hurt[:MOST_QUEUES]]
+    rows = [("loss" if effect.lost else "outage", (effect.queue, happens(effect), why(effect)))
+            for effect in hurt[:MOST_QUEUES]]  # fmt: skip
     if len(hurt) > MOST_QUEUES:
-        rows.append(("", f"and {counted(len(hurt) - MOST_QUEUES, 'more queue')}", ""))
+        rows.append(("safe", ("", _("and {queues}", queues=counted(len(hurt) - MOST_QUEUES, "more queue")), "")))
     for effect in forecast.effects[way]:
         if not effect.hurts:
             others[happens(effect), why(effect)].append(effect.queue)
-    return rows + [(many(names), *told) for told, names in others.items()] or [("", "nothing", "")]
+    return rows + [("safe", (many(names), *told)) for told, names in others.items()] or [
+        ("safe", ("", _("nothing"), ""))
+    ]
 
 
 def many(names: Sequence[str]) -> str:

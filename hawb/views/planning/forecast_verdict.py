@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hawb.engine.naming import split_queue
+from hawb.languages import N_, _
 from hawb.planning.safe_to_stop import METADATA, Effect, Forecast
 from hawb.views import style
 from hawb.views.formatting import counted, listing, shown
@@ -14,7 +15,6 @@ from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 MOST_COMMANDS = 3
 FEW = 3
 """So many queues and more are counted, not named."""
-NOTHING = "nothing is lost and every queue stays in use"
 
 
 def verdict(forecasts: Sequence[Forecast]) -> Verdict:
@@ -23,12 +23,12 @@ def verdict(forecasts: Sequence[Forecast]) -> Verdict:
     hurting = sorted((one for one in forecasts if one.hurt("stop")), key=_worst_first)
     fine = [one.node for one in forecasts if not one.hurt("stop")]
     if not forecasts:
-        return Verdict("no", "no node runs")
+        return Verdict("no", _("no node runs"))
     told = "; ".join(_stops(hurting[:1]) + _stops(hurting[1:]))
     if not fine:
         return Verdict("no", told)
     if hurting:
-        return Verdict("but", f"only {listing(fine)}; {told}")
+        return Verdict("but", _("only {nodes}; {told}", nodes=listing(fine), told=told))
     return _if_killed(forecasts, fine)
 
 
@@ -42,22 +42,28 @@ def _stops(hurting: Sequence[Forecast]) -> list[str]:
     """What a stop of one of some nodes does."""
     if not hurting:
         return []
-    which = {1: "", 2: "either of "}.get(len(hurting), "any of ")
-    nodes = listing(one.node for one in hurting)
-    return [f"stopping {which}{nodes} {harm([effect for one in hurting for effect in one.hurt('stop')])}"]
+    told = {1: N_("stopping {nodes} {harm}"), 2: N_("stopping either of {nodes} {harm}")}.get(
+        len(hurting), N_("stopping any of {nodes} {harm}")
+    )
+    harmed = harm([effect for one in hurting for effect in one.hurt("stop")])
+    return [_(told, nodes=listing(one.node for one in hurting), harm=harmed)]
 
 
 def _if_killed(forecasts: Sequence[Forecast], fine: Sequence[str]) -> Verdict:
-    which = f"{shown(fine[0])} may be stopped" if len(fine) == 1 else "any node may be stopped, one at a time"
     killed = [one for one in sorted(forecasts, key=lambda one: _worst_first(one, "kill")) if one.hurt("kill")]
     if killed:
-        only = (
-            f"if {shown(killed[0].node)} is stopped and not killed: a kill"
+        told = (
+            N_("only if {node} is stopped and not killed: a kill {harm}")
             if len(forecasts) > 1
-            else "by a stop: a kill"
+            else N_("only by a stop: a kill {harm}")
         )
-        return Verdict("but", f"only {only} {harm(killed[0].hurt('kill'))}")
-    return Verdict("yes", f"{which}; {NOTHING}")
+        return Verdict("but", _(told, node=shown(killed[0].node), harm=harm(killed[0].hurt("kill"))))
+    told = (
+        N_("{node} may be stopped; nothing is lost and every queue stays in use")
+        if len(fine) == 1
+        else N_("any node may be stopped, one at a time; nothing is lost and every queue stays in use")
+    )
+    return Verdict("yes", _(told, node=shown(fine[0])))
 
 
 def harm(effects: Sequence[Effect]) -> str:
@@ -65,9 +71,13 @@ def harm(effects: Sequence[Effect]) -> str:
     use."""
     lost = {effect.queue: effect.lost for effect in effects if effect.lost}
     down = dict.fromkeys(effect.queue for effect in effects if effect.down and effect.queue not in lost)
-    told = [f"loses {counted(sum(lost.values()))} of {listing(lost)}"] if lost else []
-    told += [f"leaves {listing(down) if len(down) < FEW else counted(len(down), 'queue')} out of use"] if down else []
-    return " and ".join(told)
+    told = []
+    if lost:
+        told.append(_("loses {messages} of {queues}", messages=counted(sum(lost.values())), queues=listing(lost)))
+    if down:
+        queues = listing(down) if len(down) < FEW else counted(len(down), "queue")
+        told.append(_("leaves {queues} out of use", queues=queues))
+    return told[0] if len(told) == 1 else _("{harm} and {more}", harm=told[0], more=told[1]) if told else ""
 
 
 def _worst_first(one: Forecast, way: str = "stop") -> tuple[int, int]:

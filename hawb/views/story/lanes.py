@@ -18,8 +18,9 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hawb.languages import N_, _
 from hawb.views import style
-from hawb.views.formatting import html, listing, seconds, shortened, shown
+from hawb.views.formatting import html, listing, paragraph, seconds, shortened, shown
 from hawb.views.story.marks import Mark, marks
 from hawb.views.story.roles import node_states, outages, partings, roles
 
@@ -51,8 +52,21 @@ BANDS: dict[str, tuple[str, int, bool]] = {
 }
 """How a role or state is drawn as a band: its look, its height, and whether it is filled."""
 
-WORDS = {"leader_alone": style.LOOKS["leader_alone"].word}
-"""What a band is called, where that is not its role or state."""
+WORDS = {
+    "master": N_("master"),
+    "synchronised": N_("synchronised"),
+    "unsynchronised": N_("unsynchronised"),
+    "leader": N_("leader"),
+    "leader_alone": style.LOOKS["leader_alone"].word,
+    "follower": N_("follower"),
+    "running": N_("running"),
+    "booting": N_("booting"),
+    "waiting": N_("waiting"),
+    "paused": N_("paused"),
+    "down": N_("down"),
+}
+"""What a band is called."""
+
 
 class Axis(Struct, frozen=True):
     """Where moments lie: x by time, the gaps that were cut, the whole width, and the height of a lane."""
@@ -126,9 +140,11 @@ def lanes(outcome: dict, queue: str | None = None) -> Lanes:
     )
     drawn += "".join(_mark(mark, nodes, scale) for mark in told)
     drawn += _axis(scale, bottom) + _outages(queue, idle, scale, bottom)
-    about = "the nodes" if queue is None else f"the roles of the nodes for {shown(queue)}"
-    summary = escape(f"Lanes of {about} over {seconds(end)} s.")
-    marked = escape(" ".join(dict.fromkeys(f"At {mark.text}" for mark in told)))
+    about = N_("Lanes of the nodes over {t} s.") if queue is None else N_(
+        "Lanes of the roles of the nodes for {queue} over {t} s."
+    )  # fmt: skip
+    summary = escape(_(about, queue=shown(queue), t=seconds(end)))
+    marked = escape(paragraph(dict.fromkeys(_("At {what}", what=mark.text) for mark in told)))
     picture = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{summary}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12" style="color:{style.INK}"'
@@ -148,14 +164,16 @@ def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis
 
 
 def _parted(node: str, since: float, then: float, others: set[str]) -> str:
-    return f"{shown(node)}: no link to {listing(sorted(others))} from {seconds(since)} to {seconds(then)} s"
+    words = {"node": shown(node), "others": listing(sorted(others)), "since": seconds(since), "until": seconds(then)}
+    return _("{node}: no link to {others} from {since} to {until} s", **words)
 
 
 def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, bottom: int) -> str:
     """A thick line on the axis while nobody leads the queue."""
     drawn = ""
     for since, then in spans:
-        told = escape(f"{shown(queue)}: led by nobody from {seconds(since)} to {seconds(then)} s")
+        words = {"queue": shown(queue), "since": seconds(since), "until": seconds(then)}
+        told = escape(_("{queue}: led by nobody from {since} to {until} s", **words))
         line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
         look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
         drawn += f'<path d="{line}" {look}><title>{told}</title></path>'
@@ -178,7 +196,9 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
     height *= min(1, (scale.lane - 2) / TALLEST_BAND)
     colour = style.LOOKS[role].colour
     fill = f'fill="{colour}"' if filled else f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 2"'
-    told = f"{shown(node)}: {WORDS.get(what, what)} from {seconds(since)} to {seconds(then)} s"
+    word = WORDS[what]
+    words = {"node": shown(node), "what": _(word), "since": seconds(since), "until": seconds(then)}
+    told = _("{node}: {what} from {since} to {until} s", **words)
     return (
         f'<rect x="{left:.1f}" y="{middle - height / 2:g}" width="{max(right - left, 2):.1f}"'
         f' height="{height:g}" {fill}>'
@@ -218,8 +238,9 @@ that caused it."""
 
 def _axis(scale: Axis, top: int) -> str:
     line = f'<path d="M{LEFT} {top + 4}.5H{scale.width - RIGHT:.0f}" stroke="currentColor" stroke-opacity=".5"/>'
+    left_out = _("time left out")
     cuts = "".join(
-        f'<path d="M{x - 4:.0f} {top + 9}l4-9m2 9l4-9" stroke="currentColor"><title>time left out</title></path>'
+        f'<path d="M{x - 4:.0f} {top + 9}l4-9m2 9l4-9" stroke="currentColor"><title>{left_out}</title></path>'
         for x in scale.cuts
     )
     labels, free = [], 0.0

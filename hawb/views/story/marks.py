@@ -9,7 +9,8 @@ from functools import cache
 
 from msgspec import Struct
 
-from hawb.views.formatting import seconds
+from hawb.languages import _
+from hawb.views.formatting import paragraph, seconds
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.roles import LEADS, Spans, roles
 from hawb.views.story.telling import Sentence, sentence, sentences
@@ -49,7 +50,7 @@ class Mark(Struct, frozen=True):
     @property
     def text(self) -> str:
         """All of it in one line."""
-        return f"{seconds(self.t)} s: {' '.join(one.text for one in self.told)}"
+        return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.told))
 
 
 def marks(outcome: dict, queue: str | None = None) -> list[Mark]:

@@ -79,7 +79,7 @@ def todo(outcome: dict) -> tuple[ToDo, ...]:
     down = [name for name, state in outcome["nodes"].items() if state == "down"]
     if down:
         starts = tuple(
-            f"systemctl start rabbitmq-server   # {_('on {node}', node=shown(name))}" for name in down[:MOST_COMMANDS]
+            f"systemctl start rabbitmq-server   # on {shown(name)}" for name in down[:MOST_COMMANDS]
         )
         start = N_("Start {nodes}: what is there is no longer replicated as it should be.")
         asked.append(ToDo(_(start, nodes=listing(down)), starts))

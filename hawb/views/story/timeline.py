@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from html import escape
 
+from hawb.languages import _
 from hawb.views.formatting import seconds
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.lanes import Lanes
@@ -28,7 +29,8 @@ def html(drawn: Lanes, outcome: dict, name: str) -> str:
 def framed(content: str, drawn: Lanes, at: float) -> str:
     """The picture that `html` has made, with a line at a moment; for another moment only the line changes."""
     place = f"left:{drawn.scale.at(at):.1f}px;height:{drawn.height}px"
-    line = f'<div class="hawb-here" role="img" aria-label="{seconds(at)} s is shown" style="{place}"></div>'
+    here = escape(_("{t} s is shown", t=seconds(at)))
+    line = f'<div class="hawb-here" role="img" aria-label="{here}" style="{place}"></div>'
     return f'<div class="hawb-timeline">{content}{line}</div>'
 
 
@@ -36,7 +38,8 @@ def _button(drawn: Lanes, chronicle: Chronicle, mark: Mark, name: str) -> str:
     """A mark's button, and what it opens."""
     x, y = drawn.place(mark)
     told, lines = escape(mark.text), explained(chronicle, mark)
-    items = "".join(f"<li><time>{seconds(t)} s</time> {escape(line)}</li>" for t, line in lines)
+    timed = ((_("{t} s", t=seconds(t)), line) for t, line in lines)
+    items = "".join(f"<li><time>{when}</time> {escape(line)}</li>" for when, line in timed)
     called = f'aria-label="{told}" title="{told}" popovertarget="{escape(name)}"'
     return (
         f'<button type="button" class="hawb-mark" style="left:{x:.1f}px;top:{y}px" {called}></button>'
