@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,21 +65,26 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 @in_a_folder
 @on_a_port
 @unopened
-def lessons(folder: Path, port: int, no_browser: bool) -> None:
+@in_a_language
+def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     """Open the lessons in JupyterLab, on this machine only and with a token.
 
-    Notebooks and data are copied to a folder of yours first; what you change there stays as it is.
+    Notebooks and data are copied to a folder of yours first; what you change there stays as it is. In Chinese (zh) and
+    Brazilian Portuguese (pt) it opens lessons 10 and 11, which have been translated; the others are in English.
     """
-    bring(folder)
-    serve(folder, folder / LESSONS, port, no_browser)
+    from hawb.lessons.translated import editions
+
+    told = editions(language)
+    bring(folder, told)
+    serve(folder, folder / next(iter(told), LESSONS), port, no_browser)
 
 
-def bring(folder: Path) -> None:
-    """Brings a folder's notebooks and data up to date, and says what its owner has changed."""
+def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
+    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed."""
     from hawb.lab.workbook import hand_out
 
     with written_to(folder):
-        kept = hand_out(folder)
+        kept = hand_out(folder, made)
     click.echo(f"notebooks and data are in {folder}", err=True)
     if kept:
         click.echo(f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}", err=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -23,17 +23,19 @@ OWN = "own"
 CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab import show\n\nshow({})")
 
 
-def hand_out(folder: Path) -> list[str]:
-    """Brings a folder's notebooks and data up to date; the paths of those that its owner has changed, which stay. A
-    checkout has its own already. Raises OSError."""
-    folder = folder.resolve()
-    if folder == checkout.OWN:
+def hand_out(folder: Path, made: Mapping[str, bytes] | None = None) -> list[str]:
+    """Brings a folder's notebooks and data up to date, with what is `made` for this reader; the paths of those that
+    its owner has changed, which stay. A checkout has its own notebooks and data already. Raises OSError."""
+    folder, made = folder.resolve(), made or {}
+    paths = [*(() if folder == checkout.OWN else brought()), *made]
+    if not paths:
         return []
     noted = folder / HANDED_OUT
     before = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
     given, kept = {}, []
-    for path in brought():
-        content, place = (checkout.OWN / path).read_bytes(), folder / path
+    for path in paths:
+        content = made[path] if path in made else (checkout.OWN / path).read_bytes()
+        place = folder / path
         given[path] = _digest(content)
         there = _digest(place.read_bytes()) if place.exists() else None
         if there not in (None, before.get(path), given[path]):

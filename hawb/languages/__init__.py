@@ -2,8 +2,9 @@
 
 A sentence of the code is the key of its translations (gettext): `_("{node} was killed.", node=name)`. What stands in a
 table of a module is marked there with `N_`, and translated where it is told. Which language is in force is known to the
-context, so that two pages of one kernel can each have their own; without one it is English. Names of queues, nodes and
-policies, keys and verbs, and what RabbitMQ says itself are never translated.
+context, so that two pages of one kernel can each have their own; without one it is what the process speaks, which is
+English until it is told otherwise. Names of queues, nodes and policies, keys and verbs, and what RabbitMQ says itself
+are never translated.
 
 `python -m hawb.languages.catalogues` brings the catalogues up to date with the code.
 """
@@ -44,7 +45,8 @@ VARIABLE = "HAWB_LANGUAGE"
 
 Done = TypeVar("Done")
 
-_in_force: ContextVar[str] = ContextVar("language", default=ENGLISH)
+_spoken = ENGLISH
+_in_force: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 class Catalogue(GNUTranslations):
@@ -71,7 +73,10 @@ def named(wanted: str) -> str:
 
 
 def wanted() -> str:
-    """The language that the environment asks for. Raises ValueError for one that hawb does not have."""
+    """The language in force or, where that is English, the one that the environment asks for. Raises ValueError for one
+    that hawb does not have."""
+    if in_force() != ENGLISH:
+        return in_force()
     try:
         return named(os.environ.get(VARIABLE) or ENGLISH)
     except ValueError as unknown:
@@ -80,7 +85,14 @@ def wanted() -> str:
 
 def in_force() -> str:
     """The language that is told now."""
-    return _in_force.get()
+    return _in_force.get() or _spoken
+
+
+def speak(name: str) -> None:
+    """Has the process speak a language from now on: in each cell of a notebook, and where its widgets are used. Raises
+    ValueError for one that hawb does not have."""
+    global _spoken
+    _spoken = named(name)
 
 
 @contextmanager
@@ -129,14 +141,14 @@ def N_(text: str) -> str:  # noqa: N802 (as gettext has it everywhere)
 
 def _(text: str, /, **words: object) -> str:
     """A text in the language in force, with `words` in the places that it names, if any are given."""
-    name = _in_force.get()
+    name = in_force()
     told = text if name == ENGLISH or not text else catalogue(name, WORDS).gettext(text)
     return told.format_map(words) if words else told
 
 
 def ngettext(one: str, several: str, number: int, /, **words: object) -> str:
     """Of a text's two forms, and of those that a language has for them, the one for a number; `words` as in `_`."""
-    name = _in_force.get()
+    name = in_force()
     if name == ENGLISH:
         told = one if number == 1 else several
     else:
@@ -146,11 +158,11 @@ def ngettext(one: str, several: str, number: int, /, **words: object) -> str:
 
 def pgettext(context: str, text: str, /, **words: object) -> str:
     """A text that is translated in one way here and in another elsewhere; `context` tells which is meant."""
-    name = _in_force.get()
+    name = in_force()
     told = text if name == ENGLISH else catalogue(name, WORDS).pgettext(context, text)
     return told.format_map(words) if words else told
 
 
 def translated(text: str, domain: str) -> str:
     """A text of another catalogue in the language in force, as it stands."""
-    return catalogue(_in_force.get(), domain).gettext(text) if text else ""
+    return catalogue(in_force(), domain).gettext(text) if text else ""

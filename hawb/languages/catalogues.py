@@ -127,15 +127,19 @@ def untranslated(catalogue: Catalog) -> list[str]:
             if not (string if isinstance(string, str) else string and all(string))]  # fmt: skip
 
 
+def brought_up_to_date(domain: str, wanted: Catalog) -> int:
+    """Writes the catalogues of a domain anew, and says what is to be translated; how many texts are."""
+    missing = 0
+    for name, made in renew(domain, wanted):
+        texts = untranslated(made)
+        missing += len(texts)
+        print(f"{file_of(name, domain).relative_to(PACKAGE.parent)}: {len(made)} texts, {len(texts)} to translate")
+    return missing
+
+
 def main() -> int:
     """Writes the catalogues of the code anew, and says what is to be translated."""
-    missing = 0
-    for domain in SOURCES:
-        for name, made in renew(domain, template(domain)):
-            texts = untranslated(made)
-            missing += len(texts)
-            print(f"{file_of(name, domain).relative_to(PACKAGE.parent)}: {len(made)} texts, {len(texts)} to translate")
-    return 1 if missing else 0
+    return 1 if sum(brought_up_to_date(domain, template(domain)) for domain in SOURCES) else 0
 
 
 if __name__ == "__main__":

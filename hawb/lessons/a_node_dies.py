@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.cluster import Cluster
+from hawb.languages import _
 from hawb.lessons.exercises import HASTE_S, Exercise, Form, Variation, of_the_first, queue_of, restart_in_haste
 from hawb.views.formatting import counted, listing, seconds, shown, size
 
@@ -30,18 +31,20 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
     """Every message that was there at the start is lost, with one node down at a time."""
     first = next((nodes for nodes in down_together(cluster) if len(nodes) > 1), None)
     if first:
-        return f"{listing(first)} are down at once. It can be done with one node down at a time."
+        return _("{nodes} are down at once. It can be done with one node down at a time.", nodes=listing(first))
     queue = queue_of(cluster, "orders")
     lost = of_the_first(variation.messages, cluster.ledger["orders"]["lost"])
     if lost == variation.messages:
         return None
+    master = shown(queue["master"])
     if queue["state"] == "down":
-        return f"orders is down, and its messages are on {shown(queue['master'])}'s disk. Down is not lost."
+        return _("orders is down, and its messages are on {node}'s disk. Down is not lost.", node=master)
     if lost:
-        return f"Of {counted(variation.messages)} that were there only {lost:,} went; all of them were asked for."
+        return _("Of {messages} that were there only {lost} went; all of them were asked for.",
+                 messages=counted(variation.messages), lost=f"{lost:,}")  # fmt: skip
     if queue["master"] == variation.nodes[0]:
-        return f"Nothing is lost: {shown(queue['master'])}, the master, has everything."
-    return f"Nothing is lost: {shown(queue['master'])} took over and was synchronised. What would make it forget first?"
+        return _("Nothing is lost: {node}, the master, has everything.", node=master)
+    return _("Nothing is lost: {node} took over and was synchronised. What would make it forget first?", node=master)
 
 
 # A policy for a hasty restart
@@ -60,13 +63,14 @@ def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
     cluster.kill(master, at=needed_s)
     promoted = queue_of(cluster, name)["master"]
     if lost := size(cluster.ledger[name]["lost"]):
-        heir = f"{shown(promoted)} took over {HASTE_S} s after its boot"
-        return f"With {shown(master)} went {counted(lost)}: {heir}, and was not synchronised yet."
+        return _("With {node} went {messages}: {heir} took over {seconds} s after its boot, and was not synchronised "
+                 "yet.", node=shown(master), messages=counted(lost), heir=shown(promoted), seconds=HASTE_S)  # fmt: skip
     queue = queue_of(cluster.start(master), name)
     if queue["state"] != "running":
-        return f"{name} is {queue['state']}, though {shown(master)} is back."
+        return _("{queue} is {state}, though {node} is back.", queue=name, state=queue["state"], node=shown(master))
     if (left := queue["messages"]) < variation.messages:
-        return f"{name} has {counted(left)} left of {variation.messages:,}: something in the policy removes them."
+        return _("{queue} has {messages} left of {number}: something in the policy removes them.",
+                 queue=name, messages=counted(left), number=f"{variation.messages:,}")  # fmt: skip
     return None
 
 
@@ -86,17 +90,21 @@ def restarted_unnoticed(cluster: Cluster, variation: Variation) -> str | None:
     nodes = variation.nodes[:2]
     been_down = {node for down in down_together(cluster) for node in down}
     if left_out := [node for node in nodes if node not in been_down]:
-        return f"{listing(left_out)} was not restarted." if len(left_out) == 1 else "No node was restarted."
+        if len(left_out) > 1:
+            return _("No node was restarted.")
+        return _("{node} was not restarted.", node=listing(left_out))
     queue = queue_of(cluster, "orders")
     if lost := size(cluster.ledger["orders"]["lost"]):
-        return f"That cost {counted(lost)}: a mirror took over that was not synchronised."
+        return _("That cost {messages}: a mirror took over that was not synchronised.", messages=counted(lost))
     if away := [node for node in nodes if cluster.outcome["nodes"][node] != "running"]:
-        return f"At the end {listing(away)} is not running."
+        return _("At the end {nodes} is not running.", nodes=listing(away))
     down_s = cluster.outcome["availability"]["orders"]["publish_down_s"]
     if down_s > NOTICEABLE_S:
-        return f"orders was down for {seconds(down_s)} s: its master was stopped while no mirror was synchronised."
+        return _("orders was down for {seconds} s: its master was stopped while no mirror was synchronised.",
+                 seconds=seconds(down_s))  # fmt: skip
     if not queue["synchronised_mirrors"]:
-        return f"Only {shown(queue['master'])} has the messages: the mirror that came back last holds nothing yet."
+        return _("Only {node} has the messages: the mirror that came back last holds nothing yet.",
+                 node=shown(queue["master"]))  # fmt: skip
     return None
 
 

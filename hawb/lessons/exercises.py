@@ -18,10 +18,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from hawb.cluster import Cluster
+from hawb.languages import N_, _, ngettext
 from hawb.lessons import step_forms
 from hawb.scenario import text
 from hawb.scenario.refused import ScenarioRefused, render
-from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import counted, listing, paragraph, shown
 
 MOST_STEPS = 30
 BOOT_S = 5.0
@@ -45,13 +46,17 @@ HELD_BACK = (
     Variation(("n3", "n1", "n2"), 1, 4, "é"),
 )
 
+UNPLAYED = N_("The answer cannot be played: {why}"), N_("Step {number} cannot be played: {why}")
+REFUSED = N_("The answer is refused by RabbitMQ: {why}"), N_("Step {number} is refused by RabbitMQ: {why}")
+"""Why an answer ends early: one that is a single step, and one of several."""
+
 
 class Form(Enum):
     """The forms of an answer, in words."""
 
-    POLICY = "a policy"
-    STEPS = "a list of steps"
-    SETTINGS = "settings of the nodes"
+    POLICY = N_("a policy")
+    STEPS = N_("a list of steps")
+    SETTINGS = N_("settings of the nodes")
 
 
 class Exercise(Struct, frozen=True):
@@ -80,7 +85,7 @@ class Exercise(Struct, frozen=True):
             example = repr([step_forms.example(self.verbs[0])])
         else:
             example = f"{{{', '.join(f'{name!r}: …' for name in self.settings)}}}"
-        return f"{self.form.value}, such as {example}, or as YAML text"
+        return _("{form}, such as {example}, or as YAML text", form=_(self.form.value), example=example)
 
 
 class Verdict(NamedTuple):
@@ -102,8 +107,9 @@ def judged(exercise: Exercise, answer: object) -> Verdict:
     """Plays an answer in the cluster as told and in those held back."""
     for variation in (AS_TOLD, *HELD_BACK):
         if wrong := wrong_in(exercise, answer, variation):
-            return Verdict(False, wrong if variation is AS_TOLD else f"{elsewhere(variation)} {wrong}")
-    return Verdict(True, f"Right, in this cluster and in {len(HELD_BACK)} others that you have not seen.")
+            return Verdict(False, wrong if variation is AS_TOLD else paragraph([elsewhere(variation), wrong]))
+    right = _("Right, in this cluster and in {number} others that you have not seen.", number=len(HELD_BACK))
+    return Verdict(True, right)
 
 
 def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | None:
@@ -113,7 +119,7 @@ def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | 
     except AnswerRefused as refused:
         return str(refused)
     except ScenarioRefused as refused:
-        return f"The answer cannot be played: {refused}"
+        return _(UNPLAYED[0], why=refused)
 
 
 def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
@@ -130,43 +136,50 @@ def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
 
 def elsewhere(variation: Variation) -> str:
     """In what a held-back cluster differs, in which an answer fails that passes as told."""
-    nodes, messages = listing(variation.nodes), counted(variation.messages)
-    return f"It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:"
+    return _(
+        "It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:",
+        nodes=listing(variation.nodes), messages=counted(variation.messages),
+    )  # fmt: skip
 
 
 def given_as(exercise: Exercise, answer: object) -> list | dict:
     """An answer as steps of a scenario, or as settings. Raises AnswerRefused."""
     if answer is None or answer is ... or (isinstance(answer, str) and not answer.strip()):
-        raise AnswerRefused(f"There is no answer yet. It is {exercise.accepted}.")
+        raise AnswerRefused(_("There is no answer yet. It is {accepted}.", accepted=exercise.accepted))
     try:
         given = text.parse(answer) if isinstance(answer, str) else answer
         text.check_values(given)
     except ScenarioRefused as refused:
-        raise AnswerRefused(f"The answer cannot be read: {refused}") from None
+        raise AnswerRefused(_("The answer cannot be read: {why}", why=refused)) from None
     if exercise.form is Form.POLICY:
         return [{"set_policy": _a(dict, given, exercise) | {"name": "answer"}}]
     if exercise.form is Form.SETTINGS:
         return settings_of(exercise, _a(dict, given, exercise))
     steps = _a(list, given, exercise)
     if len(steps) > MOST_STEPS:
-        raise AnswerRefused(f"These are {len(steps)} steps; {MOST_STEPS} are more than enough.")
+        told = _("These are {number} steps; {most} are more than enough.", number=len(steps), most=MOST_STEPS)
+        raise AnswerRefused(told)
     for number, step in enumerate(steps, 1):
         verb = next((key for key in step if key != "at"), None) if isinstance(step, dict) else step
         if verb not in exercise.verbs:
-            raise AnswerRefused(f"Step {number}, {render(step)}: here a step is one of {', '.join(exercise.verbs)}.")
+            told = _("Step {number}, {step}: here a step is one of {verbs}.", number=number, step=render(step),
+                     verbs=", ".join(exercise.verbs))  # fmt: skip
+            raise AnswerRefused(told)
     return steps
 
 
 def _a(kind: type, given: object, exercise: Exercise):
     if not isinstance(given, kind):
-        raise AnswerRefused(f"{render(given)} is not {exercise.accepted}.")
+        raise AnswerRefused(_("{given} is not {accepted}.", given=render(given), accepted=exercise.accepted))
     return given
 
 
 def settings_of(exercise: Exercise, given: dict) -> dict:
     """An answer's settings, just those that the exercise asks for. Raises AnswerRefused."""
     if sorted(given) != sorted(exercise.settings):
-        raise AnswerRefused(f"{render(given)}: what is to be set here is {listing(exercise.settings)}, nothing else.")
+        told = _("{given}: what is to be set here is {settings}, nothing else.", given=render(given),
+                 settings=listing(exercise.settings))  # fmt: skip
+        raise AnswerRefused(told)
     return given
 
 
@@ -182,31 +195,35 @@ def renamed(value: object, names: dict[str, str]) -> object:
 def play(cluster: Cluster, steps: list) -> None:
     """Plays an answer's steps. Raises AnswerRefused for the first that is refused, by hawb or by RabbitMQ."""
     for number, step in enumerate(steps, 1):
-        place = f"Step {number}" if len(steps) > 1 else "The answer"
         before = len(cluster.errors)
         try:
             cluster.run.apply_plain(step)
         except ScenarioRefused as refused:
             refused.path = refused.path[2:]
-            raise AnswerRefused(f"{place} cannot be played: {refused}") from None
+            raise AnswerRefused(_(UNPLAYED[len(steps) > 1], number=number, why=refused)) from None
         if errors := cluster.errors[before:]:
-            raise AnswerRefused(f"{place} is refused by RabbitMQ: {one_line(errors[0]['text'])}")
+            raise AnswerRefused(_(REFUSED[len(steps) > 1], number=number, why=one_line(errors[0]["text"])))
 
 
 def queue_of(cluster: Cluster, name: str) -> dict:
     """A queue that has to be there still. Raises AnswerRefused where the answer has led to its end."""
     if name not in cluster.queues:
-        raise AnswerRefused(f"The queue {shown(name)} is gone, with everything in it.")
+        raise AnswerRefused(_("The queue {queue} is gone, with everything in it.", queue=shown(name)))
     return cluster.queues[name]
 
 
 def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float:
     """The queue gets its messages, and the nodes of all mirrors restart. Returns when they have been back for HASTE_S.
     Raises AnswerRefused where there is not a mirror on every other node."""
-    _, *mirrors = variation.nodes
+    mirrors = variation.nodes[1:]
     cluster.publish(name, variation.messages)
     if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
-        raise AnswerRefused(f"{name} has {counted(there, 'mirror')}, one on every other node was asked for.")
+        told = _("{queue} has no mirrors, one on every other node was asked for.", queue=name)
+        told = told if not there else ngettext(
+            "{queue} has {number} mirror, one on every other node was asked for.",
+            "{queue} has {number} mirrors, one on every other node was asked for.", there, queue=name, number=there,
+        )  # fmt: skip
+        raise AnswerRefused(told)
     cluster.stop(*mirrors)
     back_s = cluster.outcome["time_s"] + BOOT_S + HASTE_S
     cluster.start(*mirrors)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from hawb.cluster import Cluster
+from hawb.languages import LESSONS, _, ngettext, translated
 from hawb.lessons.exercises import (
     AS_TOLD,
     AnswerRefused,
@@ -25,7 +26,7 @@ from hawb.lessons.exercises import (
     queue_of,
 )
 from hawb.scenario.refused import ScenarioRefused
-from hawb.views.formatting import counted, shown
+from hawb.views.formatting import counted, paragraph, shown
 
 FREE = "wait"
 """The step that is no move."""
@@ -46,8 +47,12 @@ class Game(Exercise, frozen=True, kw_only=True):
     @property
     def rules(self) -> str:
         """What may be done and how often."""
-        moves = f"{counted(self.most, 'move')} at most, par {self.par}. Moves: {', '.join(self.verbs)}"
-        return f"{moves} (waiting is free)." if FREE in self.verbs else f"{moves}."
+        verbs = ", ".join(self.verbs)
+        return ngettext(
+            "{most} move at most, par {par}. Moves: {verbs}.", "{most} moves at most, par {par}. Moves: {verbs}.",
+            self.most, most=self.most, par=self.par,
+            verbs=_("{verbs} (waiting is free)", verbs=verbs) if FREE in self.verbs else verbs,
+        )  # fmt: skip
 
 
 class Played(NamedTuple):
@@ -68,14 +73,22 @@ def played(game: Game, moves: object) -> Played:
     except (AnswerRefused, ScenarioRefused):
         return Played(judged(game, moves), before, None)
     if (count := sum(FREE not in step for step in steps)) > game.most:
-        return Played(Verdict(False, f"These are {counted(count, 'move')}; the game has {game.most}."), before, None)
+        too_many = _("These are {number} moves; the game has {most}.", number=count, most=game.most)
+        return Played(Verdict(False, too_many), before, None)
     with suppress(AnswerRefused):
         game.judge(after, AS_TOLD)  # plays on: the fate
     verdict = judged(game, steps)
     if verdict.right:
-        par = "par" if count == game.par else f"par is {game.par}"
-        verdict = Verdict(True, f"Won in {counted(count, 'move')} ({par}). {verdict.says}")
+        verdict = Verdict(True, paragraph([won_in(count, game.par), verdict.says]))
     return Played(verdict, before, after)
+
+
+def won_in(count: int, par: int) -> str:
+    """In how many moves a game was won, beside its par."""
+    if count == par:
+        return ngettext("Won in {number} move (par).", "Won in {number} moves (par).", count, number=count)
+    return ngettext("Won in {number} move (par is {par}).", "Won in {number} moves (par is {par}).", count,
+                    number=count, par=par)  # fmt: skip
 
 
 def told_of(game: Game, result: Played) -> list[str]:
@@ -84,8 +97,9 @@ def told_of(game: Game, result: Played) -> list[str]:
         return []
     lost = what_is_lost(result.after)
     if lost:
-        return [f"Gone, as asked for: {lost}"]
-    return [f"Then {game.fate}: nothing that was confirmed is lost."] if game.fate else []
+        return [_("Gone, as asked for: {lost}", lost=lost)]
+    fate = translated(game.fate, LESSONS)
+    return [_("Then {fate}: nothing that was confirmed is lost.", fate=fate)] if fate else []
 
 
 # Judges
@@ -98,11 +112,12 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
     def judge(cluster: Cluster, variation: Variation) -> str | None:
         fate(cluster, variation)
         if told := what_is_lost(cluster):
-            return f"Lost: {told}"
+            return _("Lost: {lost}", lost=told)
         if told := next(filter(None, (unusable(cluster, name) for name in queues)), None):
             return told
         if (there := sum(cluster.queues[name]["messages"] for name in queues)) < variation.messages:
-            return f"Of {counted(variation.messages)} {there:,} are left: something in these moves removes them."
+            return _("Of {messages} {number} are left: something in these moves removes them.",
+                     messages=counted(variation.messages), number=f"{there:,}")  # fmt: skip
         return None
 
     return judge
@@ -118,8 +133,11 @@ def serves(name: str) -> Callable[[Cluster, Variation], str | None]:
 def unusable(cluster: Cluster, name: str) -> str | None:
     """That a queue cannot be used, if it cannot. Raises AnswerRefused where it is gone."""
     state = queue_of(cluster, name)["state"]
-    words = {"minority": "without a majority"}.get(state, state)
-    return None if state == "running" else f"Nothing is lost, but nobody can use {shown(name)}: it is {words}."
+    if state == "running":
+        return None
+    if state == "minority":
+        return _("Nothing is lost, but nobody can use {queue}: it is without a majority.", queue=shown(name))
+    return _("Nothing is lost, but nobody can use {queue}: it is {state}.", queue=shown(name), state=state)
 
 
 def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) -> Callable[..., str | None]:
@@ -131,8 +149,9 @@ def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) ->
         if what_is_lost(cluster):
             return None
         down = [name for name, queue in cluster.queues.items() if queue["state"] != "running"]
-        more = f" {shown(down[0])} cannot be used now; that is not lost." if down else ""
-        return f"Nothing that was confirmed is lost.{more}"
+        told = [_("Nothing that was confirmed is lost.")]
+        told += [_("{queue} cannot be used now; that is not lost.", queue=shown(name)) for name in down[:1]]
+        return paragraph(told)
 
     return judge
 
@@ -142,6 +161,7 @@ def what_is_lost(cluster: Cluster) -> str:
     for name, account in cluster.ledger.items():
         if lost := account["lost_confirmed"]:
             gone = account["lost"] or account["refused"]
-            return f"{counted(lost)} of {shown(name)} that had been confirmed. {cluster.why(name, gone[0][0])}"
+            told = _("{messages} of {queue} that had been confirmed.", messages=counted(lost), queue=shown(name))
+            return paragraph([told, cluster.why(name, gone[0][0])])
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hawb.cluster import Cluster
+from hawb.languages import _, ngettext
 from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queue_of
 from hawb.rules.patterns import matches
 from hawb.views.formatting import counted, listing, size
@@ -45,22 +46,33 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
     for name in wanted(variation):
         queue = queue_of(cluster, name)
         if not queue["mirrored"]:
-            return f"{name} is not mirrored: the pattern does not match its name, or the definition has no ha-mode."
-        if copies(queue) != 2:
-            return f"{name} has {counted(copies(queue), 'running replica')}, two were asked for."
+            return _("{queue} is not mirrored: the pattern does not match its name, or the definition has no ha-mode.",
+                     queue=name)  # fmt: skip
+        if (number := copies(queue)) != 2:
+            return ngettext("{queue} has {number} running replica, two were asked for.",
+                            "{queue} has {number} running replicas, two were asked for.", number,
+                            queue=name, number=number)  # fmt: skip
         if queue["messages"] < variation.messages:
-            return f"{name} has {counted(queue['messages'])} left of {variation.messages:,}."
+            return left(name, queue["messages"], variation)
     for name in others(variation):
         if queue_of(cluster, name)["policy"] is not None:
-            return f"The policy reaches {name} too. A pattern is searched anywhere in a name, and a dot is any letter."
+            return _("The policy reaches {queue} too. A pattern is searched anywhere in a name, and a dot is any "
+                     "letter.", queue=name)  # fmt: skip
     return unsynchronised(cluster, wanted(variation))
+
+
+def left(queue: str, messages: int, variation: Variation) -> str:
+    """That not all messages are there any more."""
+    return _("{queue} has {messages} left of {number}.", queue=queue, messages=counted(messages),
+             number=f"{variation.messages:,}")  # fmt: skip
 
 
 def unsynchronised(cluster: Cluster, names: tuple[str, ...]) -> str | None:
     """What is wrong with mirrors that lack the messages from before they joined, in words."""
     for name in names:
         if not cluster.queues[name]["synchronised_mirrors"]:
-            return f"The mirror of {name} lacks the messages that were there before it. One more key has them copied."
+            return _("The mirror of {queue} lacks the messages that were there before it. One more key has them "
+                     "copied.", queue=name)  # fmt: skip
     return None
 
 
@@ -85,21 +97,33 @@ def expires_and_is_mirrored(cluster: Cluster, variation: Variation) -> str | Non
     kept, temporary = f"orders.{variation.word}", f"orders.{variation.word}.tmp"
     queues = cluster.queues
     if queues[kept]["policy"] != "ha":
-        return f"{kept} no longer follows the policy ha; only queues that end in .tmp were meant."
+        return _("{queue} no longer follows the policy ha; only queues that end in .tmp were meant.", queue=kept)
     if len(found := priorities(cluster, temporary)) > len(set(found)):
-        return f"Both policies match {temporary} at the same priority: RabbitMQ leaves open which of them applies."
+        return _("Both policies match {queue} at the same priority: RabbitMQ leaves open which of them applies.",
+                 queue=temporary)  # fmt: skip
     if queues[temporary]["policy"] == "ha":
-        return f"{temporary} still follows ha: of the policies that match, the one with the highest priority applies."
+        return _("{queue} still follows ha: of the policies that match, the one with the highest priority applies.",
+                 queue=temporary)  # fmt: skip
     if not queues[temporary]["mirrored"]:
-        return f"{temporary} is no longer mirrored. One policy applies to a queue: ha's keys do not join yours."
-    if copies(queues[temporary]) != 2 or not queues[temporary]["synchronised_mirrors"]:
-        return f"{temporary} has {counted(copies(queues[temporary]), 'running replica')}; two complete ones were there."
-    cluster.publish(temporary, variation.messages).wait(LIFETIME_S / 2)
-    if queue_of(cluster, temporary)["messages"] < variation.messages:
-        return f"Messages of {temporary} are gone after {LIFETIME_S // 2} s. A message-ttl is in milliseconds."
+        return _("{queue} is no longer mirrored. One policy applies to a queue: ha's keys do not join yours.",
+                 queue=temporary)  # fmt: skip
+    if (number := copies(queues[temporary])) != 2 or not queues[temporary]["synchronised_mirrors"]:
+        return ngettext("{queue} has {number} running replica; two complete ones were there.",
+                        "{queue} has {number} running replicas; two complete ones were there.", number,
+                        queue=temporary, number=number)  # fmt: skip
+    return expires(cluster, temporary, variation)
+
+
+def expires(cluster: Cluster, queue: str, variation: Variation) -> str | None:
+    """Messages are there for half their lifetime, and gone after all of it."""
+    cluster.publish(queue, variation.messages).wait(LIFETIME_S / 2)
+    if queue_of(cluster, queue)["messages"] < variation.messages:
+        return _("Messages of {queue} are gone after {seconds} s. A message-ttl is in milliseconds.",
+                 queue=queue, seconds=LIFETIME_S // 2)  # fmt: skip
     cluster.wait(LIFETIME_S / 2 + 1)
-    if left := queue_of(cluster, temporary)["messages"]:
-        return f"{temporary} still has {counted(left)} that came {LIFETIME_S + 1} s ago, under your policy."
+    if there := queue_of(cluster, queue)["messages"]:
+        return _("{queue} still has {messages} that came {seconds} s ago, under your policy.",
+                 queue=queue, messages=counted(there), seconds=LIFETIME_S + 1)  # fmt: skip
     return None
 
 
@@ -122,16 +146,16 @@ def survives(cluster: Cluster, variation: Variation) -> str | None:
     master = variation.nodes[0]
     before = queue_of(cluster, "orders")
     if before["master"] != master:
-        return f"The master is no longer on {master}, where it is to die."
+        return _("The master is no longer on {node}, where it is to die.", node=master)
     if of_the_first(variation.messages, before["ids"]) < variation.messages:
-        return f"Messages are gone before {master} is killed: something in the answer removes them."
+        return _("Messages are gone before {node} is killed: something in the answer removes them.", node=master)
     mirrors = before["mirrors"]
     cluster.kill(master)
     if queue_of(cluster, "orders")["state"] == "down":
-        return f"{master} was killed, and orders is down with it: it had no mirror."
+        return _("{node} was killed, and orders is down with it: it had no mirror.", node=master)
     if lost := size(cluster.ledger["orders"]["lost"]):
-        went = f"{master} was killed, and with it went {counted(lost)}"
-        return f"{went}: {listing(mirrors)} held nothing from before the policy."
+        return _("{node} was killed, and with it went {messages}: {mirrors} held nothing from before the policy.",
+                 node=master, messages=counted(lost), mirrors=listing(mirrors))  # fmt: skip
     return None
 
 

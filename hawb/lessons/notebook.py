@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from hawb.cluster import Cluster
+from hawb.languages import _
 from hawb.lessons import (
     a_cluster_of_today,
     a_node_dies,
@@ -145,7 +146,7 @@ def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:
 def reset_lesson(lesson: int | str) -> Said:
     """Forgets the guesses and answers of a lesson, given by its number. Raises AnswersRefused."""
     answers.reset(str(lesson))
-    return Said(f"Lesson {lesson} begins anew: run its cells from the top.")
+    return Said(_("Lesson {lesson} begins anew: run its cells from the top.", lesson=lesson))
 
 
 def exercise_of(key: str) -> Exercise:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hawb.languages import _
 from hawb.lessons import answers
 from hawb.lessons.answers import Guess
 
@@ -44,12 +45,12 @@ class Prediction:
         if self.choices is int and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
             value = int(value.replace(",", ""))
         if not self.accepts(value):
-            accepted = "a whole number from 0 on" if self.choices is int else listed(self.choices)
-            return f"{value!r} cannot be guessed here; accepted: {accepted}"
+            accepted = _("a whole number from 0 on") if self.choices is int else listed(self.choices)
+            return _("{value} cannot be guessed here; accepted: {accepted}", value=repr(value), accepted=accepted)
         with answers.changed() as kept:
             entry = kept.guesses.setdefault(self.key, Guess())
             if entry.truth is not None:
-                return f"The run is over, {stands(entry)}."
+                return stands(entry)
             entry.question, entry.guess = self.question, value
         return guessed(value)
 
@@ -65,15 +66,19 @@ def truth(key: str, value: str | int) -> str:
         entry = kept.guesses.setdefault(key, Guess())
         entry.truth = value
     if entry.guess is None:
-        return f"It is: {value}."
-    return f"It is: {value}. {'As you said.' if entry.guess == value else f'You said {entry.guess}: why not?'}"
+        return _("It is: {value}.", value=value)
+    if entry.guess == value:
+        return _("It is: {value}. As you said.", value=value)
+    return _("It is: {value}. You said {guess}: why not?", value=value, guess=entry.guess)
 
 
 def guessed(value: str | int) -> str:
     """The reply to a guess."""
-    return f"Your guess: {value}. Now run the next cell."
+    return _("Your guess: {value}. Now run the next cell.", value=value)
 
 
 def stands(entry: Guess) -> str:
     """A guess that can no longer be changed, in words."""
-    return "and there was no guess" if entry.guess is None else f"and your guess was {entry.guess}"
+    if entry.guess is None:
+        return _("The run is over, and there was no guess.")
+    return _("The run is over, and your guess was {guess}.", guess=entry.guess)

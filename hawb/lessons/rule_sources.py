@@ -15,6 +15,7 @@ from types import FunctionType
 import yaml
 from msgspec import Struct
 
+from hawb.languages import LESSONS, _, translated
 from hawb.lessons.behaviours import Behaviour, all_behaviours
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import load
@@ -65,10 +66,10 @@ def rule(given: str | FunctionType) -> Rule:
     return Rule(
         name=function.__name__,
         file=known.file,
-        summary=known.summary,
+        summary=translated(known.summary, LESSONS),
         code=inspect.getsource(function).rstrip(),
-        source=_source(inspect.getdoc(module)),
-        says=tuple(statement["says"] for statement in statements),
+        source=translated(_source(inspect.getdoc(module)), LESSONS),
+        says=tuple(translated(statement["says"], LESSONS) for statement in statements),
         scenarios=tuple(_shown(name) for name in names),
     )
 
@@ -77,9 +78,9 @@ def rule_text(told: Rule) -> str:
     """All of a rule, to be printed."""
     lines = [f"{told.name}, {told.file}", "", told.code, "", told.source]
     if told.says:
-        lines += ["", "RabbitMQ's guide says:", *(f"- {says}" for says in told.says)]
+        lines += ["", _("RabbitMQ's guide says:"), *(f"- {says}" for says in told.says)]
     if told.scenarios:
-        lines += ["", "Scenarios that show it:"]
+        lines += ["", _("Scenarios that show it:")]
     for scenario in told.scenarios:
         lines += [f"- {scenario.title} ({scenario.name}.yaml)", *(f"    {did}" for did in scenario.recorded)]
     return "\n".join(lines)
@@ -110,7 +111,7 @@ def _statements(wanted: tuple[str, ...]) -> Iterator[dict]:
 
 def _shown(name: str) -> Shown:
     data = data_folder()
-    title = load(data / "scenarios" / f"{name}.yaml").scenario
+    title = translated(load(data / "scenarios" / f"{name}.yaml").scenario, LESSONS)
     files = sorted((data / "recorded").glob(f"*/{name}.json"))
     return Shown(name, title, tuple(_recorded(json.loads(file.read_text(encoding="utf-8"))) for file in files))
 
@@ -118,17 +119,18 @@ def _shown(name: str) -> Shown:
 def _recorded(recording: dict) -> str:
     outcome = recording["outcome"]
     if "queues" not in outcome:
-        ends = "no node runs"
+        ends = _("no node runs")
     else:
-        ends = "; ".join(_queue(name, queue) for name, queue in sorted(outcome["queues"].items())) or "no queue is left"
-    return f"RabbitMQ {outcome['broker']['rabbitmq']}, recorded {recording['date']}: {ends}"
+        ends = "; ".join(_queue(name, queue) for name, queue in sorted(outcome["queues"].items()))
+    return _("RabbitMQ {release}, recorded {date}: {ends}", release=outcome["broker"]["rabbitmq"],
+             date=recording["date"], ends=ends or _("no queue is left"))  # fmt: skip
 
 
 def _queue(name: str, queue: dict) -> str:
-    home = queue.get("master") or queue.get("leader") or "no node"
-    told = f"{shown(name)} {queue['state']} on {shown(home)}"
+    home = queue.get("master") or queue.get("leader") or _("no node")
+    told = _("{queue} {state} on {node}", queue=shown(name), state=queue["state"], node=shown(home))
     if (left := queue.get("messages")) is not None:
-        told += f" with {counted(left)}"
+        told = _("{queue_on_node} with {messages}", queue_on_node=told, messages=counted(left))
     if complete := queue.get("synchronised_mirrors"):
-        told += f", synchronised on {listing(complete)}"
+        told = _("{queue}, synchronised on {nodes}", queue=told, nodes=listing(complete))
     return told

@@ -5,6 +5,7 @@ Both follow from the verb's struct in `hawb.scenario.verbs`, so that a verb is s
 
 from __future__ import annotations
 
+from hawb.languages import _
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes
 from hawb.scenario.kinds import fields_of
 from hawb.scenario.verbs import VERBS
@@ -48,11 +49,11 @@ def more(verb: str) -> str:
     verb."""
     struct = VERBS[verb]
     if issubclass(struct, OnNodes):
-        return "or several at once: ['a', 'b']"
+        return _("or several at once: {nodes}", nodes="['a', 'b']")
     if issubclass(struct, Bare | Flag | NameOrMap):
         return ""
     others = [key for key in fields_of(struct) if not _needed(struct, key)]
-    return f"besides: {', '.join(others)}" if others else ""
+    return _("besides: {keys}", keys=", ".join(others)) if others else ""
 
 
 def _needed(struct: type, key: str) -> bool:

@@ -14,6 +14,7 @@ import ipywidgets as widgets
 
 from hawb.cluster import Cluster
 from hawb.lab import fields
+from hawb.languages import ENGLISH, LESSONS, _, in_force, translated
 from hawb.lessons import step_forms
 from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import AS_TOLD, Exercise
@@ -38,14 +39,16 @@ class PredictionView(fields.Readable, widgets.VBox):
         self.field = self._field()
         self.said = widgets.HTML()
         self.field.observe(lambda change: self._take(change["new"]), "value")
-        super().__init__([html(f"<p><b>Predict:</b> {escape(prediction.question)}</p>"), self.field, self.said])
+        predict = _("Predict:")
+        question = html(f"<p><b>{predict}</b> {escape(prediction.question)}</p>")
+        super().__init__([question, self.field, self.said])
 
     def _field(self) -> widgets.Widget:
         """The field, with the guess that was made before."""
         choices, guess = self.prediction.choices, self.prediction.guess
         if choices is int:
             value = "" if guess is None else str(guess)
-            return fields.text("your guess, a number:", "taken at Enter", value, width="220px")
+            return fields.text(_("your guess, a number:"), _("taken at Enter"), value, width="220px")
         return widgets.RadioButtons(options=list(choices), value=guess, layout={"width": "max-content"})
 
     def _take(self, guess: str) -> None:
@@ -57,8 +60,8 @@ class PredictionView(fields.Readable, widgets.VBox):
 
     def __repr__(self) -> str:
         choices = self.prediction.choices
-        accepted = "a number" if choices is int else listed(choices)
-        return f"Predict: {self.prediction.question} [{accepted}]"
+        accepted = _("a number") if choices is int else listed(choices)
+        return _("Predict: {question} [{accepted}]", question=self.prediction.question, accepted=accepted)
 
 
 class Text(fields.Readable, widgets.HTML):
@@ -83,24 +86,31 @@ def html(page: str) -> widgets.HTML:
 
 def exercise_view(exercise: Exercise) -> Text:
     """An exercise, with how its steps are written and its hints folded."""
-    hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(exercise.hints, 1))
-    text = f"Exercise {exercise.key}: {exercise.question}"
-    form = f"<p>The answer is {escape(exercise.accepted)}.</p>"
-    verbs = folded("what a step can be, and how it is written", steps_html(exercise.verbs)) if exercise.verbs else ""
-    question = f"<p><b>Exercise {escape(exercise.key)}:</b> {escape(exercise.question)}</p>"
-    return Text(text, question + form + verbs + hints)
+    name, asked = _("Exercise {key}:", key=exercise.key), translated(exercise.question, LESSONS)
+    form = _("The answer is {accepted}.", accepted=exercise.accepted)
+    how = _("what a step can be, and how it is written")
+    verbs = folded(how, steps_html(exercise.verbs)) if exercise.verbs else ""
+    question = f"<p><b>{escape(name)}</b> {escape(asked)}</p><p>{escape(form)}</p>"
+    text = _("Exercise {key}: {question}", key=exercise.key, question=asked)
+    return Text(text, question + verbs + hints_html(exercise))
+
+
+def hints_html(exercise: Exercise) -> str:
+    """Its hints, each folded."""
+    hints = enumerate((translated(hint, LESSONS) for hint in exercise.hints), 1)
+    return "".join(folded(_("hint {number}", number=number), f"<p>{escape(hint)}</p>") for number, hint in hints)
 
 
 def game_view(game: Game) -> Text:
     """A game as it begins, with its rules; how moves are written, and the hints, folded."""
-    lines = [f"Game {game.key}: {game.title}", game.question]
-    lines += [f"Then: {game.fate}." if game.fate else "", game.rules]
-    panels = [game.begin(AS_TOLD).panel("as it begins")]
+    title, question, fate = (translated(text, LESSONS) for text in (game.title, game.question, game.fate))
+    lines = [_("Game {key}: {title}", key=game.key, title=title), question]
+    lines += [_("Then: {fate}.", fate=fate) if fate else "", game.rules]
+    panels = [game.begin(AS_TOLD).panel(_("as it begins"))]
     picture = pictures.svg(panels)
     told = "".join(f"<p>{escape(line)}</p>" for line in lines[1:] if line)
-    hints = "".join(folded(f"hint {number}", f"<p>{escape(hint)}</p>") for number, hint in enumerate(game.hints, 1))
-    moves = folded("how moves are written", steps_html(game.verbs))
-    page = f"<p><b>{escape(game.title)}</b></p>{told}{picture}{moves}{hints}"
+    moves = folded(_("how moves are written"), steps_html(game.verbs))
+    page = f"<p><b>{escape(title)}</b></p>{told}{picture}{moves}{hints_html(game)}"
     return Text("\n".join([*map(fitted, filter(None, lines)), pictures.text(panels)]), page, picture)
 
 
@@ -110,7 +120,7 @@ def played_view(game: Game, result: Played) -> Text:
     told = "".join(f"<p>{escape(line)}</p>" for line in lines)
     if result.after is None:
         return Text("\n".join(map(fitted, lines)), told)
-    panels = [result.before.panel("before"), result.after.panel("after")]
+    panels = [result.before.panel(_("before")), result.after.panel(_("after"))]
     picture = pictures.svg(panels)
     return Text("\n".join([*map(fitted, lines), pictures.text(panels)]), told + picture, picture)
 
@@ -121,7 +131,8 @@ def steps_html(verbs: Sequence[str]) -> str:
     for verb in verbs:
         step, more = repr(step_forms.example(verb)), step_forms.more(verb)
         entries.append(f"<li><code>{escape(step)}</code>{escape(f', {more}' if more else '')}</li>")
-    return f"<ul>{''.join(entries)}</ul><p>Any step can also say when, in seconds: <code>'at': 20</code>.</p>"
+    when = with_code(_("Any step can also say when, in seconds: {example}.", example="`'at': 20`"))
+    return f"<ul>{''.join(entries)}</ul><p>{when}</p>"
 
 
 def rule_view(told: Rule) -> Text:
@@ -133,10 +144,13 @@ def rule_view(told: Rule) -> Text:
         + "</li>"
         for one in told.scenarios
     )
-    page = f"<p><b>{escape(told.name)}</b>, <code>{escape(told.file)}</code></p><pre>{escape(told.code)}</pre>"
+    page = f"<p><b>{escape(told.name)}</b>, <code>{escape(told.file)}</code></p>"
+    page += "" if in_force() == ENGLISH else f"<p>{with_code(told.summary)}</p>"  # English: see the code
+    page += f"<pre>{escape(told.code)}</pre>"
     page += f"<p>{with_code(told.source)}</p>"
-    page += folded("what RabbitMQ's guide says", f"<ul>{says}</ul>") if says else ""
-    page += folded("scenarios that show it, and what a real broker did", f"<ul>{scenarios}</ul>") if scenarios else ""
+    page += folded(_("what RabbitMQ's guide says"), f"<ul>{says}</ul>") if says else ""
+    shown_by = _("scenarios that show it, and what a real broker did")
+    page += folded(shown_by, f"<ul>{scenarios}</ul>") if scenarios else ""
     return Text(f"{told.name} ({told.file}): {told.summary}", page)
 
 

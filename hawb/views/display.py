@@ -14,6 +14,12 @@ from textwrap import fill
 PAGE = 116
 """How many characters a line of text has in a notebook: VS Code breaks none itself."""
 
+WIDE = re.compile("[\u2e80-\u9fff\uff00-\uff60]")
+"""A letter that takes two places, with nothing between it and the next where a line could end."""
+
+UNBROKEN = re.compile(f"[（“]*(?:{WIDE.pattern}|[^\\s（“\u2e80-\uff60]+)[，。：；、）”？！]*|\\s+|.")
+"""What stays on one line: a wide letter or a word, with the punctuation that belongs to it."""
+
 MOMENT = re.compile(r" *[0-9.]+ s  ")
 """How a line of a story begins: with its time."""
 
@@ -48,4 +54,20 @@ def fitted(line: str) -> str:
     """A line broken into as many lines as it takes to fit the page. Where it begins with a time (as a story's do), that
     stands alone on the left."""
     time = MOMENT.match(line)
-    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=" " * len(time[0] if time else ""))
+    indent = " " * len(time[0] if time else "")
+    if WIDE.search(line):
+        return _filled(line, indent)
+    return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=indent)
+
+
+def _filled(line: str, indent: str) -> str:
+    """A line with wide letters, broken between any two of them."""
+    lines, room = [""], PAGE
+    for part in UNBROKEN.findall(line):
+        places = sum(2 if WIDE.match(letter) else 1 for letter in part)
+        if places > room and not part.isspace():
+            lines.append(indent)
+            room = PAGE - len(indent)
+        lines[-1] += part
+        room -= places
+    return "\n".join(each.rstrip() for each in lines)

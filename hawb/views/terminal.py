@@ -60,11 +60,13 @@ def columns(
 def _widths(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int | None) -> list[int] | None:
     """How wide each column is: as wide as it is, or if that is too wide for all together as its longest word, and what
     room is left goes to those that want the least more first. None if there is no room, or rows would be towers."""
+    from rich.cells import cell_len
+
     texts = [[head, *(row[at] for row in cells)] for at, head in enumerate(headers)]
-    natural = [max(len(head) + GAP, *map(len, told)) for head, told in zip(headers, texts, strict=True)]
+    natural = [max(cell_len(head) + GAP, *map(cell_len, told)) for head, told in zip(headers, texts, strict=True)]
     if width is None or sum(natural) + GAP * (len(natural) - 1) <= width:
         return natural
-    words = [max((len(word) for text in told for word in text.split()), default=0) for told in texts]
+    words = [max((cell_len(word) for text in told for word in text.split()), default=0) for told in texts]
     widths = [min(wanted, max(word, 1), LONGEST_WORD) for wanted, word in zip(natural, words, strict=True)]
     room = width - sum(widths) - GAP * (len(widths) - 1)
     if room < 0:

@@ -32,6 +32,8 @@ def asked(*words: object, **options: object) -> Result:
         (["lab"], "serve", "notebooks/00-lab.ipynb"),
         (["lab", "--app"], "serve_app", "notebooks/00-lab.ipynb"),
         (["lessons"], "serve", "notebooks/01-contents.ipynb"),
+        (["lessons", "--language", "zh"], "serve", "zh/10-mirrored-queues.ipynb"),
+        (["lessons", "--language", "pt"], "serve", "pt/10-mirrored-queues.ipynb"),
         (["lab", STORY], "serve", "own/unsynchronised-mirror-promoted.ipynb"),
         (["lab", "--app", "-"], "serve_app", "own/standard-input.ipynb"),
         (["lab", *EXPORT], "serve", "own/definitions.ipynb"),

@@ -104,7 +104,7 @@ def test_the_extras_of_commands_are_tested() -> None:
     assert set(EXTRAS) == {"", *MODULES}
 
 
-@pytest.mark.parametrize("words", ["lab {story}", "lab --app", "lessons"])
+@pytest.mark.parametrize("words", ["lab {story}", "lab --app", "lessons --language zh"])
 def test_the_lab_is_served_to_whoever_has_the_token(environments, words: str, tmp_path: Path) -> None:
     port, log = free_port(), tmp_path / "log"
     command = [environments("lab") / "hawb", *Typed(words).filled(tmp_path), "--no-browser", f"--port={port}"]
@@ -117,6 +117,7 @@ def test_the_lab_is_served_to_whoever_has_the_token(environments, words: str, tm
         # JupyterLab is told to leave its news out; Voilà has none, and nothing in the environment has told either.
         assert (b"apputils-extension:announcements" in shown) is ("--app" not in words)
     assert (tmp_path / "hawb" / "notebooks" / "00-lab.ipynb").exists()
+    assert (tmp_path / "hawb" / "zh").exists() is ("--language" in words)
 
 
 def page(address: str, token: str = "") -> bytes:

@@ -74,6 +74,16 @@ def test_what_is_deleted_comes_back(newer: Path, folder: Path) -> None:
     assert hand_out(folder) == [] and held(folder)[LAB] == "first"
 
 
+def test_what_is_made_for_a_reader_is_handed_out_as_the_rest_is(newer: Path, folder: Path) -> None:
+    told = "zh/10.ipynb"
+    assert hand_out(folder, {told: b"first"}) == [] and held(folder) == {LAB: "first", TEXTS: "first"}
+    assert hand_out(folder) == hand_out(folder, {told: b"second"}) == []
+    assert (folder / told).read_bytes() == b"second"
+    (folder / told).write_text("mine")
+    assert hand_out(folder, {told: b"third"}) == [told] and (folder / told).read_text() == "mine"
+    assert hand_out(newer, {told: b"first"}) == [] and (newer / told).read_bytes() == b"first"
+
+
 def test_what_a_checkout_has_hidden_is_not_handed_out(newer: Path, folder: Path) -> None:
     (newer / "notebooks" / ".ipynb_checkpoints").mkdir()
     (newer / "notebooks" / ".ipynb_checkpoints" / "00-lab.ipynb").touch()

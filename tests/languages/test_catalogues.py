@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextvars import copy_context
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -125,12 +126,25 @@ def test_english_is_the_source_and_in_force_until_another_is() -> None:
     assert languages.in_force() == ENGLISH
 
 
+def test_what_a_process_speaks_holds_where_no_context_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "_spoken", ENGLISH)
+    languages.speak("zh-CN")
+    assert copy_context().run(languages.in_force) == "zh"
+    with language("en"):
+        assert languages.in_force() == ENGLISH
+    with pytest.raises(ValueError, match="'fr'"):
+        languages.speak("fr")
+    assert languages.in_force() == "zh"
+
+
 def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="'fr'; its languages are en, zh, pt"), language("fr"):
         pass
     monkeypatch.setenv(languages.VARIABLE, "tlh")
     with pytest.raises(ValueError, match=r"HAWB_LANGUAGE: .*'tlh'"):
         languages.wanted()
+    with language("pt"):
+        assert languages.wanted() == "pt"
     monkeypatch.delenv(languages.VARIABLE)
     assert languages.wanted() == ENGLISH
 

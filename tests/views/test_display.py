@@ -9,12 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from html_pages import Page
 from IPython.core.formatters import DisplayFormatter
+from rich.cells import cell_len
 
 from hawb import Cluster
 from hawb.lab import show
 from hawb.lab.fields import Readable
 from hawb.lessons import beside, exercise, look, predict, show_rule, tell
-from hawb.views.display import PAGE
+from hawb.views.display import PAGE, fitted
 from hawb.views.tables import Table
 
 VS_CODE = ("application/vnd.jupyter.widget-view+json", "text/html", "image/svg+xml", "text/plain")
@@ -111,3 +112,11 @@ def test_stories_and_reasons_show_themselves_as_text_in_lines_that_fit():
         assert bundle(told) == {"text/plain": repr(told).rstrip()}
     assert repr(STORY.yaml()) == str(STORY.yaml())
     assert max(map(len, repr(STORY.why(NASTY, 1)).splitlines())) <= PAGE < len(STORY.why(NASTY, 1))
+
+
+def test_a_text_in_chinese_fits_by_the_places_that_its_letters_take_and_begins_no_line_with_its_punctuation():
+    text = "主节点在 a 上（它有 100 条消息），镜像在 b 上。" * 9
+    lines = fitted(f"     6.003 s  {text}").splitlines()
+    assert len(lines) > 2 and max(map(cell_len, lines)) <= PAGE
+    assert all(line.startswith(" " * 14) and line[14] not in "，。）" and line[-1] not in " （" for line in lines[1:])
+    assert "".join(lines).replace(" ", "") == f"6.003s{text}".replace(" ", "")

@@ -69,7 +69,7 @@ def test_after_a_loss_it_is_said_and_what_has_changed_is_marked(late: Cluster):
 def test_a_queue_that_cannot_be_used_is_told_beside_what_is_lost(late: Cluster):
     keys = {"ha-mode": "all", "ha-promote-on-failure": "when-synced"}
     told = pictures.verdicts(late.set_policy("ha", "^orders", keys).kill("a").outcome)
-    assert told == ["nothing is lost", "orders is down"]
+    assert told == [("running", "nothing is lost"), ("waiting", "orders is down")]
 
 
 def test_sides_of_a_partition_have_their_rows_and_a_line_between_them(late: Cluster):

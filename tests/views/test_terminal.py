@@ -70,6 +70,11 @@ def test_a_table_without_a_width_is_as_wide_as_it_is():
     assert columns(rows, ("a", "b"), None).splitlines() == [f"{'a':<152}b", f"{'x' * 150}  {'y' * 100}"]
 
 
+def test_a_column_is_as_wide_as_its_letters():
+    told = columns([["主节点已同步的镜像", 5]], ("节点", "n"), None)
+    assert told.splitlines() == [f"节点{' ' * 16}n", "主节点已同步的镜像  5"]
+
+
 def test_columns_are_aligned_and_lines_end_with_their_text():
     told = columns([["q", 5, "a"], ["longer.name", 1200, ""]], ("name", "messages", "node"), right=[1])
     assert told.splitlines() == [

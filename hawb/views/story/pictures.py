@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from hawb.engine.runs import Runs
 from hawb.engine.state import State
+from hawb.languages import N_, _
 from hawb.views import style
 from hawb.views.cluster import matrix, raft_entries, scene
 from hawb.views.cluster.matrix import Row
@@ -41,9 +42,8 @@ SMALL, LETTER = 11, 6.3
 """A small letter's size, and about how wide one is."""
 
 
-WELL = "nothing is lost"
-UNUSABLE = {"minority": "without a majority"}
-"""The states of a queue that cannot be used, where they have another word in a sentence."""
+IN_STATE, UNUSABLE = N_("{queue} is {state}"), {"minority": N_("{queue} is without a majority")}
+"""What is said of a queue that cannot be used, and where that is not the state's own word."""
 
 
 class Panel(Struct, frozen=True):
@@ -68,22 +68,30 @@ def text(panels: Sequence[Panel]) -> str:
 
 
 def _text(panel: Panel) -> str:
-    lines = [*matrix.text(panel.outcome).splitlines(), *verdicts(panel.outcome)]
+    lines = [*matrix.text(panel.outcome).splitlines(), *(line for _look, line in verdicts(panel.outcome))]
     return "\n".join([shown(panel.caption), *(f"  {line}" for line in lines)])
 
 
-def verdicts(outcome: dict) -> list[str]:
-    """What is lost of each queue, or that nothing is, and which queues cannot be used."""
-    found = []
-    for name, account in outcome["ledger"].items():
-        if lost := size(account["lost"]):
-            confirmed = account["lost_confirmed"]
-            every = "all" if confirmed == lost else f"{confirmed:,}"
-            of_them = "none of them confirmed" if not confirmed else f"{every} confirmed"
-            found.append(f"{counted(lost)} of {shown(name)} lost, {of_them}")
-    unusable = [f"{shown(name)} is {UNUSABLE.get(queue['state'], queue['state'])}"
+def verdicts(outcome: dict) -> list[tuple[str, str]]:
+    """What is lost of each queue, or that nothing is, and which queues cannot be used: each a look and a line."""
+    lost = [("lost", _lost(name, size(account["lost"]), account["lost_confirmed"]))
+            for name, account in outcome["ledger"].items() if account["lost"]]  # fmt: skip
+    unusable = [("waiting", _unusable(name, queue["state"]))
                 for name, queue in outcome["queues"].items() if queue["state"] != "running"]  # fmt: skip
-    return [*(found or [WELL]), *unusable]
+    return [*(lost or [("running", _("nothing is lost"))]), *unusable]
+
+
+def _lost(queue: str, lost: int, confirmed: int) -> str:
+    words = {"messages": counted(lost), "queue": shown(queue)}
+    if not confirmed:
+        return _("{messages} of {queue} lost, none of them confirmed", **words)
+    if confirmed == lost:
+        return _("{messages} of {queue} lost, all confirmed", **words)
+    return _("{messages} of {queue} lost, {number} confirmed", number=f"{confirmed:,}", **words)
+
+
+def _unusable(queue: str, state: str) -> str:
+    return _(UNUSABLE.get(state, IN_STATE), queue=shown(queue), state=state)
 
 
 # As a picture
@@ -103,7 +111,7 @@ def svg(panels: Sequence[Panel], was: dict | None = None) -> str:
         left, top = (left + width + PAD, top) if beside else (left, top + height)
     wide = sum(widths) + PAD * (len(panels) - 1) if beside else max(widths)
     high = (max(heights) if beside else sum(heights)) - above
-    title = "; ".join(shown(panel.caption) for panel in panels if panel.caption) or "The cluster"
+    title = "; ".join(shown(panel.caption) for panel in panels if panel.caption) or _("The cluster")
     return page(drawn, wide, high, title, text(panels))
 
 
@@ -173,10 +181,10 @@ def _gaps(outcome: dict, order: Sequence[str]) -> list[int]:
 
 
 def _gap(x: int, bottom: int) -> str:
-    look = LOOKS["cut"]
+    look, told = LOOKS["cut"], _("these nodes do not reach each other")
     return (
         f'<path d="M{x - 3} 34V{bottom - 2}" stroke="{look.colour}" stroke-width="2" stroke-dasharray="4 3">'
-        "<title>these nodes do not reach each other</title></path>"
+        f"<title>{escape(told)}</title></path>"
     )
 
 
@@ -185,7 +193,7 @@ def _node(outcome: dict, node: str, cut: int, left: int, bottom: int, *, changed
     look, up = LOOKS[state], state == "running"
     ground, opacity = (style.CHANGED, 0.3) if changed else (style.GRID, 0.35)
     edge = f'stroke="{style.LINE}"' + ("" if up else ' stroke-dasharray="4 3"')
-    said = shortened(", ".join([look.word, *more]), int((NODE - 26) / LETTER))
+    said = shortened(", ".join([look.told, *more]), int((NODE - 26) / LETTER))
     name = shortened(shown(node[cut:]), int((NODE - 22) / 7.2))
     return (
         f'<rect x="{left}.5" y="33.5" width="{NODE - 6}" height="{bottom - 36}" rx="5" fill="{ground}"'
@@ -200,8 +208,8 @@ def _row(
     row: Row, order: Sequence[str], cut: int, top: int, content: Mapping[str, Runs], scale: tuple[int, int] | None
 ) -> str:  # fmt: skip
     letters = int((NAMES - 6) / 7)
-    beside = [] if row.state == "running" else [row.state or "gone"]
-    beside += [f"by {'+'.join(shown(node[cut:]) for node in row.side)}"] if row.side else []
+    beside = [] if row.state == "running" else [row.state or _("gone")]
+    beside += [_("by {nodes}", nodes="+".join(shown(node[cut:]) for node in row.side))] if row.side else []
     drawn = f'<text x="{PAD}" y="{top + 17}" font-weight="600">{escape(shortened(shown(row.queue), letters))}</text>'
     if beside:
         words = escape(shortened(", ".join(beside), letters + 2))
@@ -246,10 +254,8 @@ def _stack(now: Replica, left: int, top: int, content: Runs, first: int, last: i
 
 def _verdicts(outcome: dict, top: int) -> str:
     lines = ""
-    for place, line in enumerate(verdicts(outcome)):
-        lost = " lost, " in line
-        look = LOOKS["running" if line == WELL else "lost" if lost else "waiting"]
-        weight = ' font-weight="700"' if lost else ""
+    for place, (name, line) in enumerate(verdicts(outcome)):
+        look, weight = LOOKS[name], ' font-weight="700"' if name == "lost" else ""
         lines += (
             f'<text x="{PAD}" y="{top + 16 * place}"{weight}><tspan fill="{look.colour}">{look.glyph}</tspan> '
             f"{escape(line)}</text>"

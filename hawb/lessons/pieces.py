@@ -1,0 +1,91 @@
+"""What of a notebook is read: its paragraphs, and in its code what a cell shows to a reader.
+
+A cell is cut into pieces: a text, with what stands before and after it. The pieces in their order are the cell as it
+was, so that a cell in another language is the same pieces with other texts.
+
+In Markdown a text is a paragraph, a heading, an entry of a list, a row of a table, or the summary of what is folded;
+code blocks, HTML comments and rules between rows are none. In code it is a string on one line that is prose: words
+beside each other, words with a colon, or one of `WORDS`. What stands in braces of an f-string counts as a word.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+WORDS = ("before", "nowhere", " and ")
+"""Strings that cells show, and that nothing but their meaning tells from names of queues, nodes and states."""
+
+OPENING = re.compile(r"\s*(?:#{1,6} +|[-*] +|[0-9]+\. +|> ?|<details>|<summary>)+|\s*\| *")
+CLOSING = re.compile(r"(?:</summary>|</details>| *\|)?\s*$")
+UNREAD = re.compile(r"\s*(?:<!--.*-->|</?details>|\|?[\s:|-]*)\s*")
+"""A line that nobody reads: a comment, the bounds of what is folded, the rule below a table's head, nothing."""
+FENCE = re.compile(r"\s*(?:```|~~~)")
+
+LITERAL = re.compile(r'(f?")([^"\\\n]+)(")')
+IN_BRACES = re.compile(r"\{[^{}]*\}")
+PROSE = re.compile(r"\w+ \w+|\w:$")
+
+
+class Piece(NamedTuple):
+    """A text that is read, with what stands before and after it in its cell."""
+
+    before: str
+    text: str
+    after: str
+
+
+def of_markdown(source: str) -> Iterator[Piece]:
+    """The pieces of a Markdown cell. A paragraph that was broken into lines is one text."""
+    before, paragraph, fenced = "", "", False
+    for line in source.splitlines(keepends=True):
+        fence = FENCE.match(line) is not None
+        opening = OPENING.match(line)
+        apart = fence or fenced or UNREAD.fullmatch(line) is not None
+        fenced ^= fence
+        if paragraph and (apart or opening):
+            yield Piece(before, *_closed(paragraph))
+            before, paragraph = "", ""
+        if apart:
+            before += line
+        elif paragraph:
+            paragraph += line
+        else:
+            before, paragraph = before + (opening[0] if opening else ""), line[opening.end() if opening else 0 :]
+    yield Piece(before, *_closed(paragraph))
+
+
+def _closed(paragraph: str) -> tuple[str, str]:
+    """A paragraph's text, and what ends it."""
+    end = CLOSING.search(paragraph).start()
+    return paragraph[:end], paragraph[end:]
+
+
+def of_code(source: str) -> Iterator[Piece]:
+    """The pieces of a code cell. Raises SyntaxError for what is not Python."""
+    lines = [line.encode() for line in source.splitlines(keepends=True)]
+    begins = [len(b"".join(lines[:number])) for number in range(len(lines))]
+    whole, done = b"".join(lines), 0
+    for literal in _literals(ast.parse(source)):
+        start, end = (begins[row - 1] + column for row, column in (
+            (literal.lineno, literal.col_offset), (literal.end_lineno, literal.end_col_offset)))  # fmt: skip
+        told = LITERAL.fullmatch(whole[start:end].decode())
+        if told and is_prose(told[2]):
+            yield Piece(whole[done:start].decode() + told[1], told[2], told[3])
+            done = end
+    yield Piece(whole[done:].decode(), "", "")
+
+
+def _literals(tree: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
+    """The strings of a program in their order, each f-string as one."""
+    if isinstance(tree, ast.JoinedStr) or (isinstance(tree, ast.Constant) and isinstance(tree.value, str)):
+        yield tree
+    else:
+        yield from (each for child in ast.iter_child_nodes(tree) for each in _literals(child))
+
+
+def is_prose(text: str) -> bool:
+    """Whether a string of a cell is something that its reader reads."""
+    return text in WORDS or PROSE.search(IN_BRACES.sub("x", text)) is not None

@@ -1,0 +1,67 @@
+"""What translators of the lessons have to tell: `python -m hawb.lessons.texts` brings the catalogue `lessons` of each
+language up to date.
+
+It holds the pieces of the translated notebooks, and what these ask for by name: exercises, games, and rules with what
+is told of them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+from babel.messages.catalog import Catalog
+
+from hawb.languages import LESSONS
+from hawb.languages.catalogues import brought_up_to_date, template_of
+from hawb.lessons.notebook import exercise_of, game_of
+from hawb.lessons.pieces import Piece, of_code, of_markdown
+from hawb.lessons.rule_sources import rule
+from hawb.lessons.translated import TRANSLATED, original
+
+ASKED = re.compile(r'\b(exercise|game|show_rule)\("([^"]+)"\)')
+"""How a cell asks for something by its name."""
+
+
+def pieces(name: str) -> Iterator[Piece]:
+    """The pieces of a notebook that are read."""
+    for cell in original(name).cells:
+        cut = of_code if cell.cell_type == "code" else of_markdown
+        yield from (piece for piece in cut(cell.source) if piece.text)
+
+
+def asked_for(name: str) -> Iterator[str]:
+    """What a notebook has from hawb by name: the words of exercises, games and rules."""
+    code = "\n".join(cell.source for cell in original(name).cells if cell.cell_type == "code")
+    for kind, key in ASKED.findall(code):
+        yield from filter(None, TEXTS[kind](key))
+
+
+def _of_exercise(key: str) -> tuple[str, ...]:
+    one = exercise_of(key)
+    return one.question, *one.hints
+
+
+def _of_game(key: str) -> tuple[str, ...]:
+    one = game_of(key)
+    return one.title, one.question, one.fate, *one.hints
+
+
+def _of_rule(name: str) -> tuple[str, ...]:
+    one = rule(name)
+    return one.summary, one.source, *one.says, *(scenario.title for scenario in one.scenarios)
+
+
+TEXTS = {"exercise": _of_exercise, "game": _of_game, "show_rule": _of_rule}
+
+
+def template() -> Catalog:
+    """The texts of all translated lessons, in their order."""
+    told = ((text, f"notebooks/{name}", [], None) for name in TRANSLATED
+            for text in (*(piece.text for piece in pieces(name)), *asked_for(name)))  # fmt: skip
+    return template_of(told)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if brought_up_to_date(LESSONS, template()) else 0)

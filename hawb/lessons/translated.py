@@ -1,0 +1,75 @@
+"""Lessons in another language: the same notebooks, their paragraphs and what their cells say by the catalogue `lessons`
+(`hawb.languages`).
+
+An edition is made when somebody asks for it, and stored nowhere in hawb. It stands in a folder of its language's name
+beside `notebooks`, without outputs, which are told in the reader's language when the reader runs it: its first cell of
+code says which. A link to a notebook that has no edition leads to the original.
+
+    python -m hawb.lessons.translated LANGUAGE FOLDER
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+
+from hawb.languages import LESSONS, catalogue, named
+from hawb.lessons.pieces import of_code, of_markdown
+from hawb.scenario import checkout
+from hawb.scenario.saving import write
+
+TRANSLATED = ("10-mirrored-queues.ipynb", "11-a-node-dies.ipynb")
+"""The lessons that can be had in another language, the first of them first."""
+
+SPEAKS = '\nfrom hawb.languages import speak\n\nspeak("{}")'
+"""What follows the imports of a lesson."""
+
+LINK = re.compile(r"(?<=\]\()[\w.-]+\.ipynb(?=\))")
+
+
+def original(name: str) -> nbformat.NotebookNode:
+    """A lesson as it is stored, in English."""
+    return nbformat.read(checkout.OWN / "notebooks" / name, as_version=4)
+
+
+def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.NotebookNode:
+    """A notebook in another language. What the catalogue lacks stays in English."""
+    made = nbformat.from_dict(notebook)
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.source = in_language(cell.source, language, of_code)
+            cell.outputs, cell.execution_count = [], None
+        else:
+            cell.source = LINK.sub(_leads_to, in_language(cell.source, language, of_markdown))
+    first = next(cell for cell in made.cells if cell.cell_type == "code")
+    first.source += SPEAKS.format(language)
+    return made
+
+
+def in_language(source: str, language: str, pieces) -> str:
+    """A cell's source in another language, by the `pieces` that are read of it."""
+    told = catalogue(language, LESSONS)
+    return "".join(before + (text and told.gettext(text)) + after for before, text, after in pieces(source))
+
+
+def _leads_to(link: re.Match) -> str:
+    return link[0] if link[0] in TRANSLATED else f"../notebooks/{link[0]}"
+
+
+def editions(language: str) -> dict[str, bytes]:
+    """The translated lessons in a language, by their paths in a reader's folder. None in English."""
+    if not catalogue(language, LESSONS).texts:
+        return {}
+    return {f"{language}/{name}": f"{nbformat.writes(edition(original(name), language))}\n".encode()
+            for name in TRANSLATED}  # fmt: skip
+
+
+if __name__ == "__main__":
+    for path, content in editions(named(sys.argv[1])).items():
+        file = Path(sys.argv[2]) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write(file, content)
+        print(file)
