@@ -94,7 +94,7 @@ class Acting:
             self.view = made | around | ({"play": None} if point is shown else {})
             self._shown = point
             if self.view["leads"]["now"]["by_itself"]:
-                soon(languages.kept(lambda: self._ask_by_itself(point)))
+                soon(lambda: self._ask_by_itself(point))
 
     def receive(self, told: dict[str, Any]) -> None:
         """Does what the page asks for: a message with `do`, a name of COMMANDS. Its number, `asked`, comes back in the
@@ -111,7 +111,8 @@ class Acting:
     def _ask_by_itself(self, point: Point) -> None:
         """Finds out what would have kept the worst loss, if it is still what is shown."""
         if self.controller.now is point and point.alternatives is None:
-            ask(self, {})
+            with languages.language(self.language):
+                ask(self, {})
             self.show()
 
 

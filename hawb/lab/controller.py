@@ -306,7 +306,7 @@ class Controller:
     def why(self, question: str) -> str:
         """What became of a message, asked as QUEUE/NUMBER; an empty text where the question makes no sense."""
         self.messages = {}
-        queue, _, text = question.strip().rpartition("/")
+        queue, _slash, text = question.strip().rpartition("/")
         message = number(text)
         if not isinstance(message, int):
             wrong = N_("not a message\n  given: {question}\n  accepted: QUEUE/NUMBER")

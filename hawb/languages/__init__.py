@@ -73,7 +73,10 @@ def named(wanted: str) -> str:
 
 
 def wanted() -> str:
-    """The language that the environment asks for. Raises ValueError for one that hawb does not have."""
+    """The language in force or, where that is English, the one that the environment asks for. Raises ValueError for one
+    that hawb does not have."""
+    if in_force() != ENGLISH:
+        return in_force()
     try:
         return named(os.environ.get(VARIABLE) or ENGLISH)
     except ValueError as unknown:

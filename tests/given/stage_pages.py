@@ -15,6 +15,7 @@ from browser_pages import PATIENCE_S, ROOT, new_browser
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import STYLE, Lab
+from hawb.lab.stage import Stage
 
 DOCUMENT = """\
 <!DOCTYPE html>
@@ -72,7 +73,7 @@ def page_for_stages(browser, size: tuple[int, int], *, calm: bool = False, runs:
 
     def tell(message: dict) -> dict:
         page.lab.stage.receive(message)
-        return told(page.lab)
+        return told(page.lab.stage)
 
     page.expose_function("tell", tell)
     return page
@@ -84,13 +85,13 @@ def begin(page, lab: Lab, *, dark: bool = False) -> None:
     page.set_content(DOCUMENT.format(css=STYLE + lab.stage._css, light="false" if dark else "true"))
     front = lab.stage._esm.replace("export default { render };", "window.render = render;")
     page.add_script_tag(content=f"(() => {{{front}}})();")
-    page.evaluate(BEGIN, told(lab))
+    page.evaluate(BEGIN, told(lab.stage))
     page.run_for(50)
 
 
-def told(lab: Lab) -> dict:
-    """What the page of a lab's stage is told."""
-    return {name: getattr(lab.stage, name) for name in TOLD}
+def told(stage: Stage) -> dict:
+    """What the page of a stage is told."""
+    return {name: getattr(stage, name) for name in TOLD}
 
 
 def show(page) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, keep_picture
+from stage_pages import told
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import Lab
@@ -23,13 +24,13 @@ async ([esm, css, state, dark]) => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
   root.adoptedStyleSheets = [sheet];
-  const listeners = [];
+  const listeners = {};
   const model = {
     get: (name) => state[name],
-    on: (_, listener) => listeners.push(listener),
+    on: (name, listener) => { listeners[name] = listener; },
     send: async (message) => {
       state.view = await window.tell(message);
-      listeners.forEach((listener) => listener());
+      listeners["change:view"]();
     },
   };
   const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
@@ -52,8 +53,7 @@ def page(request: pytest.FixtureRequest) -> Iterator:
         page.set_default_timeout(PATIENCE_S * 1000)
         page.expose_function("tell", lambda message: stage.receive(message) or stage.view)
         page.set_content("<!DOCTYPE html><html lang='en'><title>marimo</title><body>")
-        told = {name: getattr(stage, name) for name in ("view", "choices", "menus", "guide")}
-        page.evaluate(MARIMO, [stage._esm, stage._css, told, request.param])
+        page.evaluate(MARIMO, [stage._esm, stage._css, told(stage), request.param])
         page.stage, page.dark = stage, request.param
         yield page
 

@@ -69,6 +69,20 @@ def test_nothing_is_said_where_extraction_does_not_see_it() -> None:
     assert said == {forms(message.id)[0] for message in wanted(languages.WORDS) if message.id}
 
 
+def test_no_function_that_tells_something_has_a_variable_of_the_name_that_tells() -> None:
+    """It would be called in its place."""
+    wrong = []
+    for file in catalogues.PACKAGE.rglob("*.py"):
+        functions = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            targets = [node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.For)]
+            kept_as = {name.id for node in targets for name in ast.walk(node) if isinstance(name, ast.Name)
+                       and isinstance(name.ctx, ast.Store)}  # fmt: skip
+            if "_" in kept_as and any(said_in(function)):
+                wrong.append((file.name, function.name))
+    assert not wrong
+
+
 @pytest.mark.parametrize(("name", "domain"), KEPT)
 def test_each_text_is_translated_and_nothing_is_left_over(name: str, domain: str) -> None:
     catalogue = kept(name, domain)
@@ -143,6 +157,8 @@ def test_a_language_that_hawb_does_not_have_is_refused_with_those_that_it_has(mo
     monkeypatch.setenv(languages.VARIABLE, "tlh")
     with pytest.raises(ValueError, match=r"HAWB_LANGUAGE: .*'tlh'"):
         languages.wanted()
+    with language("pt"):
+        assert languages.wanted() == "pt"
     monkeypatch.delenv(languages.VARIABLE)
     assert languages.wanted() == ENGLISH
 

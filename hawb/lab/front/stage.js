@@ -72,8 +72,8 @@ function stage(model, el) {
   const columns = new Columns(ask);
   const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
-    menu.open(anchor, word("more"), [...model.get("menus").more, { group: word("movement"), entries: paces() },
-      { group: word("language"), entries: languages() }], (entry) => chosen(entry)));
+    menu.open(anchor, word("more"), [{ group: word("language"), entries: languages() }, ...model.get("menus").more,
+      { group: word("movement"), entries: paces() }], (entry) => chosen(entry)));
   const time = new TimeBar({
     back: in_turn(() => step(-1)),
     next: in_turn(() => step(1)),

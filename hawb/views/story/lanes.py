@@ -129,7 +129,7 @@ def lanes(outcome: dict, queue: str | None = None) -> Lanes:
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
     told = marks(outcome, queue)
     parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
-    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _ in spans_of)}
+    times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _what in spans_of)}
     times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
     scale = replace(axis(sorted(times)), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
     nodes, bottom = list(spans), TOP + scale.lane * len(spans)
@@ -183,7 +183,7 @@ def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, b
 def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, middle: int) -> str:
     name = escape(shortened(shown(node), NAME_LENGTH))
     parts = [f'<text x="4" y="{middle + 4}" font-weight="600">{name}<title>{html(node)}</title></text>']
-    until = [t for t, _ in spans[1:]] + [end]
+    until = [t for t, _what in spans[1:]] + [end]
     for (since, what), then in zip(spans, until, strict=True):
         if what in BANDS and (since < then or then == end):
             parts.append(_band(node, what, since, then, scale, middle))
