@@ -25,7 +25,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """What RabbitMQ accepts for the keys that take one of a few words, its default first except for ha-mode."""
 
-TEXTS = {"ha-params": '2 or ["a", "b"]', "ha-sync-batch-size": "4096"}
+TEXTS = {"ha-params": N_('2 or ["a", "b"]'), "ha-sync-batch-size": "4096"}
 """The keys that take JSON, with an example."""
 
 NEW = PolicyDraft(settings={"ha-mode": "all"})
@@ -110,8 +110,8 @@ class PolicyPanel:
     def _setting(self, key: str) -> widgets.Widget:
         if key in CHOICES:
             return fields.dropdown(key, _("the key {key}", key=key), (_(UNSET), *CHOICES[key]))
-        field = fields.text(key, _("the key {key}, such as {example}", key=key, example=TEXTS[key]), live=True)
-        field.placeholder = TEXTS[key]
+        field = fields.text(key, _("the key {key}, such as {example}", key=key, example=_(TEXTS[key])), live=True)
+        field.placeholder = _(TEXTS[key])
         return field
 
     def _layout(self) -> list[widgets.Widget]:

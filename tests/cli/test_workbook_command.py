@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from hawb import languages
 from hawb.cli import main, workbook
-from hawb.languages import ENGLISH, VARIABLE
 
 STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
 EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definitions", "api-queues")]
@@ -16,10 +16,9 @@ EXPORT = [str(STORY.parents[1] / "real" / f"{name}.json") for name in ("definiti
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
-    """What is served instead, with the name of the server. What kernels are told in the environment goes with the
-    test."""
-    monkeypatch.setenv(VARIABLE, ENGLISH)
+    """What is served instead, with the name of the server."""
     found: list[tuple] = []
+    monkeypatch.setenv(languages.VARIABLE, "")  # what `hawb lab` sets for its kernels is taken back with it
     for name in ("serve", "serve_app"):
         monkeypatch.setattr(workbook, name, lambda *given, name=name: found.append((name, *given)))
     return found
@@ -48,6 +47,14 @@ def test_what_is_opened(served: list[tuple], tmp_path: Path, words: list, server
     assert result.exit_code == 0, result.stderr
     assert served == [(server, tmp_path / "hawb", tmp_path / "hawb" / notebook, 9999, True)]
     assert (tmp_path / "hawb" / notebook).exists() and (tmp_path / "hawb" / "notebooks" / "01-contents.ipynb").exists()
+
+
+def test_the_lab_is_told_in_the_language_that_is_asked_for(served: list[tuple], tmp_path: Path) -> None:
+    assert asked("lab", "--folder", tmp_path, "--language", "zh_CN").exit_code == 0
+    assert languages.wanted() == "zh"
+    refused = asked("lab", "--folder", tmp_path, "--language", "fr")
+    assert refused.exit_code == 2 and "its languages are en, zh, pt" in refused.stderr
+    assert len(served) == 1
 
 
 def test_it_is_hawb_in_ones_home_unless_told_otherwise(served: list[tuple], tmp_path: Path, monkeypatch) -> None:

@@ -32,6 +32,7 @@ RABBITMQS = {
     "definitions", "check_if_node_is_quorum_critical", "check_if_node_is_mirror_sync_critical", "ha-promote-on-failure",
     "ha-promote-on-shutdown", "ha-sync-mode", "when-synced", "always", "manual", "automatic", "basic.ack",
     "basic.consume", "basic.cancel", "ack", "nack", "ha-mode", "ha-params", "minority", "my-outage.yaml",
+    "queue-master-locator", "ha-sync-batch-size", "message-ttl",
 }  # fmt: skip
 """What `rabbitmqctl` calls its columns and states, RabbitMQ's checks, keys of policies and methods of AMQP."""
 
@@ -92,7 +93,9 @@ def said_by(widget: widgets.Widget) -> Iterator[str]:
         yield visible(re.sub(r"<pre>.*?</pre>", " ", widget.value, flags=re.DOTALL))
 
 
-PANELS = ("Clients", "Time", "Ledger", "Queues", "Load", "Safe?", "What if", "Beside", "Story", "Cluster", "Export")
+PANELS = (
+    "Policy", "Clients", "Time", "Ledger", "Queues", "Load", "Safe?", "What if", "Beside", "Story", "Cluster", "Export",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("panel", PANELS)

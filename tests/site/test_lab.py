@@ -30,6 +30,17 @@ def test_a_node_is_killed_and_the_page_is_told_why(lab):
     assert lab.told["drawer"] is None
 
 
+def test_another_language_is_told_with_its_words_before_what_is_shown(lab):
+    told = []
+    lab.post = lambda text: told.append(json.loads(text))
+    lab.receive({"do": "panel", "panel": "Story"})
+    lab.receive({"do": "language", "language": "pt"})
+    given, shown = told[-2:]
+    assert given["words"]["What now"] == "E agora"
+    assert shown["view"]["leads"]["verdict"]["text"] == "Nada se perdeu, e todas as filas podem ser usadas."
+    assert shown["drawer"]["title"] == "História" and "A política ha-all" in shown["drawer"]["read"]
+
+
 def test_a_form_is_a_step_to_be_typed(lab):
     lab.receive({"do": "queue", "queue": "ha.orders", "entry": "publish…"})
     assert lab.told["drawer"]["typed"] == "publish:\n  queue: ha.orders\n  count:\n"
