@@ -1,0 +1,58 @@
+"""The picture of an incident in letters: how its nodes are at a moment, beside each other, as a line of the story
+begins with it.
+
+    ● ● ■    all run, and the queue's master is on the third
+    ● ≠ ■ ●  the first does not see the others
+    ✕ ■ ◌    the first is down, the third boots
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hawb.views.incident.figure import Picture
+from hawb.views.style import LOOKS
+
+GLYPHS: Mapping[str, str] = {
+    "running": LOOKS["running"].glyph,
+    "booting": LOOKS["waiting"].glyph,
+    "stopping": LOOKS["waiting"].glyph,
+    "paused": LOOKS["paused"].glyph,
+}
+BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph
+WORDS = f"{GLYPHS['running']} runs, {GLYPHS['booting']} boots or stops, {GLYPHS['paused']} paused, {DOWN} down"
+
+
+def strip(picture: Picture, at_us: int) -> str:
+    """The nodes just after a moment: a letter each, and a sign between neighbours that do not see each other."""
+    told = _of(picture, picture.nodes[0], at_us)
+    for one, other in zip(picture.nodes, picture.nodes[1:], strict=False):
+        told += f" {APART if _apart(picture, one, other, at_us) else ' '} {_of(picture, other, at_us)}"
+    return told
+
+
+def key(picture: Picture) -> str:
+    """What the letters mean, in a sentence."""
+    names = ", ".join(picture.nodes)
+    leads = f", {LEADS} master or leader of {picture.ways[0].words}" if picture.ways else ""
+    apart = f", {APART} do not see each other" if picture.tears else ""
+    return f"From left to right: {names}; {WORDS}{leads}{apart}."
+
+
+def _of(picture: Picture, node: str, at_us: int) -> str:
+    spans = [span for span in picture.spans if span.node == node]
+    legs = picture.ways[0].legs if picture.ways else ()
+    if any(leg.node == node and leg.from_us <= at_us < leg.until_us for leg in legs):
+        return LEADS
+    state = next((span.state for span in spans if span.from_us <= at_us < span.until_us), None)
+    if state in GLYPHS:
+        return GLYPHS[state]
+    return DOWN if any(span.from_us <= at_us for span in spans) else BEFORE
+
+
+def _apart(picture: Picture, one: str, other: str, at_us: int) -> bool:
+    return any(
+        tear.from_us <= at_us < tear.until_us and not any(one in side and other in side for side in tear.sides)
+        and all(any(node in side for side in tear.sides) for node in (one, other))
+        for tear in picture.tears
+    )  # fmt: skip
