@@ -16,6 +16,8 @@ from msgspec import Struct
 
 LEAST, MOST = 9.0, 150.0
 """Pixels of a gap; with many moments both are less."""
+FAIR = 3.0
+"""A gap may always have so many times what it would have if all were equally wide."""
 HALVINGS = 60
 """How often the scale is halved in on: past the last digit of a float."""
 CUT = 2.0
@@ -66,7 +68,7 @@ def axis(moments_us: Iterable[int], left: float, right: float) -> Axis:
 def _bounds(count: int, width: float) -> tuple[float, float]:
     """The least and the most of a gap, so that `count` of them can fill a width and leave room to tell them apart."""
     least = min(LEAST, width / (2 * count))
-    return least, max(min(MOST, width / 4), 2 * least)
+    return least, min(max(MOST, FAIR * width / count), width)
 
 
 def _scale(gaps: Sequence[int], least: float, most: float, width: float) -> float:

@@ -20,9 +20,9 @@ from msgspec import Struct
 
 from hawb.views import style
 from hawb.views.display import mimebundle
-from hawb.views.formatting import html, left, shortened, shown
+from hawb.views.formatting import html, shortened, shown
 from hawb.views.incident.axis import Axis, axis
-from hawb.views.incident.times import day, time_of_day
+from hawb.views.incident.times import day, lasted, time_of_day
 
 WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 132, 34, 10, 40, 26
 """Pixels: the picture, its margins, the axis, and the key below it."""
@@ -116,6 +116,7 @@ STATES: Mapping[str, tuple[str, str]] = {
     "running": ("runs", f'fill="{ink("held-ground")}" stroke="{ink("held")}" stroke-width="1.2"'),
     "booting": ("boots", f'fill="none" stroke="{ink("held")}" stroke-width="1.2" stroke-dasharray="4 3"'),
     "stopping": ("stops", f'fill="none" stroke="{ink("down")}" stroke-width="1.2" stroke-dasharray="1 3"'),
+    "doubted": ("perhaps runs", f'fill="none" stroke="{ink("down")}" stroke-width="1" stroke-dasharray="6 5"'),
     "paused": ("is paused", f'fill="url(#{HATCH})" stroke="{ink("lacking")}" stroke-width="1.2"'),
 }
 """What a state is called, and how its bar is drawn; of one that is none of these (down, not known) there is no bar."""
@@ -256,7 +257,7 @@ def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
     """A ground behind the lanes while nodes do not see each other, and a torn line between lanes of two sides."""
     x, end = scale.at(tear.from_us), scale.at(tear.until_us)
     of = {node: at for at, side in enumerate(tear.sides) for node in side}
-    long = left((tear.until_us - tear.from_us) / 1e6)
+    long = lasted(tear.until_us - tear.from_us)
     told = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
     drawn, words = "", f"apart for {long}"
     for (one, lane), (other, below) in pairwise(lanes.items()):
@@ -286,7 +287,8 @@ def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
         look = f'fill="none" stroke="{ink("master")}" stroke-width="{WAY}"'
         dash = ' stroke-dasharray="7 4"' if leg.lost else ""
         if before is not None and before.node != leg.node:
-            drawn += f'<path d="M{x:.1f} {lanes[before.node].middle + shift:g}V{y:g}" {look} stroke-opacity=".8"/>'
+            since = min(scale.at(before.until_us), x)
+            drawn += f'<path d="M{since:.1f} {lanes[before.node].middle + shift:g}L{x:.1f} {y:g}" {look}/>'
         told = f"{shown(way.words)} on {shown(leg.node)} from {time_of_day(leg.from_us)}"
         drawn += f'<path d="M{x:.1f} {y:g}H{end:.1f}" {look}{dash}><title>{escape(told)}</title></path>'
         words = shortened(shown(way.words), WORDS_LETTERS)
@@ -303,7 +305,7 @@ def _axis(scale: Axis, top: float) -> str:
     drawn = f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("faint")}"/>'
     taken = []
     for cut in scale.cuts:
-        words = f"{left(cut.lasted_us / 1e6)} left out"
+        words = f"{lasted(cut.lasted_us)} left out"
         drawn += (f'<path d="M{cut.x - 5:.1f} {y + 6:g}l4-12m3 12l4-12" stroke="{ink("ink")}" stroke-width="1.5"/>'
                   f'<text x="{cut.x:.1f}" y="{y + 20:g}" font-size="11" font-style="italic" text-anchor="middle"'
                   f' fill="{ink("faint")}">{words}</text>')  # fmt: skip

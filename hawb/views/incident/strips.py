@@ -17,6 +17,7 @@ GLYPHS: Mapping[str, str] = {
     "running": LOOKS["running"].glyph,
     "booting": LOOKS["waiting"].glyph,
     "stopping": LOOKS["waiting"].glyph,
+    "doubted": LOOKS["waiting"].glyph,
     "paused": LOOKS["paused"].glyph,
 }
 BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from hawb.views.formatting import left
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = len("2026-11-27")
 
@@ -24,3 +26,10 @@ def day(at_us: int) -> str:
 def time_of_day(at_us: int) -> str:
     """The time of a moment to the second, without its day: 08:55:23."""
     return moment(at_us)[DAY + 1 : -4]
+
+
+def lasted(duration_us: int) -> str:
+    """How long something took: 40 ms, 1.3 s, 40 s, 12 min."""
+    if duration_us < 1_000_000:
+        return f"{duration_us / 1000:.0f} ms"
+    return f"{duration_us / 1e6:.1f} s" if duration_us < 10_000_000 else left(duration_us / 1e6)

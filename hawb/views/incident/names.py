@@ -1,0 +1,52 @@
+"""What nodes and files are called in an incident's story: as briefly as they can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+
+from msgspec import Struct
+
+from hawb.incident.events import Event
+from hawb.views.formatting import shown
+
+
+class Names(Struct, frozen=True):
+    """The short names of nodes and of log files, by their long ones."""
+
+    nodes: Mapping[str, str]
+    files: Mapping[str, str]
+
+    def node(self, name: str | None) -> str:
+        """What a node is called; a name that no log has stays as it is."""
+        return shown(self.nodes.get(name or "", name or ""))
+
+    def line(self, event: Event) -> str:
+        """Where an event's message is: a.log.gz:157."""
+        return f"{shown(self.files.get(event.file, event.file))}:{event.line}"
+
+
+def names(nodes: Iterable[str], files: Iterable[str]) -> Names:
+    """The names of these nodes (as Erlang has them) and files."""
+    return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES))
+
+
+OF_NODES: Sequence[Callable[[str], str]] = (
+    lambda name: name.partition("@")[0],
+    lambda name: name.partition("@")[2].partition(".")[0],
+    lambda name: name.partition("@")[2],
+)
+"""What a node may be called, the briefest first: rabbit@mq1.example.org is mq1 where all are called rabbit."""
+OF_FILES: Sequence[Callable[[str], str]] = (
+    lambda file: PurePath(file).name,
+    lambda file: "/".join(PurePath(file).parts[-2:]),
+)
+
+
+def _told_apart(long: Sequence[str], ways: Sequence[Callable[[str], str]]) -> dict[str, str]:
+    """The first names that are all there and all different."""
+    for way in ways:
+        short = {name: way(name) for name in long}
+        if all(short.values()) and len({*short.values()}) == len(short):
+            return short
+    return {name: name for name in long}

@@ -1,0 +1,141 @@
+"""What the picture of an incident shows: the lives of its brokers, who did not see whom, the ways of the queues that the
+story is about, and a mark for each sentence that is worth one.
+
+The way of a queue is what logs tell of its master or leader: who added its mirrors, took over, was elected. It ends
+with the broker that it was on, or where another takes over that was not cut off from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hawb.incident.happenings import Happening
+from hawb.incident.lives import Life
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
+from hawb.views.incident.names import Names
+from hawb.views.incident.sentences import STORY, Sentence, sides
+
+MOST_MARKS, MOST_WAYS = 60, 3
+"""How many marks and ways there are at most: of marks the weightiest, the last of them."""
+AS_ONE_US = 3_000_000
+"""Queues whose masters changed no further apart went the same way."""
+LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
+"""Happenings after which the queue's master or leader is on the node."""
+
+
+def picture(
+    title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
+    about: Sequence[str] = (),
+) -> Picture:  # fmt: skip
+    """The picture of a story; `about` are the queues whose ways are shown first."""
+    end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
+    end_us = max([end_us, *(life.seen_us for life in lives)])
+    tears = tuple(_tears(happenings, end_us, names))
+    return Picture(
+        title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
+        tuple(_ways(happenings, lives, tears, end_us, names, about)), tuple(_marks(told, names)),
+    )  # fmt: skip
+
+
+def _in_order(nodes: set[str], tears: Sequence[Tear], names: Names) -> tuple[str, ...]:
+    """The nodes by their names, those of one side beside each other."""
+    side = {node: at for at, nodes_of in enumerate(tears[0].sides if tears else ()) for node in nodes_of}
+    called = sorted(map(names.node, nodes))
+    return tuple(sorted(called, key=lambda node: side.get(node, len(side))))
+
+
+def _spans(lives: Sequence[Life], end_us: int, names: Names) -> Iterator[Span]:
+    """What each broker did from when to when."""
+    for place, life in enumerate(lives):
+        node, until_us = names.node(life.node), end_us if life.until_us is None else life.until_us
+        booted_us = life.from_us
+        if life.first.kind == "node_starting":
+            booted_us = min(life.started_us or until_us, until_us)
+            yield Span(node, "booting", life.from_us, booted_us)
+        if life.ended_by in ("killed", "unknown") and booted_us <= life.seen_us < until_us:
+            yield Span(node, "running", booted_us, life.seen_us)
+            yield Span(node, "doubted", life.seen_us, until_us)
+        elif booted_us < until_us:
+            yield Span(node, "running", booted_us, until_us)
+        if life.ended_by == "paused":
+            again = (other.from_us for other in lives[place + 1 :] if other.node == life.node)
+            yield Span(node, "paused", until_us, next(again, end_us))
+
+
+def _tears(happenings: Sequence[Happening], end_us: int, names: Names) -> Iterator[Tear]:
+    for one in happenings:
+        if one.kind == "partition_begun":
+            told = tuple(tuple(map(names.node, side)) for side in sides(one.pairs))
+            yield Tear(told, one.at_us, end_us if one.until_us is None else one.until_us)
+
+
+def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
+    """A mark for each node of a sentence; those that weigh least are left out where there are too many."""
+    weightiest = sorted(told, key=lambda one: (one.words.weight, one.at_us))[-MOST_MARKS:]
+    for one in sorted(weightiest, key=lambda one: one.number):
+        for node, at_us in one.moments.items():
+            if one.words.short:
+                yield Mark(at_us, names.node(node), one.words.look, one.number, one.short, one.text)
+
+
+def _ways(
+    happenings: Sequence[Happening], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names,
+    about: Sequence[str],
+) -> Iterator[Way]:  # fmt: skip
+    """The ways of queues: those that the story is about, then those that moved most; what went the same way is one."""
+    legs = {queue: tuple(_legs(seen, lives, tears, end_us, names)) for queue, seen in _leading(happenings).items()}
+    alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for queue in legs:
+        way = tuple((leg.node, round(leg.from_us / AS_ONE_US) if at else 0) for at, leg in enumerate(legs[queue]))
+        alike.setdefault(way, []).append(queue)
+
+    def weight(queues: Sequence[str]) -> tuple[bool, int, int]:
+        return any(queue in about for queue in queues), len(legs[queues[0]]), len(queues)
+
+    for queues in sorted(alike.values(), key=weight, reverse=True)[:MOST_WAYS]:
+        words = listing(queues) if len(queues) < MOST_WAYS else counted(len(queues), "queue")
+        yield Way(shown(words), legs[queues[0]])
+
+
+def _leading(happenings: Sequence[Happening]) -> Mapping[str, list[tuple[int, str]]]:
+    """When which node was seen to have the master or leader of each queue."""
+    seen: dict[str, list[tuple[int, str]]] = {}
+    for one in happenings:
+        if one.queue is None:
+            continue
+        if one.kind in LEADS and one.node:
+            seen.setdefault(one.queue, []).append((one.at_us, one.node))
+        elif one.kind == "mirror_added" and (masters := [event.node for event in one.events if event.node != one.node]):
+            seen.setdefault(one.queue, []).append((one.at_us, masters[0]))
+        elif one.kind == "mirrors_stopped" and one.node and one.queue not in seen:
+            seen[one.queue] = [(one.at_us, one.node)]
+    return seen
+
+
+def _legs(
+    seen: Sequence[tuple[int, str]], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
+) -> Iterator[Leg]:
+    """The legs of a queue's way."""
+    open_: dict[str, int] = {}
+    for at_us, node in seen:
+        for other, from_us in [*open_.items()]:
+            ended_us = _life_end(lives, other, from_us, end_us)
+            if ended_us <= at_us or not _apart(names.node(other), names.node(node), at_us, tears):
+                if other != node or ended_us <= at_us:
+                    yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
+        open_.setdefault(node, at_us)
+    for node, from_us in open_.items():
+        yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))
+
+
+def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
+    """When the broker ended that ran on a node at a time, or next."""
+    ends = (end_us if life.until_us is None else life.until_us for life in lives if life.node == node)
+    return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
+
+
+def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear]) -> bool:
+    """Whether two nodes did not see each other."""
+    return any(tear.from_us <= at_us <= tear.until_us and not any({one, other} <= {*side} for side in tear.sides)
+               for tear in tears)  # fmt: skip
