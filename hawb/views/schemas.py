@@ -44,7 +44,7 @@ def schema(command: str) -> dict[str, Any]:
     forms: dict[str, Any] = {
         "audit": (answers.Audited,),
         "explore": (answers.Explored,),
-        "incident": (answers.Incident,),
+        "incident": (answers.Incident, answers.LogEvents),
         "lint": (list[answers.Linted],),
         "migrate": (answers.Migrated,),
         "replicas": (answers.ReplicaCounts,),

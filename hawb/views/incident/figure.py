@@ -174,7 +174,7 @@ def svg(picture: Picture, titled: bool = False) -> str:
              "</pattern></defs>")  # fmt: skip
     told = escape(" ".join(dict.fromkeys(mark.told for mark in picture.marks if mark.told)))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{height:g}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="wide" role="img" width="{WIDTH}" height="{height:g}"'
         f' viewBox="0 0 {WIDTH} {height:g}" font-family="{style.FONT}" font-size="12" fill="{ink("ink")}"'
         f' style="max-width:100%;height:auto"><title>{html(picture.title)}</title><desc>{told}</desc>{hatch}'
         f'<rect width="{WIDTH}" height="{height:g}" fill="{ink("ground")}"/>{title}{drawn}</svg>'
@@ -267,7 +267,7 @@ def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
                       f' height="{height:g}" fill="{ink("lost-ground")}"/><path d="{_zigzag(x, end, y + TORN)}"'
                       f' fill="none" stroke="{ink("lost")}" stroke-width="2.2"/></g>')  # fmt: skip
             if not drawn.count("<text") and end - x > LETTER * len(words):
-                drawn += (f'<text x="{(x + end) / 2:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="middle"'
+                drawn += (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
                           f' fill="{ink("lost")}">{words}</text>')  # fmt: skip
     return drawn
 

@@ -1,5 +1,5 @@
-"""What the picture of an incident shows: the lives of its brokers, who did not see whom, the ways of the queues that the
-story is about, and a mark for each sentence that is worth one.
+"""What the picture of an incident shows: the lives of its brokers, who did not see whom, the ways of the queues that
+the story is about, and a mark for each sentence that is worth one.
 
 The way of a queue is what logs tell of its master or leader: who added its mirrors, took over, was elected. It ends
 with the broker that it was on, or where another takes over that was not cut off from it.
@@ -14,7 +14,7 @@ from hawb.incident.lives import Life
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import STORY, Sentence, sides
+from hawb.views.incident.sentences import Sentence, sides
 
 MOST_MARKS, MOST_WAYS = 60, 3
 """How many marks and ways there are at most: of marks the weightiest, the last of them."""
@@ -121,9 +121,9 @@ def _legs(
     for at_us, node in seen:
         for other, from_us in [*open_.items()]:
             ended_us = _life_end(lives, other, from_us, end_us)
-            if ended_us <= at_us or not _apart(names.node(other), names.node(node), at_us, tears):
-                if other != node or ended_us <= at_us:
-                    yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
+            elsewhere = other != node and not _apart(names.node(other), names.node(node), at_us, tears)
+            if ended_us <= at_us or elsewhere:
+                yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
         open_.setdefault(node, at_us)
     for node, from_us in open_.items():
         yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))

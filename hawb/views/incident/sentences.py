@@ -1,7 +1,7 @@
 """An incident told in sentences, each with the lines of the logs that say so.
 
-What happened to many queues, or on many nodes, in the same way and within moments is one sentence; so is what prepares a
-cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
+What happened to many queues, or on many nodes, in the same way and within moments is one sentence; so is what prepares
+a cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ WORDS: Mapping[str, Words] = {
     "node_reset": Words("lost", "{nodes} left the cluster and emptied {its} database.", "reset", 2),
     "partition_begun": Words("missed", "{sides} did not see each other{apart}.", "", 2),
     "partition_healed": Words("met", "{sides} saw each other again.", "seen again", 2),
-    "autoheal": Words("noted", "Autoheal chose: {nodes} won, and {others} had to restart.", "wins"),
+    "autoheal": Words("noted", "Autoheal chose: {nodes} won, and {others} had to restart.", ""),
     "autoheal_refused": Words("noted", "Autoheal gave up{why}.", "autoheal gives up"),
     "mirror_added": Words("added", "{queues} got {mirrors} on {nodes}.", "{few}", 0),
     "mirror_dropped": Words("dropped", "{queues} lost the mirror on {nodes}: it was taken away.", "{few}"),
@@ -97,9 +97,10 @@ REASONS: Mapping[str, str] = {
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
 """What makes a broker stop by itself."""
 
+
 class Sentence(Struct, frozen=True):
-    """A sentence of the story, by its number, from 1: from when to when, of which queues, by which events; for a picture
-    a few words, and when it happened to each node."""
+    """A sentence of the story, by its number, from 1: from when to when, of which queues, by which events; for a
+    picture a few words, and when it happened to each node."""
 
     number: int
     kind: str
@@ -261,12 +262,18 @@ def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
     nodes = sorted({node for pair in pairs for node in pair})
     of: dict[frozenset[str], list[str]] = {}
     for node in nodes:
-        of.setdefault(frozenset(other for pair in pairs if node in pair for other in pair if other != node), []).append(node)
+        of.setdefault(frozenset(other for pair in pairs if node in pair for other in pair if other != node), []).append(
+            node
+        )
     return [tuple(side) for side in of.values()]
 
 
 def _synchronised(one: Happening, names: Names) -> str:
-    mirrors = f"the mirror{'s' * (len(one.nodes) > 1)} on {listing(map(names.node, one.nodes))}" if one.nodes else "its mirrors"
+    mirrors = (
+        f"the mirror{'s' * (len(one.nodes) > 1)} on {listing(map(names.node, one.nodes))}"
+        if one.nodes
+        else "its mirrors"
+    )
     sent = counted(one.count or 0)
     if one.reason == "done":
         took = f" in {lasted(one.until_us - one.at_us)}" if one.until_us else ""

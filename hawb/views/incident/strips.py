@@ -9,6 +9,7 @@ begins with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from hawb.views.incident.figure import Picture
 from hawb.views.style import LOOKS
@@ -20,16 +21,35 @@ GLYPHS: Mapping[str, str] = {
     "doubted": LOOKS["waiting"].glyph,
     "paused": LOOKS["paused"].glyph,
 }
+LEAST_PITCH, WIDEST = 4, 32
+"""How many letters there are from a node to the next, and for all of them."""
 BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph
 WORDS = f"{GLYPHS['running']} runs, {GLYPHS['booting']} boots or stops, {GLYPHS['paused']} paused, {DOWN} down"
 
 
 def strip(picture: Picture, at_us: int) -> str:
     """The nodes just after a moment: a letter each, and a sign between neighbours that do not see each other."""
+    if not picture.nodes:
+        return ""
+    wide = _pitch(picture) - 1
     told = _of(picture, picture.nodes[0], at_us)
-    for one, other in zip(picture.nodes, picture.nodes[1:], strict=False):
-        told += f" {APART if _apart(picture, one, other, at_us) else ' '} {_of(picture, other, at_us)}"
+    for one, other in pairwise(picture.nodes):
+        between = APART if _apart(picture, one, other, at_us) else ""
+        told += f"{between:^{wide}}{_of(picture, other, at_us)}"
     return told
+
+
+def head(picture: Picture) -> str:
+    """The names of the nodes, each above its letter; a word where they are too long for that."""
+    wide = _pitch(picture)
+    fits = all(len(node) < wide for node in picture.nodes[:-1])
+    return "".join(f"{node:<{wide}}" for node in picture.nodes).rstrip() if fits else "nodes"
+
+
+def _pitch(picture: Picture) -> int:
+    """How many letters apart nodes stand."""
+    wide = max((len(node) + 1 for node in picture.nodes), default=LEAST_PITCH)
+    return max(wide, LEAST_PITCH) if wide * len(picture.nodes) <= WIDEST else LEAST_PITCH
 
 
 def key(picture: Picture) -> str:

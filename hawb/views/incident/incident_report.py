@@ -1,0 +1,156 @@
+"""An incident as an answer: what it cost, what happened, where the rules would have gone another way, what would have
+kept the messages, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from hawb.incident.compared import Comparison, Pair
+from hawb.incident.losses import QueueLosses
+from hawb.incident.understanding import Incident
+from hawb.planning.alternatives import Alternatives
+from hawb.views.formatting import counted, shown
+from hawb.views.incident import strips
+from hawb.views.incident.figure import Picture
+from hawb.views.incident.headline import headline
+from hawb.views.incident.incident_verdict import because, perhaps, verdict
+from hawb.views.incident.names import Names, names
+from hawb.views.incident.picture import picture
+from hawb.views.incident.sentences import Sentence, sentences
+from hawb.views.incident.times import day, time_of_day
+from hawb.views.report import Part, Report
+from hawb.views.story.telling import sentence as expected_sentence
+from hawb.views.tables import Table
+
+QUESTION = "Are all messages still there?"
+STORY, LOST, KEEPERS, COMPARED = (
+    "What happened", "What became of messages", "What would have kept them",
+    "Where the rules would have gone another way",
+)  # fmt: skip
+NOTHING_KEEPS = "none of the single changes that were tried"
+MOST_LINES, MOST_PARTINGS, MOST_CHANGES = 3, 20, 6
+TOLD = (
+    "Times are in UTC, by the clock of one node, to which those of the others were set by what several of them saw.",
+    "What is certain follows from the story by RabbitMQ's rules, whatever clients did; what is possible depends on what"
+    " they sent meanwhile, which no log tells.",
+)
+
+
+class Account(Struct, frozen=True):
+    """An incident, told: its names, sentences and picture."""
+
+    incident: Incident
+    names: Names
+    told: list[Sentence]
+    picture: Picture
+
+
+def account(incident: Incident) -> Account:
+    """What there is to be told of an incident."""
+    nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
+    called = names(sorted(nodes), [file.file for file in incident.reading.files])
+    told = sentences(incident.happenings, called)
+    queues = [one.queue for one in incident.losses if one.certain or one.possible]
+    drawn = picture("", incident.lives, incident.happenings, told, called, queues)
+    drawn = picture(headline(told, drawn), incident.lives, incident.happenings, told, called, queues)
+    return Account(incident, called, told, drawn)
+
+
+def report_of(of: Account) -> Report:
+    """The report on an incident."""
+    incident = of.incident
+    parts = [Part(STORY, _story(of), (strips.key(of.picture),) if of.picture.nodes else ())]
+    if incident.losses:
+        parts.append(Part(LOST, _losses(of)))
+    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one)) for one in incident.keepers]
+    if incident.comparison is not None:
+        parts.append(_compared(of, incident.comparison))
+    doubts = incident.retold.doubts if incident.retold is not None else ()
+    assumed = (*TOLD, *dict.fromkeys(doubt.text for doubt in doubts))
+    return Report(QUESTION, about(of), verdict(incident, of.names), (), tuple(parts), assumed)
+
+
+def about(of: Account) -> str:
+    """Whose logs were read, and of when."""
+    reading = of.incident.reading
+    nodes = ", ".join(shown(life) for life in dict.fromkeys(life.node for life in of.incident.lives))
+    if not of.incident.happenings:
+        return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}."
+    first, last = of.incident.happenings[0].at_us, max(one.until_us or one.at_us for one in of.incident.happenings)
+    until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
+    return f"{day(first)}, {time_of_day(first)} to {until} UTC; {counted(len(reading.files), 'log file')}, by {nodes}."
+
+
+def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
+    """Where a sentence's messages are."""
+    told = [called.line(event) for event in one.events]
+    more = f" and {len(told) - most} more" if len(told) > most else ""
+    return f"{', '.join(told[:most])}{more}"
+
+
+def _story(of: Account) -> Table:
+    """The story as a table, each sentence with how its nodes were just after."""
+    rows = [(one.number, time_of_day(one.at_us), strips.strip(of.picture, one.at_us),
+             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
+    return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
+
+
+def _losses(of: Account) -> Table:
+    rows = [row for one in of.incident.losses for row in _of_queue(one, of.names)]
+    return Table(LOST, ("queue", "certainly lost", "possibly lost", "kept at the end", "why"), rows)
+
+
+def _of_queue(one: QueueLosses, called: Names) -> Iterator[tuple[str, str, str, str, str]]:
+    """A row for what was lost at a moment for a cause, certainly and possibly."""
+    kept = "not known" if one.kept is None else f"{one.kept:,}"
+    moments = dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *one.possible))
+    for at_us, cause in sorted(moments):
+        certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))
+        possible = [perhaps(loss, called) for loss in one.possible if (loss.at_us, loss.cause) == (at_us, cause)]
+        told = f"▼ {certain:,}" if certain else "none", f"◌ {'; '.join(possible)}" if possible else "none"
+        yield shown(one.queue), *told, kept, f"{because(cause)}, at {time_of_day(at_us)}"
+    if not moments:
+        yield shown(one.queue), "none", "none", kept, ""
+
+
+def _keepers(of: Alternatives) -> Table:
+    """What would have kept a queue's messages, the best first."""
+    rows = [(shown(one.change.what), shown(one.change.where), f"{one.kept:,}", one.result.state)
+            for one in of.changed if one.result is not None and one.kept][:MOST_CHANGES]  # fmt: skip
+    return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "0", "")])
+
+
+def partings(comparison: Comparison) -> list[Pair]:
+    """The pairs in which what was seen and what the rules expect part."""
+    return [pair for pair in comparison.pairs if pair.verdict in ("only seen", "only expected")]
+
+
+def _compared(of: Account, comparison: Comparison) -> Part:
+    parted = partings(comparison)
+    agreed = f"{counted(comparison.equal, 'event')} went as RabbitMQ's rules have it."
+    if not parted:
+        return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
+    rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]
+    more = f" {counted(len(parted) - MOST_PARTINGS, 'other')} not shown." if len(parted) > MOST_PARTINGS else ""
+    table = Table(COMPARED, ("time, UTC", "what the logs have", "line", "what the rules expect"), rows)
+    return Part(
+        COMPARED, table, (f"{agreed} From the first line above on, the story that was played is another.{more}",)
+    )
+
+
+def _parting(pair: Pair, of: Account) -> tuple[str, str, str, str]:
+    seen, line = "nothing", ""
+    if pair.seen is not None:
+        one = next(iter(sentences([pair.seen], of.names)), None)
+        seen = one.text if one else pair.seen.kind.replace("_", " ")
+        line = of.names.line(pair.seen.events[0])
+    return time_of_day(pair.at_us), seen, line, expected(pair)
+
+
+def expected(pair: Pair) -> str:
+    """What the rules expect, in a sentence."""
+    if pair.expected is None:
+        return "nothing"
+    return expected_sentence(pair.expected, [pair.expected["queue"]] if pair.expected["queue"] else [])
