@@ -297,13 +297,15 @@ def _synchronisations(story: _Story) -> Iterator[Happening]:
 
 def _elections(story: _Story) -> Iterator[Happening]:
     """Elections of quorum queues and of the metadata store, with what the others saw of them."""
-    seen: dict[tuple[object, ...], list[Event]] = {}
-    for _, event in story.of("leader_seen"):
-        seen.setdefault((event.peer, event.vhost, event.queue, event.name, event.term), []).append(event)
+    seen: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
+    for at_us, event in story.of("leader_seen"):
+        about = event.peer, event.vhost, event.queue, event.name, event.term
+        seen.setdefault(about, []).append((at_us, event))
     for at_us, event in story.of("leader_elected"):
         if event.queue is None and event.name != STORE:
             continue
-        others = seen.get((event.node, event.vhost, event.queue, event.name, event.term), [])
+        about = event.node, event.vhost, event.queue, event.name, event.term
+        others = [other for other_us, other in seen.get(about, ()) if abs(other_us - at_us) <= TOGETHER_US]
         kind = "leader_elected" if event.queue else "store_leader_elected"
         yield Happening(kind=kind, at_us=at_us, node=event.node, queue=queue_of(event), term=event.term,
                         events=(event, *others))  # fmt: skip

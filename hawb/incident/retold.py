@@ -1,20 +1,117 @@
-"""A cluster's story as a scenario, as far as its logs and exports tell."""
+"""A cluster's story as a scenario, as far as its logs and exports tell.
+
+It begins a second before the first thing that went wrong, or that somebody changed, once the cluster had been set up;
+how it stood then is `hawb.incident.before`, and what became of it after that are `hawb.incident.steps`. It ends when
+the logs do.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec import Struct
 
+from hawb.incident.before import stood
+from hawb.incident.clocks import settled_us
 from hawb.incident.doubts import Doubt
+from hawb.incident.events import Event
 from hawb.incident.happenings import Happening
-from hawb.scenario.document import Scenario
+from hawb.incident.lives import Life
+from hawb.incident.reading import Reading
+from hawb.incident.steps import STEPS, Teller, Told
+from hawb.scenario import verbs
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.dump import plain
+from hawb.scenario.load import read_scenario
+
+SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set", "synchronisation")
+"""What belongs to setting a cluster up, as long as nothing else has happened."""
+EARLIER_US = MICROSECONDS
+"""How long before its first step a story begins."""
+TITLE = "What the logs of {nodes} nodes tell"
+CONNECTED, DISCONNECTED = ("connection_accepted",), ("connection_closed", "connection_failed")
 
 
 class Retold(Struct, frozen=True):
-    """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in the order
-    of the steps; and what is taken and not told."""
+    """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in their
+    order; and what is taken and not told. The last step waits until the logs end."""
 
     scenario: Scenario
     begins_us: int
     ends_us: int
     sources: tuple[tuple[Happening, ...], ...]
     doubts: tuple[Doubt, ...]
+
+
+def retell(
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
+    after: bool | None = None,
+) -> Retold | None:
+    """The story that happenings and exports tell; None where nothing has happened. `imported` is a scenario's file made
+    from exports, without queues where there are none, and `after` says whether they are of after the incident; None:
+    that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
+    tell = Teller(found, lives, imported)
+    told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
+    told.sort(key=lambda step: step.at_us)
+    begins_us = begins_at(told)
+    if begins_us is None:
+        return None
+    told = [step for step in told if step.at_us >= begins_us]
+    ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
+    before = stood(found, lives, imported, begins_us, after)
+    at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
+    steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
+    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
+    document = {
+        "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
+        "cluster": before.cluster | {"timing": {"start_s": tell.boot_us / MICROSECONDS}},
+        "policies": before.policies,
+        "operator_policies": before.operator_policies,
+        "queues": before.queues,
+        "steps": [plain(step) for step in steps],
+    }
+    doubts = [*before.doubts, *(one for one in tell.doubts if later(one, begins_us))]
+    doubts += clients(reading, begins_us, ends_us)
+    sources = (*(step.source for step in told), ())
+    return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))
+
+
+def begins_at(told: Sequence[Told]) -> int | None:
+    """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
+    first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
+    first = first or next((step for step in told if step.source[0].kind == "synchronisation"), None)
+    return first.at_us - EARLIER_US if first else None
+
+
+def later(doubt: Doubt, begins_us: int) -> bool:
+    """Whether a doubt is about the story, and not about what went before."""
+    at_us = doubt.until_us or doubt.from_us
+    return at_us is None or at_us >= begins_us
+
+
+def clients(reading: Reading, begins_us: int, ends_us: int) -> list[Doubt]:
+    """Whether clients may have done something meanwhile: whoever was connected."""
+    told = [event for event in reading.events if event.kind in (*CONNECTED, *DISCONNECTED)]
+    if not told:
+        return [Doubt(kind="clients_untold", from_us=begins_us, until_us=ends_us)]
+    timed = [(settled_us(event, reading.clocks), event) for event in told]
+    came = [at_us for at_us, event in timed if event.kind in CONNECTED and begins_us <= at_us]
+    if came or _connected(reading.events, begins_us, reading):
+        return [Doubt(kind="clients", from_us=begins_us, until_us=ends_us)]
+    return []
+
+
+def _connected(events: Sequence[Event], at_us: int, reading: Reading) -> bool:
+    """Whether connections were open at a moment: more were accepted than have ended, since their node booted."""
+    open_: dict[str, int] = {}
+    for event in events:
+        if settled_us(event, reading.clocks) >= at_us:
+            break
+        if event.kind == "node_starting":
+            open_[event.node] = 0
+        elif event.kind in (*CONNECTED, *DISCONNECTED):
+            change = 1 if event.kind in CONNECTED else -1
+            open_[event.node] = max(0, open_.get(event.node, 0) + change)
+    return any(open_.values())
