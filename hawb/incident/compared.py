@@ -1,7 +1,7 @@
 """A retold story, played by the rules, beside what the logs have seen: event by event, and where they part.
 
-What is compared is what a log tells of (`OF_EVENTS`), but for the elections of the metadata store, whose first leader no
-file tells. The same thing about the same node and queue is one pair, if it
+What is compared is what a log tells of (`OF_EVENTS`), but for the elections of the metadata store, whose first leader
+no file tells. The same thing about the same node and queue is one pair, if it
 happened at about the same time; the order of what happens at once is free. Who is elected is chance, and so is which
 mirror is the older one of two that joined at once: there the draw (the scenario's seed) is taken that comes closest to
 what was seen, and where another node remains that is told as chance.
@@ -147,6 +147,8 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
             seen.setdefault(_key_of(one), []).append((one.at_us, one))
     for place, event in enumerate(told["events"]):
         kind, counts = OF_EVENTS.get(event["event"], ("", _always))
+        if kind == "node_stopped" and _healing(told["events"], event):
+            kind = "node_paused"
         if not kind or event["step"] is None or not counts(event):
             continue
         rows = expected.setdefault(_key(kind, event), [])
@@ -159,6 +161,11 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     steps = [retold.begins_us + round((step.at or 0) * MICROSECONDS) for step in retold.scenario.steps]
     placed = [replace(pair, step=_step(pair, steps)) for pair in pairs]
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
+
+
+def _healing(events: Sequence[Expected], event: Expected) -> bool:
+    """Whether a broker stops because autoheal restarts it."""
+    return event["because"] is not None and events[event["because"]]["event"] == "autoheal_started"
 
 
 def _key_of(one: Happening) -> Key:
@@ -197,8 +204,7 @@ def _by_chance(pairs: Sequence[Pair]) -> Iterator[Pair]:
     left = [pair for pair in pairs if pair.verdict == "only expected" and pair.kind in BY_CHANCE]
     for pair in pairs:
         if pair.verdict == "only seen" and pair.kind in BY_CHANCE:
-            other = next((one for one in left if one.kind == pair.kind and abs(one.at_us - pair.at_us) <= NEAR_US
-                          and pair.seen and one.expected and pair.seen.queue == one.expected["queue"]), None)  # fmt: skip
+            other = next((one for one in left if _alike(pair, one)), None)
             if other is not None:
                 left.remove(other)
                 yield replace(pair, verdict="by chance", expected=other.expected, place=other.place)
@@ -206,6 +212,12 @@ def _by_chance(pairs: Sequence[Pair]) -> Iterator[Pair]:
         if pair not in left and not (pair.verdict == "only expected" and pair.kind in BY_CHANCE):
             yield pair
     yield from left
+
+
+def _alike(seen: Pair, expected: Pair) -> bool:
+    """Whether two are the same but for the node."""
+    queues = seen.seen and seen.seen.queue, expected.expected and expected.expected["queue"]
+    return seen.kind == expected.kind and queues[0] == queues[1] and abs(seen.at_us - expected.at_us) <= NEAR_US
 
 
 def _step(pair: Pair, steps: Sequence[int]) -> int | None:

@@ -17,8 +17,8 @@ DOUBTS: Mapping[str, str] = {
     "logs, and how many messages the queues held then is not known.",
     "listed_before": "The listing of queues fits what the logs show before the first fault: it is taken as that "
     "moment's.",
-    "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to leave "
-    "all else to RabbitMQ.",
+    "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
+    "leave all else to RabbitMQ.",
     "clients": "Clients were connected, and what they published and acknowledged is in no log.",
     "clients_untold": "These logs do not tell of clients' connections: there may have been some.",
     "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",

@@ -7,15 +7,16 @@ the logs do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from hawb.incident import connected
 from hawb.incident.before import stood
 from hawb.incident.clocks import settled_us
+from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
-from hawb.incident.events import Event
 from hawb.incident.happenings import Happening
 from hawb.incident.lives import Life
 from hawb.incident.reading import Reading
@@ -24,6 +25,7 @@ from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.dump import plain
+from hawb.scenario.forms import Verb
 from hawb.scenario.load import read_scenario
 
 SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set", "synchronisation")
@@ -31,7 +33,6 @@ SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set", "sy
 EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
 TITLE = "What the logs of {nodes} nodes tell"
-CONNECTED, DISCONNECTED = ("connection_accepted",), ("connection_closed", "connection_failed")
 
 
 class Retold(Struct, frozen=True):
@@ -61,6 +62,11 @@ def retell(
     told = [step for step in told if step.at_us >= begins_us]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     before = stood(found, lives, imported, begins_us, after)
+    clients = connected.changes(reading)
+    if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues:
+        steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
+        told = sorted([*told, *(Told(at_us, verb, ()) for at_us, verb in without_closed(steps, begins_us)
+                                if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
@@ -73,7 +79,7 @@ def retell(
         "steps": [plain(step) for step in steps],
     }
     doubts = [*before.doubts, *(one for one in tell.doubts if later(one, begins_us))]
-    doubts += clients(reading, begins_us, ends_us)
+    doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in told), ())
     return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))
 
@@ -91,27 +97,25 @@ def later(doubt: Doubt, begins_us: int) -> bool:
     return at_us is None or at_us >= begins_us
 
 
-def clients(reading: Reading, begins_us: int, ends_us: int) -> list[Doubt]:
-    """Whether clients may have done something meanwhile: whoever was connected."""
-    told = [event for event in reading.events if event.kind in (*CONNECTED, *DISCONNECTED)]
-    if not told:
-        return [Doubt(kind="clients_untold", from_us=begins_us, until_us=ends_us)]
-    timed = [(settled_us(event, reading.clocks), event) for event in told]
-    came = [at_us for at_us, event in timed if event.kind in CONNECTED and begins_us <= at_us]
-    if came or _connected(reading.events, begins_us, reading):
-        return [Doubt(kind="clients", from_us=begins_us, until_us=ends_us)]
-    return []
+def connections(told: Sequence[Change], begins_us: int, queue: str) -> Iterator[tuple[int, Verb]]:
+    """Connections as steps, on which nothing is published: autoheal counts them. Whoever goes is the last that came."""
+    open_: dict[str, list[str]] = {}
+    number = 0
+    for change in told:
+        here = open_.setdefault(change.node, [])
+        while len(here) < change.count:
+            number += 1
+            here.append(f"client {number}")
+            yield max(change.at_us, begins_us), verbs.Publish(queue=queue, count=0, node=change.node,
+                                                              connection=here[-1])  # fmt: skip
+        while len(here) > change.count:
+            yield max(change.at_us, begins_us), verbs.Close(here.pop())
 
 
-def _connected(events: Sequence[Event], at_us: int, reading: Reading) -> bool:
-    """Whether connections were open at a moment: more were accepted than have ended, since their node booted."""
-    open_: dict[str, int] = {}
-    for event in events:
-        if settled_us(event, reading.clocks) >= at_us:
-            break
-        if event.kind == "node_starting":
-            open_[event.node] = 0
-        elif event.kind in (*CONNECTED, *DISCONNECTED):
-            change = 1 if event.kind in CONNECTED else -1
-            open_[event.node] = max(0, open_.get(event.node, 0) + change)
-    return any(open_.values())
+def without_closed(steps: Sequence[tuple[int, Verb]], begins_us: int) -> Iterator[tuple[int, Verb]]:
+    """The steps without connections that had ended when the story begins."""
+    closed = {verb.name for at_us, verb in steps if at_us <= begins_us and isinstance(verb, verbs.Close)}
+    for at_us, verb in steps:
+        name = verb.name if isinstance(verb, verbs.Close) else getattr(verb, "connection", "")
+        if name not in closed:
+            yield at_us, verb
