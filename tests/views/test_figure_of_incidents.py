@@ -4,14 +4,15 @@ markup."""
 from __future__ import annotations
 
 import re
-from itertools import combinations, pairwise
+from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
-from incident_pictures import HOUR, SECOND, picture
+from incident_pictures import SECOND, picture
+from msgspec.structs import replace
 
-from hawb.views.incident.figure import LETTER, MOST_ROWS, SHAPES, STATES, WIDTH, Mark, Span, svg
-from hawb.views.incident.strips import key, strip
+from hawb.views.incident.figure import LETTER, MOST_ROWS, SHAPES, STATES, WIDTH, Mark, Span, Way, svg
+from hawb.views.incident.strips import head, key, strip
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -85,10 +86,23 @@ def test_no_two_look_alike_without_colours(table):
 
 
 def test_letters_tell_the_same():
-    told = picture()
+    nodes = {"rabbit@a": "a", "rabbit@b": "b", "<c>": "c"}
+    made = picture()
+    told = picture(
+        nodes=tuple(nodes.values()), spans=tuple(replace(one, node=nodes[one.node]) for one in made.spans),
+        tears=tuple(replace(one, sides=(("a",), ("b", "c"))) for one in made.tears),
+        ways=tuple(Way(one.words, tuple(replace(leg, node=nodes[leg.node]) for leg in one.legs)) for one in made.ways),
+    )  # fmt: skip
     moments = [0, 5, 12, 30, 41, 50]
     assert [strip(told, at * SECOND) for at in moments] == [
         "●   ◌   ●", "■   ●   ●", "■ ≠ ■   ●", "■   ‖   ●", "■   ✕   ●", "■   ✕   ✕",
     ]  # fmt: skip
     assert "■ master or leader of orders" in key(told)
-    assert all(one < other for one, other in pairwise(moments)) and strip(told, HOUR) == "✕   ✕   ✕"
+    assert head(told) == "a   b   c"
+
+
+def test_letters_stand_below_names_that_fit():
+    assert head(picture()) == "rabbit@a rabbit@b <c>"
+    assert strip(picture(), 12 * SECOND) == "■   ≠    ■        ●"
+    long = picture(nodes=("a" * 20, "b" * 20))
+    assert (head(long), strip(long, 0)) == ("nodes", "·   ·")

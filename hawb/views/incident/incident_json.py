@@ -1,4 +1,4 @@
-"""An incident as plain values, for JSON (`hawb.views.answers.Incident`)."""
+"""An incident as plain values, for JSON (`hawb.views.incident_answers.Incident`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.incident.events import Event
 from hawb.incident.losses import QueueLosses
 from hawb.planning.alternatives import Alternatives
 from hawb.scenario.dump import plain as plain_scenario
-from hawb.views.incident.incident_report import Account, expected, partings
+from hawb.views.incident.incident_report import Account, expected
 from hawb.views.incident.incident_verdict import verdict
 from hawb.views.incident.sentences import Sentence
 from hawb.views.incident.timeline import plain as plain_events
@@ -60,8 +60,8 @@ def _losses(one: QueueLosses) -> dict[str, Any]:
 def _comparison(found: Comparison) -> dict[str, Any]:
     parted = [{"at_us": pair.at_us, "step": pair.step, "kind": pair.kind,
                "seen": _lines(pair.seen.events) if pair.seen else None,
-               "expected": expected(pair) if pair.expected else None} for pair in partings(found)]  # fmt: skip
-    return {"equal": found.equal, "unread": found.unread, "parted": parted}
+               "expected": expected(pair) if pair.expected else None} for pair in found.apart]  # fmt: skip
+    return {"equal": found.equal, "parted": parted}
 
 
 def _keepers(of: Alternatives) -> dict[str, Any]:

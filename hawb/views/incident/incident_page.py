@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-from msgspec.structs import replace
-
 from hawb.scenario.dump import dump
 from hawb.views.formatting import counted, html
 from hawb.views.incident.figure import svg
@@ -20,23 +18,19 @@ MOST_OPEN, MOST_LINES = 40, 3
 
 def page(of: Account) -> str:
     """The page, which fetches and runs nothing."""
-    report = report_of(of)
-    parts = tuple(part for part in report.parts if part.title != STORY)
     drawn = [figure(svg(of.picture), of.picture.title)] if of.picture.nodes else []
     retold = of.incident.retold
     below = [] if retold is None else [closed("The same as a scenario", dump(retold.scenario))]
-    return report_page(replace(report, parts=parts), [*drawn, *_story(of)], below)
+    return report_page(report_of(of), drawn, below, {STORY: _story(of)})
 
 
-def _story(of: Account) -> list[str]:
+def _story(of: Account) -> str:
     """The story as a list, numbered as the picture is."""
-    if not of.told:
-        return []
     items = "".join(_item(one, of) for one in of.told)
     listed = f'<ol class="story told">{items}</ol>'
-    if len(of.told) > MOST_OPEN:
-        listed = f"<details><summary>{counted(len(of.told), 'sentence')}</summary>{listed}</details>"
-    return [f"<h3>{STORY}</h3>{listed}"]
+    if len(of.told) <= MOST_OPEN:
+        return listed
+    return f"<details><summary>{counted(len(of.told), 'sentence')}</summary>{listed}</details>"
 
 
 def _item(one: Sentence, of: Account) -> str:

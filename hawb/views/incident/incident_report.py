@@ -3,19 +3,21 @@ kept the messages, and what was assumed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.incident.compared import Comparison, Pair
+from hawb.incident.doubts import Doubt
 from hawb.incident.losses import QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
-from hawb.views.formatting import counted, shown
+from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident import strips
 from hawb.views.incident.figure import Picture
 from hawb.views.incident.headline import headline
-from hawb.views.incident.incident_verdict import because, perhaps, verdict
+from hawb.views.incident.incident_verdict import because, perhaps, todo, verdict
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
@@ -61,15 +63,25 @@ def account(incident: Incident) -> Account:
 def report_of(of: Account) -> Report:
     """The report on an incident."""
     incident = of.incident
-    parts = [Part(STORY, _story(of), (strips.key(of.picture),) if of.picture.nodes else ())]
+    parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
     parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one)) for one in incident.keepers]
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.retold.doubts if incident.retold is not None else ()
-    assumed = (*TOLD, *dict.fromkeys(doubt.text for doubt in doubts))
-    return Report(QUESTION, about(of), verdict(incident, of.names), (), tuple(parts), assumed)
+    assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
+    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
+
+
+def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
+    """Doubts in sentences; one of a kind about several queues is one sentence."""
+    alike: dict[Doubt, list[str]] = {}
+    for doubt in doubts:
+        same = replace(doubt, queue=None, from_us=None, until_us=None)
+        alike.setdefault(same, []).extend([] if doubt.queue is None else [doubt.queue])
+    for doubt, queues in alike.items():
+        yield replace(doubt, queue=listing(dict.fromkeys(queues))).text
 
 
 def about(of: Account) -> str:
@@ -92,7 +104,7 @@ def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
 
 def _story(of: Account) -> Table:
     """The story as a table, each sentence with how its nodes were just after."""
-    rows = [(one.number, time_of_day(one.at_us), strips.strip(of.picture, one.at_us),
+    rows = [(one.number, time_of_day(one.at_us), strips.strip(of.picture, one.last_us),
              f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
 
@@ -122,13 +134,8 @@ def _keepers(of: Alternatives) -> Table:
     return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "0", "")])
 
 
-def partings(comparison: Comparison) -> list[Pair]:
-    """The pairs in which what was seen and what the rules expect part."""
-    return [pair for pair in comparison.pairs if pair.verdict in ("only seen", "only expected")]
-
-
 def _compared(of: Account, comparison: Comparison) -> Part:
-    parted = partings(comparison)
+    parted = comparison.apart
     agreed = f"{counted(comparison.equal, 'event')} went as RabbitMQ's rules have it."
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
@@ -146,7 +153,7 @@ def _parting(pair: Pair, of: Account) -> tuple[str, str, str, str]:
         one = next(iter(sentences([pair.seen], of.names)), None)
         seen = one.text if one else pair.seen.kind.replace("_", " ")
         line = of.names.line(pair.seen.events[0])
-    return time_of_day(pair.at_us), seen, line, expected(pair)
+    return time_of_day(pair.at_us), seen, line, of.names.text(expected(pair))
 
 
 def expected(pair: Pair) -> str:

@@ -6,14 +6,15 @@ meanwhile, which no log tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hawb.incident.losses import Possible, QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.times import lasted, time_of_day
-from hawb.views.report import Verdict
+from hawb.views.report import MOST_TO_DO, ToDo, Verdict
+from hawb.views.story.story_verdict import REMEDIES
 
 PASSIVE: Mapping[str, str] = {
     "unsynchronised_promotion": "a mirror that lacked {them} took over",
@@ -31,6 +32,10 @@ PASSIVE: Mapping[str, str] = {
 """Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`)."""
 
 
+WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
+"""Doubts that exports beside the logs would settle."""
+
+
 def verdict(incident: Incident, names: Names) -> Verdict:
     """No where messages are certainly lost; yes with a but where some may be, or where nobody can say; else yes."""
     if incident.untold:
@@ -44,6 +49,41 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     if not incident.losses:
         return Verdict("yes", "the logs tell of no queue that could have lost any")
     return Verdict("yes", "nothing that the logs tell of has lost a message")
+
+
+def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
+    """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
+    asked = [*_keeping(incident)]
+    spans = dict.fromkeys((loss.node, loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible)
+    if spans:
+        node, from_us, until_us = next(iter(spans))
+        more = f", and in {counted(len(spans) - 1, 'other span')}" if len(spans) > 1 else ""
+        asked.append(ToDo(f"Ask those who publish what was confirmed to them{f' by {names.node(node)}' if node else ''}"
+                          f" from {time_of_day(from_us)} to {time_of_day(until_us)}{more}: that is in no log of"
+                          " RabbitMQ's."))  # fmt: skip
+    doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {*WITHOUT_EXPORTS}
+    if doubts & WITHOUT_EXPORTS:
+        asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
+                          " many messages there were is in no log.",
+                          ("hawb incident LOGS definitions.json queues.json",)))  # fmt: skip
+    if incident.retold is not None:
+        asked.append(ToDo("Change the story, and play it again.",
+                          ("hawb incident LOGS --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
+    return tuple(asked[:MOST_TO_DO])
+
+
+def _keeping(incident: Incident) -> Iterator[ToDo]:
+    """The best change for each queue that lost something; what is the best of several once."""
+    best: dict[tuple[str, str], list[str]] = {}
+    for one in incident.keepers:
+        keeps = next((other for other in one.changed if other.result is not None and other.kept), None)
+        if keeps is not None:
+            best.setdefault((keeps.change.what, keeps.change.where), []).append(one.harm.queue)
+    for (what, where), queues in best.items():
+        yield ToDo(f"{shown(what)} ({shown(where)}) would have kept what is lost of {listing(queues)}.")
+    kept = {queue for queues in best.values() for queue in queues}
+    causes = dict.fromkeys(loss.cause for one in incident.losses for loss in one.certain if one.queue not in kept)
+    yield from (ToDo(REMEDIES[cause]) for cause in causes if cause in REMEDIES)
 
 
 def certainly(lost: Sequence[QueueLosses]) -> str:
@@ -67,8 +107,8 @@ def perhaps(loss: Possible, names: Names, queue: str | None = None) -> str:
     of = f" of {shown(queue)}" if queue else ""
     most = f", at most {counted(loss.most)}" if loss.most is not None else ""
     who = names.node(loss.node) if loss.node else "the cluster"
-    when = f"from {time_of_day(loss.from_us)} to {time_of_day(loss.until_us)} ({lasted(loss.until_us - loss.from_us)})"
-    return f"{kind} {who} took{of} {when}{most}"
+    long = f"({lasted(loss.until_us - loss.from_us)}{most})"
+    return f"{kind} {who} took{of} from {time_of_day(loss.from_us)} to {time_of_day(loss.until_us)} {long}"
 
 
 def _also(possible: Sequence[QueueLosses], names: Names) -> str:

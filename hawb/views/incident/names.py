@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath
 
@@ -21,6 +22,12 @@ class Names(Struct, frozen=True):
         """What a node is called; a name that no log has stays as it is."""
         return shown(self.nodes.get(name or "", name or ""))
 
+    def text(self, told: str) -> str:
+        """A text in which nodes have their long names, with their short ones."""
+        for name in sorted(self.nodes, key=len, reverse=True):
+            told = told.replace(name, self.nodes[name])
+        return told
+
     def line(self, event: Event) -> str:
         """Where an event's message is: a.log.gz:157."""
         return f"{shown(self.files.get(event.file, event.file))}:{event.line}"
@@ -31,12 +38,13 @@ def names(nodes: Iterable[str], files: Iterable[str]) -> Names:
     return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES))
 
 
+HOST = re.compile(r"@([A-Za-z][\w-]*)")
 OF_NODES: Sequence[Callable[[str], str]] = (
-    lambda name: name.partition("@")[0],
-    lambda name: name.partition("@")[2].partition(".")[0],
+    lambda name: found[1] if (found := HOST.search(name)) else "",
+    lambda name: name.partition("@")[0] if "@" in name else "",
     lambda name: name.partition("@")[2],
 )
-"""What a node may be called, the briefest first: rabbit@mq1.example.org is mq1 where all are called rabbit."""
+"""What a node may be called, the best first: rabbit@mq1.example.org is mq1, and n1@10.0.0.1 is n1."""
 OF_FILES: Sequence[Callable[[str], str]] = (
     lambda file: PurePath(file).name,
     lambda file: "/".join(PurePath(file).parts[-2:]),

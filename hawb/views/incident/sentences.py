@@ -99,12 +99,13 @@ BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence of the story, by its number, from 1: from when to when, of which queues, by which events; for a
-    picture a few words, and when it happened to each node."""
+    """A sentence of the story, by its number, from 1: when the first and the last of it happened, and until when it
+    went on; of which queues, by which events; for a picture a few words, and when it happened to each node."""
 
     number: int
     kind: str
     at_us: int
+    last_us: int
     until_us: int
     text: str
     short: str
@@ -184,7 +185,7 @@ def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -
     for one in part:
         for node in [one.node] if one.node else one.nodes:
             moments.setdefault(node, one.at_us)
-    return Sentence(number, kind, at_us, until_us, text, words.short.format_map(told), moments,
+    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(told), moments,
                     tuple(dict.fromkeys(one.queue for one in part if one.queue)),
                     tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
 

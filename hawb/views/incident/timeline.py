@@ -122,7 +122,7 @@ def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Itera
 
 
 def plain(reading: Reading) -> dict[str, Any]:
-    """All that was read as plain values, for JSON (`hawb.views.answers.Incident`)."""
+    """All that was read as plain values, for JSON (`hawb.views.incident_answers.LogEvents`)."""
     templates: Counter[tuple[str, str]] = reading.unknown
     return {
         "events": [to_builtins(event) | {"settled_us": settled_us(event, reading.clocks)} for event in reading.events],
