@@ -131,7 +131,8 @@ def _look_back(told: Replicas, one: Happening, found: Sequence[Happening], came:
         seen = [node, *one.nodes]
         if "promoted" not in came:
             told.first = told.first or node
-            told.behind = told.behind or (one.kind == "mirrors_stopped" and not came)
+            behind = one.kind == "mirrors_stopped" or (one.kind == "synchronisation" and one.reason != "needless")
+            told.behind = told.behind or (behind and not came)
         if one.kind == "synchronisation" and told.deep is None:
             told.deep = one.count
     elif one.kind in ("mirrors_missed", "mirror_dropped", "member_removed"):

@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hawb.incident.compared import Comparison
+from hawb.broker.definitions import holds_export
+from hawb.broker.imported import import_cluster
+from hawb.incident import connected
+from hawb.incident.compared import Comparison, play
 from hawb.incident.happenings import Happening, happenings
 from hawb.incident.lives import Life, lives
-from hawb.incident.losses import QueueLosses
+from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.reading import Reading, read_logs
-from hawb.incident.retold import Retold
-from hawb.planning.alternatives import Alternatives
+from hawb.incident.retold import Retold, retell
+from hawb.planning.alternatives import Alternatives, what_would_have_kept
+from hawb.planning.harm import harms
+from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
+
+MOST_KEEPERS = 3
+"""For how many losses, the first ones, it is looked for what would have kept the messages."""
 
 
 class Incident(Struct, frozen=True):
@@ -48,6 +57,36 @@ def understand(
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
     said. Raises OSError for a path that is not there, and ImportRefused for an export that cannot be read."""
-    reading = read_logs(paths, zone)
+    reading, imported = read_logs(paths, zone), _imported(exports)
+    told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
-    return Incident(reading, lives(reading.events, reading.clocks), found, untold="not played yet")
+    incident = Incident(reading, told, found)
+    try:
+        retold = retell(reading, found, told, imported, listed_after)
+        if retold is None:
+            return replace(incident, untold="no log tells of anything that went wrong or was changed")
+        run, seen, comparison = play(retold, found)
+    except ScenarioRefused as refused:
+        return replace(incident, untold=refused.problem)
+    clients, logged = connected.changes(reading), connected.is_logged(reading)
+    return replace(
+        incident, retold=retold, run=run, outcome=seen, comparison=comparison,
+        losses=losses(retold, seen, clients, told, logged), keepers=_keepers(retold, run, seen),
+    )  # fmt: skip
+
+
+def _imported(exports: Sequence[Path]) -> dict[str, Any]:
+    """A scenario's file made from exports. Queues that stand in the definitions alone stand in it too."""
+    defined = [file for file in exports if holds_export(file)]
+    listings = [file for file in exports if file not in defined[:1]]
+    imported = import_cluster(defined[0] if defined else None, listings).scenario
+    return imported if exports else imported | {"queues": []}
+
+
+def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+    """What would have kept the messages that are lost; where none is known to have been there, those that were
+    tried."""
+    for played in (run, tried(retold, seen)):
+        if played and (found := [harm for harm in harms(played) if harm.lost]):
+            return tuple(what_would_have_kept(played, harm) for harm in found[:MOST_KEEPERS])
+    return ()
