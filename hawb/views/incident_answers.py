@@ -96,16 +96,17 @@ class CertainLoss(TypedDict):
 
 
 class PossibleLoss(TypedDict):
-    """Messages that are lost if there were any: what a node took between two moments; `most` is null where no bound is
-    known; `transient`: only those that were not persistent."""
+    """Messages that are lost, at `at_us`, if there were any: those that came in between two moments, at one of the
+    nodes where that matters; `listed` is how many of them the listing had, if it had any; `only` those that were not
+    persistent, or were sent with automatic acknowledgement."""
 
     cause: str
-    node: str | None
     from_us: int
     until_us: int
     at_us: int
-    most: int | None
-    transient: bool
+    nodes: list[str]
+    listed: int | None
+    only: Literal["", "transient", "auto_ack"]
 
 
 class LossesOfQueue(TypedDict):

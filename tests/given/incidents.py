@@ -7,12 +7,13 @@ from functools import cache
 from kept_logs import DATA
 from msgspec.structs import replace
 
-from hawb.incident.losses import Certain, Possible, QueueLosses
+from hawb.incident.losses import Certain, Only, Possible, QueueLosses
 from hawb.incident.understanding import Incident, understand
 
 LOGS = DATA / "logs"
 AUTOHEAL = "3.10/partition-autoheal"
-HOUR_US = 3600 * 1_000_000
+NINE_US = 1_795_770_000_000_000
+"""Nine o'clock of that day: five minutes after AUTOHEAL."""
 
 
 @cache
@@ -28,13 +29,14 @@ def with_losses(*losses: QueueLosses, story: str = AUTOHEAL) -> Incident:
 
 def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up") -> QueueLosses:
     """So many messages of a queue are certainly lost."""
-    return QueueLosses(queue, (Certain(count, cause, 9 * HOUR_US, 0),), (), 15)
+    return QueueLosses(queue, (Certain(count, cause, NINE_US, 0),), (), 15)
 
 
-def possible(queue: str = "orders", node: str = "n2@10.77.0.2", from_s: int = 0, most: int | None = None) -> QueueLosses:
-    """What a node took of a queue for nine seconds is possibly lost."""
-    from_us = 8 * HOUR_US + from_s * 1_000_000
-    loss = Possible("side_given_up", from_us, from_us + 9_000_000, node, 9 * HOUR_US, most)
+def possible(queue: str = "orders", only: Only = "", from_s: int = 0, listed: int | None = None) -> QueueLosses:
+    """What two nodes took of a queue for nine seconds, from nine o'clock on or so much later, is possibly lost."""
+    from_us = NINE_US + from_s * 1_000_000
+    nodes = ("n2@10.77.0.2", "n3@10.77.0.3")
+    loss = Possible("side_given_up", from_us, from_us + 9_000_000, from_us + 20_000_000, nodes, listed, only)
     return QueueLosses(queue, (), (loss,), None)
 
 

@@ -64,12 +64,11 @@ def test_the_key_has_what_is_there_and_nothing_else():
 def test_words_never_cover_words(count):
     many = tuple(Mark(SECOND * at, "rabbit@a", "noted", at, "something that happened") for at in range(1, count + 1))
     drawn = parsed(marks=many, ways=(), tears=())
-    boxes = [
-        (float(one.get("x")), float(one.get("y")), LETTER * len("".join(one.itertext())))
-        for one in drawn.iter(f"{SVG}text") if re.match(r"\d+ ?(something)?", "".join(one.itertext()))
-        and one.get("font-size") == "11.5"
-    ]  # fmt: skip
-    assert boxes and len({y for _, y, _ in boxes}) <= MOST_ROWS
+    words = [one for one in drawn.iter(f"{SVG}text") if one.get("font-size") == "11.5"]
+    boxes = [(float(one.get("x")), float(one.get("y")), LETTER * len(one.text or "")) for one in words]
+    badges = [one for one in drawn.iter(f"{SVG}rect") if one.get("rx") == "6.5"]
+    boxes += [(float(one.get("x")), float(one.get("y")) + 10.5, float(one.get("width"))) for one in badges]
+    assert badges and len({y for _, y, _ in boxes}) <= MOST_ROWS
     for (x, y, width), (other, below, _) in combinations(sorted(boxes), 2):
         assert y != below or x + width <= other
     assert max(x + width for x, _, width in boxes) <= WIDTH

@@ -13,8 +13,8 @@ from hawb.views.incident.incident_report import account
     [
         ("3.10/partition-autoheal", "From 08:55:18 n1 on one side and n2 and n3 on the other did not see each other for"
                                     " 13 s: orders had two masters for 8.4 s."),
-        ("3.10/promotion-table-stop", "At 08:59:49 n1 was asked to stop: 5 queues changed their master and 2 queues went"
-                                      " down."),
+        ("3.10/promotion-table-stop",
+         "At 08:59:49 n1 was asked to stop: 5 queues changed their master and 2 queues went down."),
         ("3.8/promotion-table-kill", "At 09:22:14 n1 went without a word: 6 queues changed their master."),
         ("4.3/quorum-leader-killed", "At 09:03:40 n1 went without a word: orders changed its leader."),
         ("4.3/khepri-forgotten-gives-a-majority", "2 sudden ends at 09:59:34: no queue changed its master."),

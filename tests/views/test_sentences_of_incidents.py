@@ -13,7 +13,7 @@ from hawb.incident.happenings import KINDS, Happening, happenings
 from hawb.incident.reading import read_logs
 from hawb.views.incident.figure import SHAPES
 from hawb.views.incident.names import Names, names
-from hawb.views.incident.sentences import LATER, WORDS, Sentence, sentences, sides
+from hawb.views.incident.sentences import ENDANGERED, LATER, LOST, WORDS, Sentence, sentences, sides
 
 LOGS = DATA / "logs"
 SECOND = 1_000_000
@@ -65,7 +65,7 @@ def test_a_partition_that_autoheal_ends():
 
 def test_every_kind_can_be_told_and_marked():
     untold = {"mirrors_missed"}
-    assert {*WORDS} - {LATER} == {*KINDS} - untold
+    assert {*WORDS} - {LATER, LOST, ENDANGERED} == {*KINDS} - untold
     assert {words.look for words in WORDS.values()} <= {*SHAPES}
     for kind in KINDS.keys() - untold:
         one = happened(0, kind, node="a", nodes=("b",), queue="q", name="memory", reason="noproc", term=2, count=3,
@@ -98,7 +98,8 @@ def happened(at_s: float, kind: str, **fields) -> Happening:
           happened(2, "mirror_added", node="d", queue="r")], ["q got mirrors on b and c.", "r got a mirror on d."]),
         # who had gone comes back
         ([happened(1, "node_started", node="a", until_us=3 * SECOND, name="3.13.7"),
-          happened(9, "node_killed", node="a"), happened(20, "node_started", node="a", until_us=22 * SECOND, name="3.13.7")],
+          happened(9, "node_killed", node="a"),
+          happened(20, "node_started", node="a", until_us=22 * SECOND, name="3.13.7")],
          ["a booted RabbitMQ 3.13.7.", "a went without a word: killed, crashed, or without power.",
           "a booted again, which took 2.0 s."]),
         # a queue's first leader is told as it is declared

@@ -30,7 +30,7 @@ BAND, ROW, GAP = 18, 15, 28
 """Pixels: a node's bar, a row of words above it, and what lies between two lanes."""
 MOST_ROWS, TORN = 3, 16
 LETTER, NAME_LETTERS, WORDS_LETTERS = 6.7, 15, 34
-ASIDE = 5
+ASIDE, BADGE = 5, 15
 """About how wide a letter of the words is, and how many a name and the words of a mark have."""
 TITLE_LETTERS = 104
 WAY, WAY_SHIFTS = 4.5, (0, 5, -5)
@@ -111,7 +111,7 @@ def ink(name: str) -> str:
     return f"var(--hawb-{name},{style.LIGHT[name]})"
 
 
-HATCH = "hawb-incident-hatch"
+HATCH = "hatched"
 STATES: Mapping[str, tuple[str, str]] = {
     "running": ("runs", f'fill="{ink("held-ground")}" stroke="{ink("held")}" stroke-width="1.2"'),
     "booting": ("boots", f'fill="none" stroke="{ink("held")}" stroke-width="1.2" stroke-dasharray="4 3"'),
@@ -132,6 +132,8 @@ SHAPES: Mapping[str, tuple[str, str]] = {
     "missed": ("no longer seen", f'<path d="M-6-3H6M-6 3H6M-4 7 4-7" stroke="{ink("lost")}" stroke-width="2.2"/>'),
     "met": ("seen again", f'<path d="M-6-3H6M-6 3H6" stroke="{ink("held")}" stroke-width="2.2"/>'),
     "lost": ("lost", f'<path d="M0 7 7-6H-7Z" fill="{ink("lost")}" {_EDGE}/>'),
+    "endangered": ("perhaps lost", f'<path d="M0 7 7-6H-7Z" fill="{ink("ground")}" stroke="{ink("lost")}"'
+                                   ' stroke-width="2"/>'),
     "synced": ("synchronised", f'<circle r="6" fill="{ink("held")}" {_EDGE}/>'),
     "unsynced": ("synchronisation ended early",
                  f'<circle r="5.2" fill="{ink("ground")}" stroke="{ink("lacking")}" stroke-width="2.2"/>'),
@@ -212,9 +214,10 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
     begins, placed = [WIDTH - 4.0] * MOST_ROWS, []
     for mark in sorted(marks, key=lambda mark: mark.at_us, reverse=True):
         x = scale.at(mark.at_us)
-        for words in (f"{mark.number} {shortened(shown(mark.words), WORDS_LETTERS)}".strip(), str(mark.number)):
-            start = min(x + ASIDE, WIDTH - 4 - LETTER * len(words))
-            row = next((row for row, begin in enumerate(begins) if start + LETTER * len(words) + 6 < begin), None)
+        for words in dict.fromkeys((shortened(shown(mark.words), WORDS_LETTERS), "")):
+            wide = BADGE + 4 + LETTER * (len(str(mark.number)) - 1 + len(words))
+            start = min(x + ASIDE, WIDTH - 4 - wide)
+            row = next((row for row, begin in enumerate(begins) if start + wide + 6 < begin), None)
             if row is not None:
                 begins[row] = min(x, start) - 2
                 placed.append((row, start, mark, words))
@@ -241,9 +244,11 @@ def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
     for row, start, mark, words in lane.words:
         x, base = scale.at(mark.at_us), y - BAND / 2 - 5 - ROW * row
         drawn += f'<path d="M{x:.1f} {y - BAND / 2:g}V{base + 3:g}" stroke="{ink("line")}"/>'
-        number, _, rest = words.partition(" ")
-        drawn += (f'<text x="{start:.1f}" y="{base:g}" font-size="11.5"><tspan font-weight="700"'
-                  f' fill="{ink("accent")}">{number}</tspan> {escape(rest)}</text>')  # fmt: skip
+        wide = BADGE + LETTER * (len(str(mark.number)) - 1)
+        drawn += (f'<rect x="{start:.1f}" y="{base - 10.5:g}" width="{wide:.1f}" height="13" rx="6.5"'
+                  f' fill="{ink("accent")}"/><text x="{start + wide / 2:.1f}" y="{base:g}" font-size="10.5"'
+                  f' font-weight="700" text-anchor="middle" fill="{ink("ground")}">{mark.number}</text>'
+                  f'<text x="{start + wide + 4:.1f}" y="{base:g}" font-size="11.5">{escape(words)}</text>')  # fmt: skip
     return drawn
 
 

@@ -16,7 +16,7 @@ from hawb.views.incident.sentences import Sentence
 from hawb.views.incident.timeline import plain as plain_events
 
 LIFE = ("node", "from_us", "until_us", "started_us", "seen_us", "ended_by", "reason")
-CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "node", "from_us", "until_us", "at_us", "most", "transient")
+CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us", "at_us", "listed", "only")
 
 
 def plain(of: Account) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _sentence(one: Sentence) -> dict[str, Any]:
 
 def _losses(one: QueueLosses) -> dict[str, Any]:
     return {"queue": one.queue, "kept": one.kept, "certain": [_fields(loss, CERTAIN) for loss in one.certain],
-            "possible": [_fields(loss, POSSIBLE) for loss in one.possible]}  # fmt: skip
+            "possible": [_fields(loss, POSSIBLE) | {"nodes": [*loss.nodes]} for loss in one.possible]}  # fmt: skip
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from html import escape
 from hawb.scenario.dump import dump
 from hawb.views.formatting import counted, html
 from hawb.views.incident.figure import svg
-from hawb.views.incident.incident_report import STORY, Account, report_of
+from hawb.views.incident.incident_report import BY_RULES, STORY, Account, report_of
 from hawb.views.incident.sentences import Sentence
 from hawb.views.incident.times import day, time_of_day
 from hawb.views.page import closed, figure, report_page
@@ -41,7 +41,7 @@ def _item(one: Sentence, of: Account) -> str:
 
 def _lines(one: Sentence, of: Account) -> str:
     """Where the messages of a sentence are; many are opened by whoever wants them."""
-    told = [html(of.names.line(event)) for event in one.events]
+    told = [html(of.names.line(event)) for event in one.events] or [BY_RULES]
     if len(told) <= MOST_LINES:
         return f'<span class="lines">{", ".join(told)}</span>'
     return (f'<details class="lines"><summary>{told[0]} and {len(told) - 1} more</summary>'

@@ -17,7 +17,8 @@ from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident import strips
 from hawb.views.incident.figure import Picture
 from hawb.views.incident.headline import headline
-from hawb.views.incident.incident_verdict import because, perhaps, todo, verdict
+from hawb.views.incident.incident_verdict import todo, verdict
+from hawb.views.incident.lost_messages import WHAT, because, begins, perhaps, with_losses
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
@@ -31,7 +32,10 @@ STORY, LOST, KEEPERS, COMPARED = (
     "What happened", "What became of messages", "What would have kept them",
     "Where the rules would have gone another way",
 )  # fmt: skip
+TRIED = ("Counted in messages that were tried, one at each node whenever something happened: no file tells what was"
+         " there.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
+BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES = 3, 20, 6
 TOLD = (
     "Times are in UTC, by the clock of one node, to which those of the others were set by what several of them saw.",
@@ -53,11 +57,9 @@ def account(incident: Incident) -> Account:
     """What there is to be told of an incident."""
     nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
     called = names(sorted(nodes), [file.file for file in incident.reading.files])
-    told = sentences(incident.happenings, called)
-    queues = [one.queue for one in incident.losses if one.certain or one.possible]
-    drawn = picture("", incident.lives, incident.happenings, told, called, queues)
-    drawn = picture(headline(told, drawn), incident.lives, incident.happenings, told, called, queues)
-    return Account(incident, called, told, drawn)
+    told = with_losses(sentences(incident.happenings, called), incident, called)
+    drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses)
+    return Account(incident, called, told, replace(drawn, title=headline(told, drawn)))
 
 
 def report_of(of: Account) -> Report:
@@ -66,12 +68,13 @@ def report_of(of: Account) -> Report:
     parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
-    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one)) for one in incident.keepers]
+    notes = () if incident.outcome and incident.outcome["losses"] else (TRIED,)
+    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one), notes) for one in incident.keepers]
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.retold.doubts if incident.retold is not None else ()
     assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
-    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
+    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident), tuple(parts), assumed)
 
 
 def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
@@ -97,7 +100,7 @@ def about(of: Account) -> str:
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
     """Where a sentence's messages are."""
-    told = [called.line(event) for event in one.events]
+    told = [called.line(event) for event in one.events] or [BY_RULES]
     more = f" and {len(told) - most} more" if len(told) > most else ""
     return f"{', '.join(told[:most])}{more}"
 
@@ -110,21 +113,27 @@ def _story(of: Account) -> Table:
 
 
 def _losses(of: Account) -> Table:
-    rows = [row for one in of.incident.losses for row in _of_queue(one, of.names)]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for one in of.incident.losses:
+        for row in _of_queue(one, of):
+            alike.setdefault(row, []).append(one.queue)
+    rows = [(listing(queues), *row) for row, queues in alike.items()]
     return Table(LOST, ("queue", "certainly lost", "possibly lost", "kept at the end", "why"), rows)
 
 
-def _of_queue(one: QueueLosses, called: Names) -> Iterator[tuple[str, str, str, str, str]]:
+def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[str, str, str, str]]:
     """A row for what was lost at a moment for a cause, certainly and possibly."""
     kept = "not known" if one.kept is None else f"{one.kept:,}"
-    moments = dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *one.possible))
-    for at_us, cause in sorted(moments):
+    ranked = sorted(one.possible, key=lambda loss: ([*WHAT].index(loss.only), loss.at_us))
+    moments = dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked))
+    for at_us, cause in moments:
         certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))
-        possible = [perhaps(loss, called) for loss in one.possible if (loss.at_us, loss.cause) == (at_us, cause)]
+        possible = [perhaps(loss, of.names, "", begins(of.incident)) for loss in ranked
+                    if (loss.at_us, loss.cause) == (at_us, cause)]  # fmt: skip
         told = f"▼ {certain:,}" if certain else "none", f"◌ {'; '.join(possible)}" if possible else "none"
-        yield shown(one.queue), *told, kept, f"{because(cause)}, at {time_of_day(at_us)}"
+        yield *told, kept, f"{because(cause)}, at {time_of_day(at_us)}"
     if not moments:
-        yield shown(one.queue), "none", "none", kept, ""
+        yield "none", "none", kept, ""
 
 
 def _keepers(of: Alternatives) -> Table:

@@ -7,10 +7,11 @@ with the broker that it was on, or where another takes over that was not cut off
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hawb.incident.happenings import Happening
 from hawb.incident.lives import Life
+from hawb.incident.losses import QueueLosses
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
 from hawb.views.incident.names import Names
@@ -23,18 +24,21 @@ AS_ONE_US = 3_000_000
 LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
 """Happenings after which the queue's master or leader is on the node."""
 
+Seen = tuple[int, str, bool]
+"""When a node was seen to have a queue's master or leader, and whether the queue is mirrored."""
+
 
 def picture(
     title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
-    about: Sequence[str] = (),
+    losses: Sequence[QueueLosses] = (),
 ) -> Picture:  # fmt: skip
-    """The picture of a story; `about` are the queues whose ways are shown first."""
+    """The picture of a story; the ways of queues that lost something are shown first."""
     end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
     end_us = max([end_us, *(life.seen_us for life in lives)])
     tears = tuple(_tears(happenings, end_us, names))
     return Picture(
         title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
-        tuple(_ways(happenings, lives, tears, end_us, names, about)), tuple(_marks(told, names)),
+        tuple(_ways(happenings, lives, tears, end_us, names, losses)), tuple(_marks(told, names)),
     )  # fmt: skip
 
 
@@ -75,16 +79,18 @@ def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
     weightiest = sorted(told, key=lambda one: (one.words.weight, one.at_us))[-MOST_MARKS:]
     for one in sorted(weightiest, key=lambda one: one.number):
         for node, at_us in one.moments.items():
-            if one.words.short:
+            if one.short:
                 yield Mark(at_us, names.node(node), one.words.look, one.number, one.short, one.text)
 
 
 def _ways(
     happenings: Sequence[Happening], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names,
-    about: Sequence[str],
+    losses: Sequence[QueueLosses],
 ) -> Iterator[Way]:  # fmt: skip
-    """The ways of queues: those that the story is about, then those that moved most; what went the same way is one."""
-    legs = {queue: tuple(_legs(seen, lives, tears, end_us, names)) for queue, seen in _leading(happenings).items()}
+    """The ways of queues: those that lost something, then those that moved most; what went the same way is one."""
+    about = {one.queue: one for one in losses if one.certain or any(not loss.only for loss in one.possible)}
+    legs = {queue: tuple(_given_up(_legs(seen, lives, tears, end_us, names), about.get(queue), names))
+            for queue, seen in _leading(happenings).items()}  # fmt: skip
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for queue in legs:
         way = tuple((leg.node, round(leg.from_us / AS_ONE_US) if at else 0) for at, leg in enumerate(legs[queue]))
@@ -98,35 +104,47 @@ def _ways(
         yield Way(shown(words), legs[queues[0]])
 
 
-def _leading(happenings: Sequence[Happening]) -> Mapping[str, list[tuple[int, str]]]:
+def _leading(happenings: Sequence[Happening]) -> Mapping[str, list[Seen]]:
     """When which node was seen to have the master or leader of each queue."""
-    seen: dict[str, list[tuple[int, str]]] = {}
+    seen: dict[str, list[Seen]] = {}
     for one in happenings:
         if one.queue is None:
             continue
         if one.kind in LEADS and one.node:
-            seen.setdefault(one.queue, []).append((one.at_us, one.node))
+            seen.setdefault(one.queue, []).append((one.at_us, one.node, one.kind == "mirror_promoted"))
         elif one.kind == "mirror_added" and (masters := [event.node for event in one.events if event.node != one.node]):
-            seen.setdefault(one.queue, []).append((one.at_us, masters[0]))
+            seen.setdefault(one.queue, []).append((one.at_us, masters[0], True))
         elif one.kind == "mirrors_stopped" and one.node and one.queue not in seen:
-            seen[one.queue] = [(one.at_us, one.node)]
+            seen[one.queue] = [(one.at_us, one.node, True)]
     return seen
 
 
 def _legs(
-    seen: Sequence[tuple[int, str]], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
+    seen: Sequence[Seen], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
 ) -> Iterator[Leg]:
     """The legs of a queue's way."""
     open_: dict[str, int] = {}
-    for at_us, node in seen:
+    for at_us, node, mirrored in seen:
         for other, from_us in [*open_.items()]:
             ended_us = _life_end(lives, other, from_us, end_us)
-            elsewhere = other != node and not _apart(names.node(other), names.node(node), at_us, tears)
-            if ended_us <= at_us or elsewhere:
+            apart = _apart(other, node, at_us, tears, lives if mirrored else (), names)
+            if ended_us <= at_us or (other != node and not apart):
                 yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
         open_.setdefault(node, at_us)
     for node, from_us in open_.items():
         yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))
+
+
+def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iterator[Leg]:
+    """The legs, those marked whose messages were given up with their side; they end there."""
+    losses = [(loss.at_us, loss.nodes) for loss in (of.possible if of else ()) if loss.cause == "side_given_up"]
+    for leg in legs:
+        ended_us = next((at_us for at_us, nodes in losses
+                         if leg.node in map(names.node, nodes) and leg.from_us < at_us), None)  # fmt: skip
+        if ended_us is None:
+            yield leg
+        else:
+            yield Leg(leg.node, leg.from_us, min(leg.until_us, ended_us), True)
 
 
 def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
@@ -135,7 +153,16 @@ def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
     return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
 
 
-def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear]) -> bool:
-    """Whether two nodes did not see each other."""
-    return any(tear.from_us <= at_us <= tear.until_us and not any({one, other} <= {*side} for side in tear.sides)
-               for tear in tears)  # fmt: skip
+def _apart(
+    one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names
+) -> bool:
+    """Whether two nodes did not see each other; with `lives`: or have not booted since, for until then Mnesia keeps two
+    sets of records."""
+    both = {names.node(one), names.node(other)}
+    for tear in tears:
+        if tear.from_us > at_us or any(both <= {*side} for side in tear.sides):
+            continue
+        booted = any(life.node in (one, other) and tear.from_us < life.from_us <= at_us for life in lives)
+        if at_us <= tear.until_us or (lives and not booted):
+            return True
+    return False

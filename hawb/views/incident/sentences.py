@@ -22,6 +22,8 @@ MINOR_US, REPEATED_US, LONG_US = 3_000_000, 60_000_000, 2_000_000
 MOST_NAMES, FEW_LETTERS = 3, 24
 STORY = 2
 AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
+LOST, ENDANGERED = "messages_lost", "messages_endangered"
+"""What the rules say, and no log: `hawb.views.incident.lost_messages`."""
 LATER = "node_back"
 """The kind of a boot of a node that had gone before: not how a cluster came up, but how it came back."""
 
@@ -85,6 +87,8 @@ WORDS: Mapping[str, Words] = {
     "alarm_cleared": Words("noted", "{nodes} had enough {name} again.", "{name} again"),
     "policy_set": Words("noted", "{policies} set.", "", 0),
     "rebalanced": Words("noted", "Queue leaders were rebalanced.", ""),
+    LOST: Words("lost", "", weight=STORY),
+    ENDANGERED: Words("endangered", "", weight=STORY),
 }  # fmt: skip
 """How each kind is told. What is not here (a replica that misses others, which goes with what made it) is left out."""
 

@@ -1,0 +1,116 @@
+"""Lost messages in words, and in the story: what the rules say that is lost, or may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from hawb.incident.losses import Only, Possible
+from hawb.incident.understanding import Incident
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.incident.names import Names
+from hawb.views.incident.sentences import ENDANGERED, LOST, Sentence
+from hawb.views.incident.times import time_of_day
+
+PASSIVE: Mapping[str, str] = {
+    "unsynchronised_promotion": "a mirror that lacked {them} took over",
+    "transient_message": "{they} {were} not persistent, and the last process that had {them} ended",
+    "transient_queue": "the queue was not durable, and its last replica ended",
+    "exclusive_queue": "the queue was exclusive, and such a queue is never mirrored",
+    "dropped_replicas": "every replica was dropped but a mirror, which refused to take over",
+    "disk_lost": "the only disk that had {them} was lost",
+    "shrunk_by_force": "only members had {them} that were given up by force",
+    "node_forgotten": "only a node had {them} that was forgotten",
+    "side_given_up": "the side of the partition that had {them} was given up",
+    "node_reset": "only a node had {them} that was reset",
+    "auto_ack_in_flight": "{they} {were} on the way to clients that need not acknowledge",
+}
+"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`)."""
+
+
+WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
+"""Doubts that exports beside the logs would settle."""
+
+
+AFTER_US = 500_000
+"""What the rules say stands behind what the logs say of the same half second: both are about one thing."""
+WHAT: Mapping[Only, str] = {
+    "": "messages{of} that came in {when}{where}",
+    "transient": "messages{of} that were not persistent and came in {when}{where}",
+    "auto_ack": "messages{of} that were on the way to consumers which need not acknowledge, {when}{where}",
+}
+"""What may be lost, the weightiest first."""
+
+
+def begins(incident: Incident) -> int:
+    """When the story begins that was played."""
+    return incident.retold.begins_us if incident.retold is not None else 0
+
+
+def because(cause: str, count: int = 2) -> str:
+    """Why so many messages were lost, as the end of a sentence."""
+    one = count == 1
+    words = {"them": "it" if one else "them", "they": "it" if one else "they", "were": "was" if one else "were"}
+    return PASSIVE.get(cause, shown(cause).replace("_", " ")).format_map(words)
+
+
+def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
+    """What may be lost: what came in between two moments, and where, if there was any. What was there when the story
+    begins is among what came in from then on."""
+    who = [names.node(node) for node in loss.nodes]
+    where = f" at {' or '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))}" if who else ""
+    when = f"from {time_of_day(loss.from_us)} to {time_of_day(loss.until_us)}"
+    if loss.from_us <= begins_us and loss.only != "auto_ack":
+        when = f"by {time_of_day(loss.until_us)}"
+    listed = f" ({counted(loss.listed)} of the listing among them)" if loss.listed else ""
+    return WHAT[loss.only].format(of=f" of {queues}" if queues else "", when=when, where=where) + listed
+
+
+
+def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
+    """The story with what the rules say of messages, each at its moment, numbered anew."""
+    ordered = sorted((*told, *_lost(incident), *_endangered(incident, names)),
+                     key=lambda one: one.at_us + (0 if one.events else AFTER_US))  # fmt: skip
+    return [replace(one, number=number) for number, one in enumerate(ordered, 1)]
+
+
+def _lost(incident: Incident) -> Iterator[Sentence]:
+    """What is certainly lost, a sentence for each moment and cause."""
+    alike: dict[tuple[int, str], list[tuple[str, int, str | None]]] = {}
+    for one in incident.losses:
+        for loss in one.certain:
+            node = _node(incident.outcome, loss.event)
+            alike.setdefault((loss.at_us, loss.cause), []).append((one.queue, loss.count, node))
+    for (at_us, cause), lost in alike.items():
+        count = sum(number for _, number, _ in lost)
+        queues = tuple(queue for queue, *_ in lost)
+        were = "was" if count == 1 else "were"
+        text = f"{counted(count)} of {listing(queues)} {were} lost: {because(cause, count)}."
+        moments = {node: at_us for *_, node in lost if node}
+        yield Sentence(0, LOST, at_us, at_us, at_us, text, f"{count:,} lost", moments, queues, ())
+
+
+def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
+    """What is possibly lost, whatever it was sent as."""
+    alike: dict[Possible, list[str]] = {}
+    for one in incident.losses:
+        for loss in one.possible:
+            if not loss.only:
+                alike.setdefault(replace(loss, listed=None), []).append(one.queue)
+    for loss, queues in alike.items():
+        what = perhaps(loss, names, listing(queues), begins(incident))
+        text = f"{what[:1].upper()}{what[1:]} were lost, if there were any: {because(loss.cause)}."
+        at_us, moments = loss.at_us, dict.fromkeys(loss.nodes, loss.at_us)
+        yield Sentence(0, ENDANGERED, at_us, at_us, at_us, text, "perhaps lost", moments, tuple(queues), ())
+
+
+def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:
+    """The node on which messages were lost: that of the event, or of what brought it about."""
+    while outcome is not None and place is not None:
+        event = outcome["events"][place]
+        if event["node"]:
+            return event["node"]
+        place = event.get("because")
+    return None
