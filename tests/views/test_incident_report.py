@@ -16,6 +16,7 @@ from hawb.incident.understanding import understand
 from hawb.views.incident.incident_json import plain
 from hawb.views.incident.incident_page import page
 from hawb.views.incident.incident_report import COMPARED, LOST, STORY, Account, account, doubted, report_of
+from hawb.views.incident.picture import MOST_MARKS
 from hawb.views.tables import Table
 from hawb.views.terminal import text
 
@@ -122,3 +123,20 @@ def test_logs_that_tell_of_nothing_are_an_answer(tmp_path):
     found = account(understand([tmp_path]))
     assert text(report_of(found)).startswith("! Yes, but what became of messages cannot be told: ")
     assert "<svg" not in page(found)
+
+
+def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp_path):
+    said = "".join(
+        f"2026-07-{day:02} 10:00:00.000000+00:00 [info] <0.1.0>  Starting RabbitMQ 3.10.8 on Erlang 25.2.3 [jit]\n"
+        f"2026-07-{day:02} 10:00:{at:02}.000000+00:00 [info] <0.1.0> RabbitMQ is asked to stop...\n"
+        for at, day in enumerate(range(1, 31), 20)
+    )
+    for node in "abc":
+        (tmp_path / f"rabbit@{node}.log").write_text(said)
+    found = account(understand([tmp_path]))
+    assert found.told[0].text.endswith("booted RabbitMQ 3.10.8.")
+    times = [row[1] for row in rows(found, STORY)]
+    assert (times[0], times[-1]) == ("2026-07-01 10:00:00", "2026-07-30 10:00:49")
+    assert found.picture.title.endswith(f" Drawn is what happened from {times[-MOST_MARKS // 3]} on.")
+    assert len(found.picture.marks) == MOST_MARKS
+    assert min(span.from_us for span in found.picture.spans) == found.picture.marks[0].at_us

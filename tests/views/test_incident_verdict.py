@@ -10,7 +10,9 @@ from hawb.engine.trace import CAUSES
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.incident_verdict import todo, verdict
 from hawb.views.incident.lost_messages import PASSIVE, because
+from hawb.views.incident.names import Names
 
+PLAIN = Names({}, {})
 GIVEN_UP = "the side of the partition that had them was given up"
 
 
@@ -56,13 +58,13 @@ def test_every_cause_has_its_words():
 
 
 def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
-    asked = todo(incident(AUTOHEAL))
+    asked = todo(incident(AUTOHEAL), PLAIN)
     assert asked[0].what.startswith("Any of these would have kept what may be lost of orders: ")
-    assert "a quorum queue (x-queue-type: quorum)" in asked[0].what
+    assert "; a quorum queue;" in asked[0].what
     assert asked[1].what.startswith("Ask those who publish what was confirmed to them from 08:55:18")
     assert asked[2].commands == ("hawb incident LOGS definitions.json queues.json",)
 
 
 def test_where_nobody_knows_what_would_have_kept_them_it_says_what_keeps_such_messages():
     found = replace(with_losses(certain(cause="disk_lost")), keepers=())
-    assert todo(found)[0].what == "Have more replicas than disks that can be lost together."
+    assert todo(found, PLAIN)[0].what == "Have more replicas than disks that can be lost together."

@@ -308,6 +308,7 @@ def _axis(scale: Axis, top: float) -> str:
     """Times, and where time was left out."""
     y = top + 6
     drawn = f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("faint")}"/>'
+    days = sorted({day(moment) for moment in (scale.moments[0], scale.moments[-1])})
     taken = []
     for cut in scale.cuts:
         words = f"{lasted(cut.lasted_us)} left out"
@@ -318,11 +319,15 @@ def _axis(scale: Axis, top: float) -> str:
     for moment, x in zip(scale.moments, scale.places, strict=True):
         if all(x + TICK / 2 < since or x - TICK / 2 > until for since, until in taken):
             label = f'x="{x:.1f}" y="{y + 20:g}" font-size="11" text-anchor="middle" fill="{ink("faint")}"'
-            drawn += f'<path d="M{x:.1f} {y:g}v5" stroke="{ink("faint")}"/><text {label}>{time_of_day(moment)}</text>'
+            drawn += f'<path d="M{x:.1f} {y:g}v5" stroke="{ink("faint")}"/><text {label}>{_tick(moment, days)}</text>'
             taken.append((x - TICK / 2, x + TICK / 2))
-    days = sorted({day(moment) for moment in (scale.moments[0], scale.moments[-1])})
     return drawn + (f'<text x="{LEFT - 14}" y="{y + 4:g}" font-size="11" text-anchor="end" fill="{ink("faint")}">'
-                    f"{' to '.join(days)}</text>")  # fmt: skip
+                    f"{days[0] if len(days) == 1 else days[0][:4]}</text>")  # fmt: skip
+
+
+def _tick(moment: int, days: Sequence[str]) -> str:
+    """A time on the axis; where there are several days, with its own and to the minute."""
+    return time_of_day(moment) if len(days) == 1 else f"{day(moment)[5:]} {time_of_day(moment)[:5]}"
 
 
 def _key(picture: Picture, top: float) -> tuple[str, float]:

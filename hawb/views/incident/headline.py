@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from hawb.views.formatting import counted, listing, sentence
 from hawb.views.incident.figure import Leg, Picture
+from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import Sentence
-from hawb.views.incident.times import lasted, time_of_day
+from hawb.views.incident.times import lasted
 
 FAULTS: Mapping[str, tuple[str, str]] = {
     "node_stopped": ("was asked to stop", "stop"),
@@ -31,7 +32,7 @@ EFFECTS: Mapping[str, str] = {
 """What came of that to queues."""
 
 
-def headline(told: Sequence[Sentence], picture: Picture) -> str:
+def headline(told: Sequence[Sentence], picture: Picture, names: Names) -> str:
     """The sentence: who failed, and what that did to queues."""
     effects = _two_masters(picture) or _effects(told)
     faults = [one for one in told if one.kind in FAULTS]
@@ -39,12 +40,12 @@ def headline(told: Sequence[Sentence], picture: Picture) -> str:
         faults = [one for one in faults if one.kind != "node_paused"]  # which came of it
     if not faults:
         return f"No node failed{f'; {effects}' if effects else ', and no queue changed its master'}."
-    return f"{_faults(faults, picture)}: {effects or 'no queue changed its master'}."
+    return f"{_faults(faults, picture, names)}: {effects or 'no queue changed its master'}."
 
 
-def _faults(faults: Sequence[Sentence], picture: Picture) -> str:
+def _faults(faults: Sequence[Sentence], picture: Picture, names: Names) -> str:
     """What happened to nodes, and when; many things are counted."""
-    begun, ended = time_of_day(faults[0].at_us), time_of_day(faults[-1].at_us)
+    begun, ended = names.time(faults[0].at_us), names.time(faults[-1].at_us)
     if len(faults) == 1 and faults[0].kind == "partition_begun":
         return f"From {begun} {faults[0].text.removesuffix('.')}"
     if len(faults) == 1 and len(faults[0].moments) == 1:

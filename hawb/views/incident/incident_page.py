@@ -9,7 +9,6 @@ from hawb.views.formatting import counted, html
 from hawb.views.incident.figure import svg
 from hawb.views.incident.incident_report import BY_RULES, STORY, Account, report_of
 from hawb.views.incident.sentences import Sentence
-from hawb.views.incident.times import day, time_of_day
 from hawb.views.page import closed, figure, report_page
 
 MOST_OPEN, MOST_LINES = 40, 3
@@ -35,7 +34,7 @@ def _story(of: Account) -> str:
 
 def _item(one: Sentence, of: Account) -> str:
     weight = ' class="weighs"' * (one.words.weight == 2)
-    told = f'<b>{one.number}</b><time title="{day(one.at_us)}">{time_of_day(one.at_us)}</time>'
+    told = f"<b>{one.number}</b><time>{of.names.time(one.at_us)}</time>"
     return f"<li{weight}>{told}<div>{escape(one.text)} {_lines(one, of)}</div></li>"
 
 

@@ -56,10 +56,15 @@ class Account(Struct, frozen=True):
 def account(incident: Incident) -> Account:
     """What there is to be told of an incident."""
     nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
-    called = names(sorted(nodes), [file.file for file in incident.reading.files])
+    moments = [one.at_us for one in incident.happenings]
+    called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
     told = with_losses(sentences(incident.happenings, called), incident, called)
     drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses)
-    return Account(incident, called, told, replace(drawn, title=headline(told, drawn)))
+    title = headline(told, drawn, called)
+    first = min((span.from_us for span in drawn.spans), default=0)
+    if incident.lives and first > min(life.from_us for life in incident.lives):
+        title = f"{title} Drawn is what happened from {called.time(first)} on."
+    return Account(incident, called, told, replace(drawn, title=title))
 
 
 def report_of(of: Account) -> Report:
@@ -74,7 +79,7 @@ def report_of(of: Account) -> Report:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.retold.doubts if incident.retold is not None else ()
     assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
-    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident), tuple(parts), assumed)
+    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
 
 
 def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
@@ -107,7 +112,7 @@ def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
 
 def _story(of: Account) -> Table:
     """The story as a table, each sentence with how its nodes were just after."""
-    rows = [(one.number, time_of_day(one.at_us), strips.strip(of.picture, one.last_us),
+    rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
              f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
 
@@ -131,7 +136,7 @@ def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[str, str, str, st
         possible = [perhaps(loss, of.names, "", begins(of.incident)) for loss in ranked
                     if (loss.at_us, loss.cause) == (at_us, cause)]  # fmt: skip
         told = f"▼ {certain:,}" if certain else "none", f"◌ {'; '.join(possible)}" if possible else "none"
-        yield *told, kept, f"{because(cause)}, at {time_of_day(at_us)}"
+        yield *told, kept, f"{because(cause)}, at {of.names.time(at_us)}"
     if not moments:
         yield "none", "none", kept, ""
 
@@ -162,7 +167,7 @@ def _parting(pair: Pair, of: Account) -> tuple[str, str, str, str]:
         one = next(iter(sentences([pair.seen], of.names)), None)
         seen = one.text if one else pair.seen.kind.replace("_", " ")
         line = of.names.line(pair.seen.events[0])
-    return time_of_day(pair.at_us), seen, line, of.names.text(expected(pair))
+    return of.names.time(pair.at_us), seen, line, of.names.text(expected(pair))
 
 
 def expected(pair: Pair) -> str:

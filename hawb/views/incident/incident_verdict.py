@@ -16,7 +16,6 @@ from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.lost_messages import WHAT, because, begins, perhaps
 from hawb.views.incident.names import Names
-from hawb.views.incident.times import time_of_day
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
 
@@ -40,16 +39,16 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     return Verdict("yes", "nothing that the logs tell of has lost a message")
 
 
-def todo(incident: Incident) -> tuple[ToDo, ...]:
+def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
     asked = [*_keeping(incident)]
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
     if spans:
         from_us, until_us = max(spans, key=lambda span: span[1] - span[0])
-        when = f"by {time_of_day(until_us)}"
+        when = f"by {names.time(until_us)}"
         if from_us > begins(incident):
-            when = f"from {time_of_day(from_us)} to {time_of_day(until_us)}"
+            when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
     doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {*WITHOUT_EXPORTS}
     if doubts & WITHOUT_EXPORTS:
@@ -66,7 +65,7 @@ def _keeping(incident: Incident) -> Iterator[ToDo]:
     """The changes that keep all that a queue lost, the best first; those of several queues once."""
     best: dict[tuple[str, ...], list[str]] = {}
     for one in incident.keepers:
-        keep = tuple(f"{shown(other.change.what)} ({shown(other.change.where)})" for other in one.changed
+        keep = tuple(shown(other.change.what) for other in one.changed
                      if other.result is not None and other.kept == runs.size(one.harm.lost))  # fmt: skip
         if keep:
             best.setdefault(keep[:MOST_CHANGES], []).append(one.harm.queue)

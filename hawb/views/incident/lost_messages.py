@@ -12,7 +12,6 @@ from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import ENDANGERED, LOST, Sentence
-from hawb.views.incident.times import time_of_day
 
 PASSIVE: Mapping[str, str] = {
     "unsynchronised_promotion": "a mirror that lacked {them} took over",
@@ -61,12 +60,11 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
     begins is among what came in from then on."""
     who = [names.node(node) for node in loss.nodes]
     where = f" at {' or '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))}" if who else ""
-    when = f"from {time_of_day(loss.from_us)} to {time_of_day(loss.until_us)}"
+    when = f"from {names.time(loss.from_us)} to {names.time(loss.until_us)}"
     if loss.from_us <= begins_us and loss.only != "auto_ack":
-        when = f"by {time_of_day(loss.until_us)}"
+        when = f"by {names.time(loss.until_us)}"
     listed = f" ({counted(loss.listed)} of the listing among them)" if loss.listed else ""
     return WHAT[loss.only].format(of=f" of {queues}" if queues else "", when=when, where=where) + listed
-
 
 
 def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:

@@ -10,17 +10,23 @@ from msgspec import Struct
 
 from hawb.incident.events import Event
 from hawb.views.formatting import shown
+from hawb.views.incident.times import day, time_of_day
 
 
 class Names(Struct, frozen=True):
-    """The short names of nodes and of log files, by their long ones."""
+    """The short names of nodes and of log files, by their long ones; with `days` moments are told with theirs."""
 
     nodes: Mapping[str, str]
     files: Mapping[str, str]
+    days: bool = False
 
     def node(self, name: str | None) -> str:
         """What a node is called; a name that no log has stays as it is."""
         return shown(self.nodes.get(name or "", name or ""))
+
+    def time(self, at_us: int) -> str:
+        """When something happened: 08:55:23, or 2026-11-27 08:55:23."""
+        return f"{day(at_us)} {time_of_day(at_us)}" if self.days else time_of_day(at_us)
 
     def text(self, told: str) -> str:
         """A text in which nodes have their long names, with their short ones."""
@@ -33,9 +39,9 @@ class Names(Struct, frozen=True):
         return f"{shown(self.files.get(event.file, event.file))}:{event.line}"
 
 
-def names(nodes: Iterable[str], files: Iterable[str]) -> Names:
-    """The names of these nodes (as Erlang has them) and files."""
-    return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES))
+def names(nodes: Iterable[str], files: Iterable[str], days: bool = False) -> Names:
+    """The names of these nodes (as Erlang has them) and files; `days`: what happened was on several days."""
+    return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES), days)
 
 
 HOST = re.compile(r"@([A-Za-z][\w-]*)")

@@ -8,6 +8,9 @@ with the broker that it was on, or where another takes over that was not cut off
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from hawb.incident.happenings import Happening
 from hawb.incident.lives import Life
@@ -15,15 +18,16 @@ from hawb.incident.losses import QueueLosses
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import Sentence, sides
+from hawb.views.incident.sentences import STORY, Sentence, sides
 
 MOST_MARKS, MOST_WAYS = 60, 3
-"""How many marks and ways there are at most: of marks the weightiest, the last of them."""
+"""How many marks and ways there are at most: of marks the last, and what was before them is not drawn."""
 AS_ONE_US = 3_000_000
 """Queues whose masters changed no further apart went the same way."""
 LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
 """Happenings after which the queue's master or leader is on the node."""
 
+Timed = TypeVar("Timed", Span, Tear, Leg)
 Seen = tuple[int, str, bool]
 """When a node was seen to have a queue's master or leader, and whether the queue is mirrored."""
 
@@ -36,10 +40,24 @@ def picture(
     end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
     end_us = max([end_us, *(life.seen_us for life in lives)])
     tears = tuple(_tears(happenings, end_us, names))
-    return Picture(
+    marks = tuple(_marks(told, names))
+    drawn = Picture(
         title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
-        tuple(_ways(happenings, lives, tears, end_us, names, losses)), tuple(_marks(told, names)),
+        tuple(_ways(happenings, lives, tears, end_us, names, losses)), marks[-MOST_MARKS:],
     )  # fmt: skip
+    return drawn if len(marks) <= MOST_MARKS else _from(drawn, drawn.marks[0].at_us)
+
+
+def _from(drawn: Picture, from_us: int) -> Picture:
+    """The picture from a moment on."""
+
+    def later(of: Iterable[Timed]) -> tuple[Timed, ...]:
+        return tuple(replace(one, from_us=max(one.from_us, from_us)) for one in of if one.until_us > from_us)
+
+    ways = tuple(replace(way, legs=later(way.legs)) for way in drawn.ways)
+    return replace(
+        drawn, spans=later(drawn.spans), tears=later(drawn.tears), ways=tuple(way for way in ways if way.legs)
+    )
 
 
 def _in_order(nodes: set[str], tears: Sequence[Tear], names: Names) -> tuple[str, ...]:
@@ -75,9 +93,9 @@ def _tears(happenings: Sequence[Happening], end_us: int, names: Names) -> Iterat
 
 
 def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
-    """A mark for each node of a sentence; those that weigh least are left out where there are too many."""
-    weightiest = sorted(told, key=lambda one: (one.words.weight, one.at_us))[-MOST_MARKS:]
-    for one in sorted(weightiest, key=lambda one: one.number):
+    """A mark for each node of a sentence; of a long story only those of what it is about."""
+    least = 0 if len(told) <= MOST_MARKS else STORY
+    for one in (one for one in told if one.words.weight >= least):
         for node, at_us in one.moments.items():
             if one.short:
                 yield Mark(at_us, names.node(node), one.words.look, one.number, one.short, one.text)
@@ -153,9 +171,7 @@ def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
     return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
 
 
-def _apart(
-    one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names
-) -> bool:
+def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names) -> bool:
     """Whether two nodes did not see each other; with `lives`: or have not booted since, for until then Mnesia keeps two
     sets of records."""
     both = {names.node(one), names.node(other)}

@@ -15,7 +15,7 @@ from hawb.incident.events import Event
 from hawb.incident.happenings import Happening
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
-from hawb.views.incident.times import lasted, time_of_day
+from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, LONG_US = 3_000_000, 60_000_000, 2_000_000
 """How far apart things of one kind are told together; a process that crashes again and again; what took long."""
@@ -184,7 +184,7 @@ def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -
     at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
     text = words.sentence.format_map(told)
     if part[-1].at_us - at_us > LONG_US:
-        text = f"{text[:-1]}, the last at {time_of_day(part[-1].at_us)}."
+        text = f"{text[:-1]}, the last at {names.time(part[-1].at_us)}."
     moments: dict[str, int] = {}
     for one in part:
         for node in [one.node] if one.node else one.nodes:
