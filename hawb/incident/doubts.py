@@ -33,8 +33,9 @@ DOUBTS: Mapping[str, str] = {
     "not_retold": "What happened cannot be told as a step of a scenario: {name}.",
     "declared_untold": "Classic queues that were declared or deleted meanwhile, policies that were cleared, and "
     "synchronisations that were cancelled are in no log.",
-    "sync_differs": "When {queue} was synchronised it held {count} messages, which is not what the steps lead to.",
-    "chance": "Who is elected, and who joins first, is chance: the draw that comes closest to the logs is taken.",
+    "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
+    "published, or taken out, just then.",
+    "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
 }
 """Every kind of doubt as a sentence."""
 

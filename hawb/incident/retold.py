@@ -28,7 +28,7 @@ from hawb.scenario.dump import plain
 from hawb.scenario.forms import Verb
 from hawb.scenario.load import read_scenario
 
-SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set", "synchronisation")
+SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
 """What belongs to setting a cluster up, as long as nothing else has happened."""
 EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
@@ -87,7 +87,6 @@ def retell(
 def begins_at(told: Sequence[Told]) -> int | None:
     """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
     first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
-    first = first or next((step for step in told if step.source[0].kind == "synchronisation"), None)
     return first.at_us - EARLIER_US if first else None
 
 

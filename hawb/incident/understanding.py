@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
 from hawb.incident import connected
-from hawb.incident.compared import Comparison, play
+from hawb.incident.compared import Comparison
+from hawb.incident.depths import deepened
+from hawb.incident.following import play
 from hawb.incident.happenings import Happening, happenings
 from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
@@ -65,7 +67,7 @@ def understand(
         retold = retell(reading, found, told, imported, listed_after)
         if retold is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        run, seen, comparison = play(retold, found)
+        retold, run, seen, comparison = play(deepened(retold, found), found)
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
