@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
 from hawb.incident import connected
+from hawb.incident.before import Exports
 from hawb.incident.compared import Comparison
 from hawb.incident.depths import deepened
 from hawb.incident.following import play
@@ -59,12 +60,12 @@ def understand(
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
     said. Raises OSError for a path that is not there, and ImportRefused for an export that cannot be read."""
-    reading, imported = read_logs(paths, zone), _imported(exports)
+    reading, exported = read_logs(paths, zone), read_exports(exports)
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found)
     try:
-        retold = retell(reading, found, told, imported, listed_after)
+        retold = retell(reading, found, told, exported, listed_after)
         if retold is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
         retold, run, seen, comparison = play(deepened(retold, found), found)
@@ -77,12 +78,11 @@ def understand(
     )  # fmt: skip
 
 
-def _imported(exports: Sequence[Path]) -> dict[str, Any]:
-    """A scenario's file made from exports. Queues that stand in the definitions alone stand in it too."""
-    defined = [file for file in exports if holds_export(file)]
-    listings = [file for file in exports if file not in defined[:1]]
-    imported = import_cluster(defined[0] if defined else None, listings).scenario
-    return imported if exports else imported | {"queues": []}
+def read_exports(files: Sequence[Path]) -> Exports:
+    """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
+    defined = next((file for file in files if holds_export(file)), None)
+    listings = [file for file in files if file != defined]
+    return Exports(import_cluster(defined, listings).scenario, defined is not None)
 
 
 def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
