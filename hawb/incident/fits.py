@@ -30,7 +30,7 @@ CLEARLY = 4.0
 SHORTEST_S = 1e-6
 DRAWS, SEED = 4_000, 37
 """How many draws an interval is made of, and their seed."""
-STEP, REACH, CELLS = 1e-3, 4.5, 25
+STEP, REACH, CELLS = 1e-3, 4.0, 15
 """The step of a derivative, and how many standard deviations and cells a likelihood is looked at from its peak."""
 LOG_SHAPES = (math.log(0.1), math.log(10.0))
 """The shapes that are looked for."""
