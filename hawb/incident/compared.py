@@ -114,6 +114,9 @@ OF_EVENTS: Mapping[str, tuple[str, Callable[[Expected], bool]]] = {
     "rebalance_started": ("rebalanced", _always),
 }
 """What kind of happening an event of the engine is, and which of these events are."""
+ALSO = {"mirrors_stopped": "master_down"}
+"""What is seen and expected by another event, too: a master that is shut down says that it stops its mirrors whether it
+has any or not (`rabbit_mirror_queue_master:terminate`)."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
 WITHOUT_NODE = frozenset({"partition_begun", "partition_healed", "policy_set", "rebalanced", "synchronisation",
                           "queue_declared", "disk_lost", "autoheal"})  # fmt: skip
@@ -149,6 +152,7 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
             rows.append((at_us, place, event))
     pairs = [pair for key in seen.keys() | expected.keys()
              for pair in _paired(key[0], seen.get(key, []), expected.get(key, []))]  # fmt: skip
+    pairs = [_also(retold, told, pair) for pair in pairs]
     steps = [_us(retold, step) for step in retold.scenario.steps]
     followed = [replace(pair, verdict="by chance") if pair.kind in BY_CHANCE and pair.verdict != "equal"
                 and is_followed(retold, told, pair) else pair for pair in pairs]  # fmt: skip
@@ -161,6 +165,18 @@ def is_handover(retold: Retold, place: int) -> bool:
     source = retold.sources[place]
     verb = retold.scenario.steps[place].verb
     return isinstance(verb, TransferLeadership) and all(one.kind == "leader_elected" for one in source)
+
+
+def _also(retold: Retold, told: dict[str, Any], pair: Pair) -> Pair:
+    """What was only seen, with the other event by which it is expected, if that is there."""
+    if pair.verdict != "only seen" or pair.kind not in ALSO or pair.seen is None:
+        return pair
+    wanted = ALSO[pair.kind], pair.seen.queue, pair.seen.node
+    for place, event in enumerate(told["events"]):
+        apart_us = abs(retold.begins_us + round(event["t"] * MICROSECONDS) - pair.at_us)
+        if (event["event"], event["queue"], event["node"]) == wanted and apart_us <= NEAR_US:
+            return replace(pair, verdict="equal", expected=event, place=place)
+    return pair
 
 
 def _healing(events: Sequence[Expected], event: Expected) -> bool:
@@ -217,10 +233,15 @@ def _same_node(kind: str, seen: Seen | None, expected: Looked | None) -> bool:
     return kind not in BY_CHANCE or (seen and seen[1].node) == (expected and expected[2]["node"])
 
 
+def about(pair: Pair) -> str | None:
+    """The queue that a pair is about; None if it is about nodes."""
+    return pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]
+
+
 def is_followed(retold: Retold, told: dict[str, Any], pair: Pair) -> bool:
     """Whether the story hands over to who was seen to lead, where an election came out otherwise or only one side had
     one, and whether that could be done."""
-    queue = pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]
+    queue = about(pair)
     refused = {error["step"] for error in told["errors"]}
     at_us = max(pair.at_us, retold.begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0)
     return any(

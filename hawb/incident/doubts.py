@@ -34,6 +34,8 @@ DOUBTS: Mapping[str, str] = {
     "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
     "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
     "published, or taken out, just then.",
+    "depth_listed": "In the end {count} messages of {queue} were ready: as many are taken to have been published, or "
+    "taken out, just before.",
     "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
 }
 """Every kind of doubt as a sentence."""

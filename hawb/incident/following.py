@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from hawb.incident.compared import BY_CHANCE, Comparison, Pair, compared, is_followed, is_handover
+from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import Happening
 from hawb.incident.retold import Retold
@@ -100,7 +100,7 @@ def _handovers(
     """For each queue the first election that came out otherwise, as a step that hands over to who was seen to lead."""
     retold, done = played.retold, set()
     for pair in played.comparison.pairs:
-        queue = (pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]) or ""
+        queue = about(pair) or ""
         if pair.kind not in BY_CHANCE or queue in done or not _differs(played, pair):
             continue
         leader = pair.seen.node if pair.seen else _leader(retold, found, queue, pair.at_us)
