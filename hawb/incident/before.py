@@ -20,6 +20,8 @@ from hawb.engine.naming import split_queue
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import TOGETHER_US, Happening
 from hawb.incident.lives import Life
+from hawb.rules.policy_validation import refusal
+from hawb.rules.profiles import PROFILES
 
 QUEUE = dict[str, Any]
 """A queue as a scenario's file holds it."""
@@ -44,6 +46,14 @@ class Replicas(Struct):
     def nodes(self) -> set[str]:
         """All nodes that have a replica."""
         return {*self.others, *([self.first] if self.first else [])}
+
+
+class Exports(Struct):
+    """What was exported: a scenario's file made of it (`hawb.broker.imported`), whose queues have no place where there
+    is no listing, and whether definitions are among it."""
+
+    document: dict[str, Any]
+    defined: bool
 
 
 class Before(Struct):
@@ -167,29 +177,45 @@ def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: 
 
 
 def stood(
-    found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, after: bool | None
+    found: Sequence[Happening], lives: Sequence[Life], exports: Exports, begins_us: int, after: bool | None
 ) -> Before:
-    """The cluster at a moment. `imported` is a scenario's file made from exports, with no queues where there are none;
-    `after` says whether they are of after the incident, None if that is to be found out."""
-    begun = replicas_at(found, begins_us)
-    if after is None:
-        after = listed_after(imported["queues"], begun, replicas_at(found, found[-1].at_us + 1) if found else {})
+    """The cluster at a moment. `after` says whether the exports are of after the incident, None if that is to be found
+    out."""
+    begun, imported = replicas_at(found, begins_us), exports.document
     listed = {entry["queue"]: entry for entry in imported["queues"]}
-    doubts = [Doubt(kind="no_listing" if not listed else "listed_after" if after else "listed_before")]
-    if listed and not after:
+    placed = [entry for entry in listed.values() if entry.keys() & {"master", "members"}]
+    if after is None:
+        after = listed_after(placed, begun, replicas_at(found, found[-1].at_us + 1) if found else {})
+    doubts = [Doubt(kind="no_listing" if not placed else "listed_after" if after else "listed_before")]
+    if placed and not after:
         queues = list(listed.values())
     else:
         told = (name for name in sorted(begun) if not _declared_later(name, found, begins_us))
         queues = [_entry(name, begun[name], listed.get(name), doubts) for name in told]
         queues += [entry for name, entry in listed.items() if name not in begun]
-    set_later = {one.name for one in found if one.kind == "policy_set" and one.at_us >= begins_us}
-    set_before = {one.name for one in found if one.kind == "policy_set" and one.at_us < begins_us}
-    policies = [policy for policy in imported["policies"]
-                if not after or policy["name"] not in set_later - set_before]  # fmt: skip
     cluster = _cluster(found, lives, imported["cluster"], begins_us, doubts)
-    if not imported["policies"]:
-        policies = list(_inferred(queues, len(cluster["nodes"]), doubts))
+    policies = [*_policies(imported["policies"], cluster["version"], doubts)]
+    if after:
+        policies = [policy for policy in policies if not _set_later(policy["name"], found, begins_us)]
+    if not exports.defined:
+        policies = [*_inferred(queues, len(cluster["nodes"]), doubts)]
     return Before(cluster, policies, list(imported["operator_policies"]), queues, doubts)
+
+
+def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
+    """The policies that a release takes; a cluster that was upgraded may hold others."""
+    for policy in given:
+        fields = {key: policy[key] for key in ("pattern", "definition", "priority", "apply_to")}
+        if refusal(fields, PROFILES[version], operator=False) is None:
+            yield policy
+        else:
+            doubts.append(Doubt(kind="policy_refused", name=policy["name"]))
+
+
+def _set_later(policy: str, found: Sequence[Happening], begins_us: int) -> bool:
+    """Whether a policy was set for the first time after a moment."""
+    times = [one.at_us for one in found if one.kind == "policy_set" and one.name == policy]
+    return bool(times) and times[0] >= begins_us
 
 
 def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:

@@ -19,26 +19,28 @@ DOUBTS: Mapping[str, str] = {
     "moment's.",
     "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
     "leave all else to RabbitMQ.",
-    "clients": "Clients were connected, and what they published and acknowledged is in no log.",
-    "clients_untold": "These logs do not tell of clients' connections: there may have been some.",
+    "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
+    "log.",
+    "clients_untold": "These logs tell of no client's connection: there may have been some, and what they did is in no "
+    "log.",
     "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",
     "mirrors_unknown": "Which mirrors of {queue} were synchronised is not told: all of them are taken to be.",
     "policy_unknown": "The policy {name} was set, and what it says is not told: nothing is set.",
+    "policy_refused": "The policy {name} is none that this release would take: it is left out.",
     "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
     "no_log": "There is no log of {node}: how it went is what the others saw.",
     "end_unseen": "Nobody saw when {node} went: its last line is taken.",
     "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
     "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
-    "healed_in_parts": "Not all links came back together: all are taken to be back with the first.",
-    "not_retold": "What happened cannot be told as a step of a scenario: {name}.",
-    "declared_untold": "Classic queues that were declared or deleted meanwhile, policies that were cleared, and "
-    "synchronisations that were cancelled are in no log.",
-    "sync_differs": "When {queue} was synchronised it held {count} messages, which is not what the steps lead to.",
-    "chance": "Who is elected, and who joins first, is chance: the draw that comes closest to the logs is taken.",
+    "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
+    "published, or taken out, just then.",
+    "depth_listed": "In the end {count} messages of {queue} were ready: as many are taken to have been published, or "
+    "taken out, just before.",
+    "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
 }
 """Every kind of doubt as a sentence."""
 
-OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "master_unknown", "mirrors_unknown", "no_definitions"})
+OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "master_unknown", "mirrors_unknown"})
 """Doubts about how the cluster stood when the story begins."""
 OF_CLIENTS = frozenset({"clients", "clients_untold"})
 """Doubts about what clients did."""

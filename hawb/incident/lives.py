@@ -37,7 +37,9 @@ AT_ONCE_US = 1_000_000
 LATE_US = 2_000_000
 """How much later than it was missed a line of a dead broker may seem to be written: clocks are not compared finer."""
 BEFORE_BOOT_US = 60_000_000
-"""How long before it says that it starts Erlang on a node may say something: of its store of metadata, or who it is."""
+"""How long before the first boot that a log tells of something may have been said for it."""
+BOOTING_US = 15_000_000
+"""How long before it says that it starts a broker may say something: Ra starts its members of groups first."""
 
 
 class Life(Struct, frozen=True):
@@ -93,7 +95,10 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
     started_us = next((at_us for at_us, event in told if event.kind == "node_started"), None)
     stop = next(((at_us, event) for at_us, event in told if event.kind in ASKED), None)
     failed = next(((at_us, event) for at_us, event in told if event.kind == "boot_failed"), None)
-    gone = [absence for absence in missed if told[-1][0] - LATE_US <= absence.from_us < (next_us or end_us + 1)]
+    until_us = end_us + 1 if next_us is None else next_us
+    written = [at_us for at_us, _ in told if next_us is None or at_us < next_us - BOOTING_US] or [from_us]
+    gone = [absence for absence in missed if max(from_us, written[-1] - LATE_US) <= absence.from_us < until_us
+            and (next_us is not None or absence.until_us is None or absence.until_us > told[-1][0])]  # fmt: skip
 
     def life(last: Timed, ended_by: EndedBy, seen_us: int) -> Life:
         reason = next((absence.reason for absence in gone if absence.reason), None)
@@ -105,7 +110,7 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
     if failed is not None:
         return life(failed, "failed", failed[0])
     if gone:
-        return life((gone[0].from_us, gone[0].down), "killed", min(told[-1][0], gone[0].from_us))
+        return life((gone[0].from_us, gone[0].down), "killed", min(written[-1], gone[0].from_us))
     if next_us is not None:
         return life(told[-1], "killed", told[-1][0])
     return Life(first.node, from_us, None, None, first, told[-1][1], end_us, started_us)

@@ -161,12 +161,14 @@ def _grouped(lost: Iterable[Tried]) -> Iterator[tuple[tuple[int, str], list[Trie
     return ((key, list(some)) for key, some in groupby(ordered, key=lambda one: (one.lost_us or 0, one.cause)))
 
 
-def tried(retold: Retold, told: dict[str, Any], transient: bool = False) -> Run | None:
-    """The story again, with a message of each queue published at each node whenever something has happened; None where
-    it cannot be played so."""
+def tried(
+    retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
+) -> Run | None:
+    """The story again, with a message of each queue published at each node whenever something has happened, at `most`
+    moments; None where it cannot be played so."""
     nodes, queues = list(told["nodes"]), tuple(_queues(told))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
-    steps = [Step(replace(verb, node=node), at_s) for at_s in _moments(retold, told) for node in nodes] if verb else []
+    steps = [Step(replace(verb, node=node), at_s) for at_s in _moments(retold, told, most) for node in nodes] if verb else []
     played = sorted([*retold.scenario.steps, *steps], key=lambda step: step.at or 0)
     try:
         return Run.of(replace(retold.scenario, steps=tuple(played), seed=told["seed"]))
@@ -207,13 +209,13 @@ def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:
         yield loss["queue"], Possible(loss["cause"], retold.begins_us, root_us, _moment(retold, told, loss["event"]))
 
 
-def _moments(retold: Retold, told: dict[str, Any]) -> list[float]:
+def _moments(retold: Retold, told: dict[str, Any], most: int) -> list[float]:
     """When messages are tried, in seconds: in the middle between any two things that happen, and in long gaps at both
     ends of them too."""
     happens = sorted({0.0, *(step.at or 0.0 for step in retold.scenario.steps), *(one["t"] for one in told["events"])})
     gaps = [(begin, end) for begin, end in pairwise(happens) if end - begin >= SHORT_S]
     found = [(end - begin, at_s) for begin, end in gaps for at_s in _within(begin, end)]
-    longest = sorted(found, reverse=True)[:MOST_MOMENTS]
+    longest = sorted(found, reverse=True)[:most]
     return sorted(at_s for _, at_s in longest)
 
 

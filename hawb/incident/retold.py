@@ -8,12 +8,11 @@ the logs do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from hawb.incident import connected
-from hawb.incident.before import stood
+from hawb.incident.before import Exports, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -28,7 +27,7 @@ from hawb.scenario.dump import plain
 from hawb.scenario.forms import Verb
 from hawb.scenario.load import read_scenario
 
-SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set", "synchronisation")
+SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
 """What belongs to setting a cluster up, as long as nothing else has happened."""
 EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
@@ -47,13 +46,11 @@ class Retold(Struct, frozen=True):
 
 
 def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
-    after: bool | None = None,
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None
 ) -> Retold | None:
-    """The story that happenings and exports tell; None where nothing has happened. `imported` is a scenario's file made
-    from exports, without queues where there are none, and `after` says whether they are of after the incident; None:
-    that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
-    tell = Teller(found, lives, imported)
+    """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
+    of after the incident; None: that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
+    tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told.sort(key=lambda step: step.at_us)
     begins_us = begins_at(told)
@@ -61,7 +58,7 @@ def retell(
         return None
     told = [step for step in told if step.at_us >= begins_us]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
-    before = stood(found, lives, imported, begins_us, after)
+    before = stood(found, lives, exports, begins_us, after)
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
@@ -87,7 +84,6 @@ def retell(
 def begins_at(told: Sequence[Told]) -> int | None:
     """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
     first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
-    first = first or next((step for step in told if step.source[0].kind == "synchronisation"), None)
     return first.at_us - EARLIER_US if first else None
 
 

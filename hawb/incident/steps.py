@@ -225,7 +225,7 @@ def crashed(_: Teller, one: Happening) -> Iterator[Told]:
 def synchronised(tell: Teller, one: Happening) -> Iterator[Told]:
     """A synchronisation that somebody asked for: without a policy that does it by itself."""
     queue = one.queue or ""
-    if _automatic(tell, queue):
+    if one.reason == "needless" or _automatic(tell, queue):
         return
     yield Told(one.at_us, verbs.SyncQueue(queue), (one,))
     if one.reason == "cancelled" and one.until_us:
