@@ -8,7 +8,7 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
-from incident_pictures import SECOND, picture
+from incident_pictures import HOUR, SECOND, picture
 from msgspec.structs import replace
 
 from hawb.views.incident.figure import LETTER, MOST_ROWS, SHAPES, STATES, WIDTH, Mark, Span, Way, svg
@@ -96,6 +96,7 @@ def test_letters_tell_the_same():
     assert [strip(told, at * SECOND) for at in moments] == [
         "●   ◌   ●", "■   ●   ●", "■ ≠ ■   ●", "■   ‖   ●", "■   ✕   ●", "■   ✕   ✕",
     ]  # fmt: skip
+    assert strip(told, HOUR) == "■   ✕   ✕"
     assert "■ master or leader of orders" in key(told)
     assert head(told) == "a   b   c"
 

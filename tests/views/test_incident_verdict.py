@@ -29,8 +29,8 @@ GIVEN_UP = "the side of the partition that had them was given up"
         ((possible(), kept()),
          "Yes, but messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were any."),
         ((possible(listed=40, from_s=-3600),),
-         "Yes, but messages of orders that came in by 08:00:09 at n2 or n3 (40 messages of the listing among them) are"
-         " lost, if there were any."),
+         "No: 40 messages of orders that a listing had, and messages that came in by 08:00:09 at n2 or n3 are lost,"
+         " unless clients had taken them by then."),
         ((possible("a"), possible("b"), possible("c", from_s=60)),
          "Yes, but messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of time"
          " are lost, if there were any."),

@@ -18,7 +18,7 @@ from hawb.views.incident import strips
 from hawb.views.incident.figure import Picture
 from hawb.views.incident.headline import headline
 from hawb.views.incident.incident_verdict import todo, verdict
-from hawb.views.incident.lost_messages import WHAT, because, begins, perhaps, with_losses
+from hawb.views.incident.lost_messages import because, begins, dangers, perhaps, with_losses
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
@@ -129,7 +129,7 @@ def _losses(of: Account) -> Table:
 def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[str, str, str, str]]:
     """A row for what was lost at a moment for a cause, certainly and possibly."""
     kept = "not known" if one.kept is None else f"{one.kept:,}"
-    ranked = sorted(one.possible, key=lambda loss: ([*WHAT].index(loss.only), loss.at_us))
+    ranked = dangers(one)
     moments = dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked))
     for at_us, cause in moments:
         certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))

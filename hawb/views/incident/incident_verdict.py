@@ -14,7 +14,7 @@ from hawb.engine import runs
 from hawb.incident.losses import Possible, QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, shown
-from hawb.views.incident.lost_messages import WHAT, because, begins, perhaps
+from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, perhaps, unless
 from hawb.views.incident.names import Names
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
@@ -25,15 +25,19 @@ WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 
 
 def verdict(incident: Incident, names: Names) -> Verdict:
-    """No where messages are certainly lost; yes with a but where some may be, or where nobody can say; else yes."""
+    """No where messages are lost for certain, or some that a listing had unless clients had taken them; yes with a but
+    where there may have been some, or where nobody can say; else yes."""
     if incident.untold:
         return Verdict("but", f"what became of messages cannot be told: {shown(incident.untold)}")
     lost = [one for one in incident.losses if one.certain]
-    endangered = _endangered(incident, names)
+    endangered = _endangered(incident)
     if lost:
-        return Verdict("no", f"{certainly(lost)}{f'. Possibly lost are {endangered}' if endangered else ''}")
+        also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
+        return Verdict("no", f"{certainly(lost)}{also}")
     if endangered:
-        return Verdict("but", f"{endangered} are lost, if there were any")
+        listed = endangered[0][0].listed
+        told = f"{_perhaps(endangered, incident, names)} are lost, {unless(endangered[0][0])}"
+        return Verdict("no" if listed else "but", told)
     if not incident.losses:
         return Verdict("yes", "the logs tell of no queue that could have lost any")
     return Verdict("yes", "nothing that the logs tell of has lost a message")
@@ -86,18 +90,22 @@ def certainly(lost: Sequence[QueueLosses]) -> str:
     return f"{counted(count)} of {listing(one.queue for one in lost)} {'is' if count == 1 else 'are'} lost{why}"
 
 
-def _endangered(incident: Incident, names: Names) -> str:
-    """What may be lost, the weightiest: of one kind, in the longest span; and in how many others."""
+def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
+    """What may be lost, the weightiest kind alone, and of which queues; what a listing had first, then what was in
+    danger longest."""
     spans: dict[Possible, list[tuple[str, int]]] = {}
-    for only in WHAT:
-        for one in incident.losses:
-            for loss in one.possible if not spans or next(iter(spans)).only == only else ():
-                if loss.only == only:
-                    spans.setdefault(replace(loss, listed=None, at_us=0), []).append((one.queue, loss.listed or 0))
-    if not spans:
-        return ""
-    longest = max(spans, key=lambda loss: (loss.until_us - loss.from_us, -loss.from_us))
-    listed = sum(count for _, count in spans[longest])
-    queues = listing(dict.fromkeys(queue for queue, _ in spans[longest]))
-    more = f", or in {counted(len(spans) - 1, 'other span')} of time" if len(spans) > 1 else ""
-    return perhaps(replace(longest, listed=listed or None), names, queues, begins(incident)) + more
+    found = [(one.queue, loss) for one in incident.losses for loss in dangers(one)]
+    weightiest = min((loss.only for _, loss in found), key=[*WHAT].index, default="")
+    for queue, loss in found:
+        if loss.only == weightiest:
+            spans.setdefault(replace(loss, listed=None, at_us=0), []).append((queue, loss.listed or 0))
+    told = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
+            for loss, of in spans.items()]  # fmt: skip
+    return sorted(told, key=lambda one: (not one[0].listed, one[0].from_us - one[0].until_us, one[0].from_us))
+
+
+def _perhaps(endangered: Sequence[tuple[Possible, list[str]]], incident: Incident, names: Names) -> str:
+    """What may be lost, in words: the first, and in how many others."""
+    (loss, queues), *others = endangered
+    more = f", or in {counted(len(others), 'other span')} of time" if others else ""
+    return perhaps(loss, names, listing(queues), begins(incident)) + more

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hawb.incident.losses import Only, Possible
+from hawb.incident.losses import Only, Possible, QueueLosses
 from hawb.incident.understanding import Incident
-from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import counted, listing, sentence, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import ENDANGERED, LOST, Sentence
 
@@ -63,8 +63,38 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
     when = f"from {names.time(loss.from_us)} to {names.time(loss.until_us)}"
     if loss.from_us <= begins_us and loss.only != "auto_ack":
         when = f"by {names.time(loss.until_us)}"
-    listed = f" ({counted(loss.listed)} of the listing among them)" if loss.listed else ""
-    return WHAT[loss.only].format(of=f" of {queues}" if queues else "", when=when, where=where) + listed
+    of = f" of {queues}" if queues else ""
+    if loss.listed:
+        also = WHAT[loss.only].format(of="", when=when, where=where)
+        return f"{counted(loss.listed)}{of} that a listing had, and {also}"
+    return WHAT[loss.only].format(of=of, when=when, where=where)
+
+
+def unless(loss: Possible) -> str:
+    """On what it depends whether such messages are lost."""
+    return "unless clients had taken them by then" if loss.listed else "if there were any"
+
+
+def dangers(of: QueueLosses) -> list[Possible]:
+    """What may be lost of a queue, the weightiest first, without what is part of something else that was lost at the
+    same time for the same cause."""
+    kept: list[Possible] = []
+    for loss in sorted(of.possible, key=lambda loss: ([*WHAT].index(loss.only), loss.from_us, -loss.until_us)):
+        place = next((at for at, other in enumerate(kept) if _is_part(loss, other)), None)
+        if place is None:
+            kept.append(loss)
+        elif loss.listed:
+            kept[place] = replace(kept[place], listed=loss.listed)
+    return kept
+
+
+def _is_part(loss: Possible, other: Possible) -> bool:
+    """Whether a span of danger lies in another, but for the moment it takes to publish."""
+    return (
+        loss.cause == other.cause and abs(loss.at_us - other.at_us) <= AFTER_US and other.only in ("", loss.only)
+        and other.from_us <= loss.from_us and loss.until_us <= other.until_us + AFTER_US
+        and (not other.nodes or {*loss.nodes} <= {*other.nodes})
+    )  # fmt: skip
 
 
 def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
@@ -94,12 +124,12 @@ def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
     """What is possibly lost, whatever it was sent as."""
     alike: dict[Possible, list[str]] = {}
     for one in incident.losses:
-        for loss in one.possible:
+        for loss in dangers(one):
             if not loss.only:
-                alike.setdefault(replace(loss, listed=None), []).append(one.queue)
+                alike.setdefault(loss, []).append(one.queue)
     for loss, queues in alike.items():
-        what = perhaps(loss, names, listing(queues), begins(incident))
-        text = f"{what[:1].upper()}{what[1:]} were lost, if there were any: {because(loss.cause)}."
+        what = sentence(perhaps(loss, names, listing(queues), begins(incident)))
+        text = f"{what} were lost, {unless(loss)}: {because(loss.cause)}."
         at_us, moments = loss.at_us, dict.fromkeys(loss.nodes, loss.at_us)
         yield Sentence(0, ENDANGERED, at_us, at_us, at_us, text, "perhaps lost", moments, tuple(queues), ())
 

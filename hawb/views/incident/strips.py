@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from hawb.views.incident.figure import Picture
+from hawb.views.incident.figure import Leg, Picture, Span
 from hawb.views.style import LOOKS
 
 GLYPHS: Mapping[str, str] = {
@@ -63,12 +63,18 @@ def key(picture: Picture) -> str:
 def _of(picture: Picture, node: str, at_us: int) -> str:
     spans = [span for span in picture.spans if span.node == node]
     legs = picture.ways[0].legs if picture.ways else ()
-    if any(leg.node == node and leg.from_us <= at_us < leg.until_us for leg in legs):
+    ends_us = max((span.until_us for span in picture.spans), default=0)
+    if any(leg.node == node and _is_on(leg, at_us, ends_us) for leg in legs):
         return LEADS
-    state = next((span.state for span in spans if span.from_us <= at_us < span.until_us), None)
+    state = next((span.state for span in spans if _is_on(span, at_us, ends_us)), None)
     if state in GLYPHS:
         return GLYPHS[state]
     return DOWN if any(span.from_us <= at_us for span in spans) else BEFORE
+
+
+def _is_on(one: Span | Leg, at_us: int, ends_us: int) -> bool:
+    """Whether something goes on at a moment; what goes on until the picture ends does so there, too."""
+    return one.from_us <= at_us and (at_us < one.until_us or one.until_us == ends_us)
 
 
 def _apart(picture: Picture, one: str, other: str, at_us: int) -> bool:
