@@ -24,11 +24,11 @@ from hawb.views.formatting import html, shortened, shown
 from hawb.views.incident.axis import Axis, axis
 from hawb.views.incident.times import day, lasted, time_of_day
 
-WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 132, 34, 10, 40, 26
+WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 124, 84, 10, 40, 26
 """Pixels: the picture, its margins, the axis, and the key below it."""
 BAND, ROW, GAP = 18, 15, 28
 """Pixels: a node's bar, a row of words above it, and what lies between two lanes."""
-MOST_ROWS, TORN = 3, 16
+MOST_ROWS, TORN = 4, 16
 LETTER, NAME_LETTERS, WORDS_LETTERS = 6.7, 15, 34
 ASIDE, BADGE = 5, 15
 """About how wide a letter of the words is, and how many a name and the words of a mark have."""
@@ -166,6 +166,7 @@ def svg(picture: Picture, titled: bool = False) -> str:
         *(_tear(tear, lanes, scale) for tear in picture.tears),
         *(_lane(node, lane, picture, scale) for node, lane in lanes.items()),
         *(_way(way, number, lanes, scale) for number, way in enumerate(picture.ways)),
+        *(_words(lane, scale) for lane in lanes.values()),
         *(_mark(mark, lanes, scale) for mark in picture.marks if mark.node in lanes),
         _axis(scale, bottom), key,
     ))  # fmt: skip
@@ -211,7 +212,7 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
     """The words of a lane's marks in rows above it, from the last mark to the first: whatever does not fit beside what
     comes later goes above it, so that no line from words to their mark goes through other words. Where there are too
     many rows, the number alone is written, and then nothing."""
-    begins, placed = [WIDTH - 4.0] * MOST_ROWS, []
+    begins, placed = [WIDTH + 4.0] * MOST_ROWS, []
     for mark in sorted(marks, key=lambda mark: mark.at_us, reverse=True):
         x = scale.at(mark.at_us)
         for words in dict.fromkeys((shortened(shown(mark.words), WORDS_LETTERS), "")):
@@ -229,7 +230,7 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
 
 
 def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
-    """A node's name, its bar, and the words above it."""
+    """A node's name and its bars."""
     y = lane.middle
     name = f"{html(shortened(shown(node), NAME_LETTERS))}<title>{html(node)}</title>"
     drawn = (
@@ -241,6 +242,12 @@ def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
         told = f"{shown(node)} {STATES[span.state][0]} from {time_of_day(span.from_us)} to {time_of_day(span.until_us)}"
         drawn += (f'<rect x="{x:.1f}" y="{y - BAND / 2:g}" width="{max(end - x, 2):.1f}" height="{BAND}" rx="2"'
                   f' {STATES[span.state][1]}><title>{escape(told)}</title></rect>')  # fmt: skip
+    return drawn
+
+
+def _words(lane: _Lane, scale: Axis) -> str:
+    """The numbers and words of a lane's marks, each with a line to its mark."""
+    y, drawn = lane.middle, ""
     for row, start, mark, words in lane.words:
         x, base = scale.at(mark.at_us), y - BAND / 2 - 5 - ROW * row
         drawn += f'<path d="M{x:.1f} {y - BAND / 2:g}V{base + 3:g}" stroke="{ink("line")}"/>'
@@ -334,11 +341,11 @@ def _key(picture: Picture, top: float) -> tuple[str, float]:
     """What the shapes mean that are in the picture, and where that ends."""
     x, y, drawn = float(LEFT), top + KEY / 2, ""
     for shape, words in _explained(picture):
-        if x + 22 + LETTER * len(words) > WIDTH - RIGHT:
+        if x + 22 + LETTER * len(words) > WIDTH - 8:
             x, y = float(LEFT), y + KEY
         drawn += f'<g transform="translate({x + 8:.1f} {y:g})">{shape}</g>'
         drawn += f'<text x="{x + 22:.1f}" y="{y + 4:g}" font-size="11" fill="{ink("faint")}">{escape(words)}</text>'
-        x += 22 + LETTER * len(words) + 18
+        x += 22 + LETTER * len(words) + 12
     return drawn, y + KEY / 2
 
 

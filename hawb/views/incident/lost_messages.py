@@ -11,7 +11,7 @@ from hawb.incident.losses import Only, Possible, QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import ENDANGERED, LOST, Sentence
+from hawb.views.incident.sentences import ENDANGERED, LEADS, LOST, Sentence
 
 PASSIVE: Mapping[str, str] = {
     "unsynchronised_promotion": "a mirror that lacked {them} took over",
@@ -130,8 +130,17 @@ def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
     for loss, queues in alike.items():
         what = sentence(perhaps(loss, names, listing(queues), begins(incident)))
         text = f"{what} were lost, {unless(loss)}: {because(loss.cause)}."
-        at_us, moments = loss.at_us, dict.fromkeys(loss.nodes, loss.at_us)
+        node, at_us = _led_from(queues[0], loss.at_us, incident)
+        moments = dict.fromkeys(loss.nodes or filter(None, [node]), at_us)
         yield Sentence(0, ENDANGERED, at_us, at_us, at_us, text, "perhaps lost", moments, tuple(queues), ())
+
+
+def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, int]:
+    """The node that the queue was led from when messages were lost, and when that is told: not before somebody took
+    over, where that is what lost them."""
+    led = [one for one in incident.happenings
+           if one.queue == queue and one.kind in LEADS and one.at_us <= at_us + 2 * AFTER_US]  # fmt: skip
+    return (led[-1].node, max(at_us, led[-1].at_us + 1)) if led else (None, at_us)
 
 
 def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:

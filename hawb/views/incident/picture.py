@@ -18,14 +18,12 @@ from hawb.incident.losses import QueueLosses
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import STORY, Sentence, sides
+from hawb.views.incident.sentences import LEADS, STORY, Sentence, sides
 
 MOST_MARKS, MOST_WAYS = 60, 3
 """How many marks and ways there are at most: of marks the last, and what was before them is not drawn."""
 AS_ONE_US = 3_000_000
 """Queues whose masters changed no further apart went the same way."""
-LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
-"""Happenings after which the queue's master or leader is on the node."""
 
 Timed = TypeVar("Timed", Span, Tear, Leg)
 Seen = tuple[int, str, bool]

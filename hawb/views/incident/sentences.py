@@ -22,6 +22,8 @@ MINOR_US, REPEATED_US, LONG_US = 3_000_000, 60_000_000, 2_000_000
 MOST_NAMES, FEW_LETTERS = 3, 24
 STORY = 2
 AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
+LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
+"""Happenings after which the queue's master or leader is on the node."""
 LOST, ENDANGERED = "messages_lost", "messages_endangered"
 """What the rules say, and no log: `hawb.views.incident.lost_messages`."""
 LATER = "node_back"
