@@ -23,7 +23,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import TransferLeadership
 
-DRAWS = 8
+DRAWS = 4
 """How many seeds are tried."""
 ROUNDS = 24
 """How many elections of a queue are followed, and tried again where a node is not up yet, at most."""

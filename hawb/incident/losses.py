@@ -168,7 +168,8 @@ def tried(
     moments; None where it cannot be played so."""
     nodes, queues = list(told["nodes"]), tuple(_queues(told))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
-    steps = [Step(replace(verb, node=node), at_s) for at_s in _moments(retold, told, most) for node in nodes] if verb else []
+    moments = _moments(retold, told, most) if verb else []
+    steps = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
     played = sorted([*retold.scenario.steps, *steps], key=lambda step: step.at or 0)
     try:
         return Run.of(replace(retold.scenario, steps=tuple(played), seed=told["seed"]))

@@ -76,12 +76,13 @@ class Incident(Struct, frozen=True):
 
 def understand(
     paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
-    later: Sequence[Path] = (),
+    later: Sequence[Path] = (), keepers: bool = True,
 ) -> Incident:
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
-    said. Where there are listings of both, `later` are those of after. Raises OSError for a path that is not there, and
-    ImportRefused for an export that cannot be read."""
+    said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
+    would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
+    cannot be read."""
     reading, exported = read_logs(paths, zone), read_exports(exports)
     later_queues = read_exports(later).document["queues"] if later else ()
     told = lives(reading.events, reading.clocks)
@@ -97,7 +98,7 @@ def understand(
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged), keepers=_keepers(retold, run, seen),
+        losses=losses(retold, seen, clients, told, logged), keepers=_keepers(retold, run, seen) if keepers else (),
         listed_later=frozenset(entry["queue"] for entry in later_queues),
     )  # fmt: skip
 

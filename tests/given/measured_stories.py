@@ -53,7 +53,7 @@ class Measure(NamedTuple):
 @cache
 def understood(story: Path, later: bool = False) -> Incident:
     """A story's logs and exports of before it, as they are understood; or with those of after it, too."""
-    return understand([story], exports(story, "before"), later=exports(story, "after") if later else ())
+    return understand([story], exports(story, "before"), later=exports(story, "after") if later else (), keepers=False)
 
 
 def facts(story: Path) -> Iterator[Fact]:
