@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from kept_logs import DATA
+from kept_logs import DATA, STORIES
 from msgspec.structs import replace
 
 from hawb.incident.losses import Certain, Only, Possible, QueueLosses
 from hawb.incident.understanding import Incident, understand
 
 LOGS = DATA / "logs"
+SOME = STORIES[:: -(-len(STORIES) // 16)]
+"""Stories of all releases, at most sixteen."""
 AUTOHEAL = "3.10/partition-autoheal"
 NINE_US = 1_795_770_000_000_000
 """Nine o'clock of that day: five minutes after AUTOHEAL."""

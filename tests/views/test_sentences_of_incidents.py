@@ -6,7 +6,8 @@ import re
 from itertools import pairwise
 
 import pytest
-from kept_logs import DATA, STORIES, title
+from incidents import LOGS, SOME
+from kept_logs import title
 
 from hawb.incident.events import Event
 from hawb.incident.happenings import KINDS, Happening, happenings
@@ -15,7 +16,6 @@ from hawb.views.incident.figure import SHAPES
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.sentences import ENDANGERED, LATER, LOST, WORDS, Sentence, sentences, sides
 
-LOGS = DATA / "logs"
 SECOND = 1_000_000
 PLAIN = Names({}, {})
 
@@ -26,7 +26,7 @@ def told(story) -> tuple[list[Sentence], Names]:
     return sentences(happenings(reading.events, reading.clocks), called), called
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
+@pytest.mark.parametrize("story", SOME, ids=title)
 def test_each_is_a_sentence_with_its_lines_in_the_order_of_time(story):
     found, _ = told(story)
     assert [one.number for one in found] == [*range(1, len(found) + 1)]
@@ -111,7 +111,12 @@ def happened(at_s: float, kind: str, **fields) -> Happening:
          ["The process of q on a crashed and was restarted, 3 times, the last at 00:00:09."]),
         ([happened(1, "synchronisation", node="a", nodes=("b", "c"), queue="q", count=1200, until_us=3 * SECOND,
                    reason="done")],
-         ["q: the mirrors on b and c were sent 1,200 messages in 2.0 s, and are synchronised."]),
+         ["q: mirrors on b and c were sent 1,200 messages in 2.0 s, and are synchronised."]),
+        ([happened(1, "synchronisation", node="a", nodes=("b",), queue=queue, count=count, reason=reason,
+                   until_us=3 * SECOND)
+          for queue, count, reason in (("q", 7, "done"), ("r", 8, "done"), ("s", 9, "needless"))],
+         ["q and r: mirrors on b were sent 15 messages in 2.0 s, and are synchronised.",
+          "s: there was no mirror to be synchronised."]),
         ([happened(1, "synchronisation", node="a", nodes=("b",), queue="q", count=1200, reason="cancelled")],
          ["q: the synchronisation of 1,200 messages with the mirror on b ended before it was done (cancelled)."]),
         ([happened(1, "queue_shrunk", node="a")], ["Every quorum queue was cut down by force to the member on a."]),

@@ -18,7 +18,7 @@ from hawb.views.incident import strips
 from hawb.views.incident.figure import Picture
 from hawb.views.incident.headline import headline
 from hawb.views.incident.incident_verdict import todo, verdict
-from hawb.views.incident.lost_messages import because, begins, dangers, perhaps, with_losses
+from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, perhaps, with_losses
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
@@ -118,27 +118,34 @@ def _story(of: Account) -> Table:
 
 
 def _losses(of: Account) -> Table:
-    alike: dict[tuple[str, ...], list[str]] = {}
+    """A row for what was lost at a moment for a cause, and the queues that lost it so; the weightiest first."""
+    alike: dict[tuple[int, str, str, str], list[QueueLosses]] = {}
     for one in of.incident.losses:
         for row in _of_queue(one, of):
-            alike.setdefault(row, []).append(one.queue)
-    rows = [(listing(queues), *row) for row, queues in alike.items()]
+            alike.setdefault(row, []).append(one)
+    rows = [(listing(one.queue for one in ones), certain, possible, _kept(ones), why)
+            for (_, certain, possible, why), ones in sorted(alike.items(), key=lambda row: row[0][0])]  # fmt: skip
     return Table(LOST, ("queue", "certainly lost", "possibly lost", "kept at the end", "why"), rows)
 
 
-def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[str, str, str, str]]:
-    """A row for what was lost at a moment for a cause, certainly and possibly."""
-    kept = "not known" if one.kept is None else f"{one.kept:,}"
+def _kept(ones: Sequence[QueueLosses]) -> str:
+    """How many messages queues have in the end."""
+    told = [one.kept for one in ones if one.kept is not None]
+    return "not known" if len(told) < len(ones) else f"{sum(told):,}{' in all' if len(ones) > 1 else ''}"
+
+
+def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, str]]:
+    """A row for what was lost at a moment for a cause, certainly and possibly, with its weight: the least first."""
     ranked = dangers(one)
-    moments = dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked))
-    for at_us, cause in moments:
+    for at_us, cause in dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked)):
         certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))
-        possible = [perhaps(loss, of.names, "", begins(of.incident)) for loss in ranked
-                    if (loss.at_us, loss.cause) == (at_us, cause)]  # fmt: skip
-        told = f"▼ {certain:,}" if certain else "none", f"◌ {'; '.join(possible)}" if possible else "none"
-        yield *told, kept, f"{because(cause)}, at {of.names.time(at_us)}"
-    if not moments:
-        yield "none", "none", kept, ""
+        same = [loss for loss in ranked if (loss.at_us, loss.cause) == (at_us, cause)]
+        possible = "; ".join(perhaps(loss, of.names, "", begins(of.incident)) for loss in same)
+        weight = 0 if certain else 1 + [*WHAT].index(same[0].only)
+        told = f"▼ {certain:,}" if certain else "none", f"◌ {possible}" if possible else "none"
+        yield weight, *told, f"{because(cause)}, at {of.names.time(at_us)}"
+    if not (one.certain or ranked):
+        yield len(WHAT) + 1, "none", "none", ""
 
 
 def _keepers(of: Alternatives) -> Table:

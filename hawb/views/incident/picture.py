@@ -146,7 +146,8 @@ def _legs(
             apart = _apart(other, node, at_us, tears, lives if mirrored else (), names)
             if ended_us <= at_us or (other != node and not apart):
                 yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
-        open_.setdefault(node, at_us)
+        if _runs(lives, node, at_us):
+            open_.setdefault(node, at_us)
     for node, from_us in open_.items():
         yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))
 
@@ -161,6 +162,12 @@ def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iter
             yield leg
         else:
             yield Leg(leg.node, leg.from_us, min(leg.until_us, ended_us), True)
+
+
+def _runs(lives: Sequence[Life], node: str, at_us: int) -> bool:
+    """Whether a broker runs on a node, and is not stopping; of a node that no log tells of: yes."""
+    of = [life for life in lives if life.node == node]
+    return not of or any(life.from_us <= at_us and (life.until_us is None or at_us < life.until_us) for life in of)
 
 
 def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:

@@ -161,6 +161,8 @@ def _apart(one: Happening, weight: int) -> tuple[object, ...]:
     """What sets a happening apart from others of its kind, so that they are not told together."""
     if one.kind == "store_leader_elected":
         return (one.term,)
+    if one.kind == "synchronisation":
+        return (one.reason, one.nodes)
     if one.queue is not None:
         return (one.node,) if weight == STORY else ()
     return (one.name, one.reason, one.nodes) if weight else ()
@@ -217,7 +219,7 @@ def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
         "by": _by(first, listing(nodes), it), "term": _term(part),
         "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
         "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
-        "synchronised": _synchronised(first, names), "policies": _policies(part),
+        "synchronised": _synchronised(part, names), "policies": _policies(part),
     }  # fmt: skip
 
 
@@ -275,17 +277,16 @@ def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
     return [tuple(side) for side in of.values()]
 
 
-def _synchronised(one: Happening, names: Names) -> str:
-    mirrors = (
-        f"the mirror{'s' * (len(one.nodes) > 1)} on {listing(map(names.node, one.nodes))}"
-        if one.nodes
-        else "its mirrors"
-    )
-    sent = counted(one.count or 0)
+def _synchronised(part: Sequence[Happening], names: Names) -> str:
+    """What mirrors were sent, of all queues together."""
+    one = part[0]
+    many = len(one.nodes) != 1 or len({each.queue for each in part}) > 1
+    where = f" on {listing(map(names.node, one.nodes))}" if one.nodes else ""
+    mirrors, sent = f"{'mirrors' if many else 'the mirror'}{where}", counted(sum(each.count or 0 for each in part))
     if one.reason == "done":
-        took = f" in {lasted(one.until_us - one.at_us)}" if one.until_us else ""
-        many = len(one.nodes) != 1
-        return f"{mirrors} {'were' if many else 'was'} sent {sent}{took}, and {'are' if many else 'is'} synchronised"
+        took_us = max(each.until_us or each.at_us for each in part) - one.at_us
+        were, are = ("were", "are") if many else ("was", "is")
+        return f"{mirrors} {were} sent {sent} in {lasted(took_us)}, and {are} synchronised"
     if one.reason == "needless":
         return "there was no mirror to be synchronised"
     why = f" ({shown(one.reason)})" if one.reason else ""

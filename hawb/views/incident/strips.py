@@ -21,6 +21,8 @@ GLYPHS: Mapping[str, str] = {
     "doubted": LOOKS["waiting"].glyph,
     "paused": LOOKS["paused"].glyph,
 }
+LEADING = ("running", "booting", "doubted")
+"""States of a broker that may have a queue's master."""
 LEAST_PITCH, WIDEST = 4, 32
 """How many letters there are from a node to the next, and for all of them."""
 BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph
@@ -64,9 +66,9 @@ def _of(picture: Picture, node: str, at_us: int) -> str:
     spans = [span for span in picture.spans if span.node == node]
     legs = picture.ways[0].legs if picture.ways else ()
     ends_us = max((span.until_us for span in picture.spans), default=0)
-    if any(leg.node == node and _is_on(leg, at_us, ends_us) for leg in legs):
-        return LEADS
     state = next((span.state for span in spans if _is_on(span, at_us, ends_us)), None)
+    if state in LEADING and any(leg.node == node and _is_on(leg, at_us, ends_us) for leg in legs):
+        return LEADS
     if state in GLYPHS:
         return GLYPHS[state]
     return DOWN if any(span.from_us <= at_us for span in spans) else BEFORE
