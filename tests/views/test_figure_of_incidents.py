@@ -106,3 +106,11 @@ def test_letters_stand_below_names_that_fit():
     assert strip(picture(), 12 * SECOND) == "■   ≠    ■        ●"
     long = picture(nodes=("a" * 20, "b" * 20))
     assert (head(long), strip(long, 0)) == ("nodes", "·   ·")
+
+
+def test_names_of_ways_that_begin_together_stand_beside_each_other():
+    legs = picture().ways[0].legs
+    drawn = parsed(ways=(Way("orders", legs), Way("bills", legs)))
+    named = [one for one in drawn.iter(f"{SVG}text") if one.text in ("orders", "bills") and one.get("font-weight")]
+    one, other = sorted(float(each.get("x")) for each in named)
+    assert other >= one + LETTER * len("orders")

@@ -14,7 +14,7 @@ from hawb.incident.happenings import KINDS, Happening, happenings
 from hawb.incident.reading import read_logs
 from hawb.views.incident.figure import SHAPES
 from hawb.views.incident.names import Names, names
-from hawb.views.incident.sentences import ENDANGERED, LATER, LOST, WORDS, Sentence, sentences, sides
+from hawb.views.incident.sentences import ENDANGERED, LATER, LOST, NEEDLESS, STOPPED, WORDS, Sentence, sentences, sides
 
 SECOND = 1_000_000
 PLAIN = Names({}, {})
@@ -65,7 +65,7 @@ def test_a_partition_that_autoheal_ends():
 
 def test_every_kind_can_be_told_and_marked():
     untold = {"mirrors_missed"}
-    assert {*WORDS} - {LATER, LOST, ENDANGERED} == {*KINDS} - untold
+    assert {*WORDS} - {LATER, NEEDLESS, STOPPED, LOST, ENDANGERED} == {*KINDS} - untold
     assert {words.look for words in WORDS.values()} <= {*SHAPES}
     for kind in KINDS.keys() - untold:
         one = happened(0, kind, node="a", nodes=("b",), queue="q", name="memory", reason="noproc", term=2, count=3,

@@ -166,6 +166,7 @@ def svg(picture: Picture, titled: bool = False) -> str:
         *(_tear(tear, lanes, scale) for tear in picture.tears),
         *(_lane(node, lane, picture, scale) for node, lane in lanes.items()),
         *(_way(way, number, lanes, scale) for number, way in enumerate(picture.ways)),
+        _names_of_ways(picture.ways, lanes, scale),
         *(_words(lane, scale) for lane in lanes.values()),
         *(_mark(mark, lanes, scale) for mark in picture.marks if mark.node in lanes),
         _axis(scale, bottom), key,
@@ -303,11 +304,19 @@ def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
             drawn += f'<path d="M{since:.1f} {lanes[before.node].middle + shift:g}L{x:.1f} {y:g}" {look}/>'
         told = f"{shown(way.words)} on {shown(leg.node)} from {time_of_day(leg.from_us)}"
         drawn += f'<path d="M{x:.1f} {y:g}H{end:.1f}" {look}{dash}><title>{escape(told)}</title></path>'
-        words = shortened(shown(way.words), WORDS_LETTERS)
-        if before is None and end - x > LETTER * len(words):
-            drawn += (f'<text x="{x + 2:.1f}" y="{lanes[leg.node].middle + BAND / 2 + 12:g}" font-size="11.5"'
-                      f' font-weight="600" fill="{ink("master")}">{escape(words)}</text>')  # fmt: skip
         before = leg
+    return drawn
+
+
+def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis) -> str:
+    """What goes which way, below its beginning; beside what is there already."""
+    drawn, taken = "", dict.fromkeys(lanes, 0.0)
+    begins = [min(way.legs, key=lambda leg: leg.from_us) for way in ways]
+    for way, leg in sorted(zip(ways, begins, strict=True), key=lambda one: one[1].from_us):
+        x, words = max(scale.at(leg.from_us) + 2, taken[leg.node]), shortened(shown(way.words), WORDS_LETTERS)
+        taken[leg.node] = x + LETTER * (len(words) + 2)
+        drawn += (f'<text x="{x:.1f}" y="{lanes[leg.node].middle + BAND / 2 + 12:g}" font-size="11.5"'
+                  f' font-weight="600" fill="{ink("master")}">{escape(words)}</text>')  # fmt: skip
     return drawn
 
 

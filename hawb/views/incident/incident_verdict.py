@@ -54,14 +54,14 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
         if from_us > begins(incident):
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
-    doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {*WITHOUT_EXPORTS}
-    if doubts & WITHOUT_EXPORTS:
+    if incident.retold is None:
+        return (ToDo("Give the logs of all nodes, from before anything went wrong on: this story could not be played."),)
+    if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
         asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
                           " many messages there were is in no log.",
                           ("hawb incident LOGS definitions.json queues.json",)))  # fmt: skip
-    if incident.retold is not None:
-        asked.append(ToDo("Change the story, and play it again.",
-                          ("hawb incident LOGS --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
+    asked.append(ToDo("Change the story, and play it again.",
+                      ("hawb incident LOGS --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
     return tuple(asked[:MOST_TO_DO])
 
 

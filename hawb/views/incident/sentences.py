@@ -26,8 +26,9 @@ LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
 """Happenings after which the queue's master or leader is on the node."""
 LOST, ENDANGERED = "messages_lost", "messages_endangered"
 """What the rules say, and no log: `hawb.views.incident.lost_messages`."""
-LATER = "node_back"
-"""The kind of a boot of a node that had gone before: not how a cluster came up, but how it came back."""
+LATER, NEEDLESS, STOPPED = "node_back", "synchronisation_needless", "synchronisation_stopped"
+"""Kinds of their own: the boot of a node that had gone before (not how a cluster came up, but how it came back), a
+synchronisation of nothing, and one that ended before it was done."""
 
 
 class Words(Struct, frozen=True):
@@ -69,6 +70,8 @@ WORDS: Mapping[str, Words] = {
                              "{few}", 2),
     "queue_stale": Words("noted", "A replica of {queues} on {nodes} found a dead master or mirror on record.", "", 0),
     "synchronisation": Words("synced", "{queues}: {synchronised}.", "{few}"),
+    NEEDLESS: Words("noted", "{queues}: there was no mirror to be synchronised.", "", 0),
+    STOPPED: Words("unsynced", "{queues}: {synchronised}.", "{few}", STORY),
     "leader_elected": Words("elected", "{nodes} was elected to lead {queues}{term}.", "{few}", 2),
     "store_leader_elected": Words("noted", "The metadata store elected {nodes}.", "", 0),
     "leader_left": Words("noted", "{nodes} stepped down from leading {queues}.", "{few}"),
@@ -143,7 +146,7 @@ def _folds(happenings: Sequence[Happening]) -> Iterator[Together]:
     gone: set[str | None] = set()
     declared = [one for one in happenings if one.kind == "queue_declared"]
     for one in happenings:
-        kind = LATER if one.kind == "node_started" and one.node in gone else one.kind
+        kind = _kind(one, gone)
         if kind in AWAY:
             gone.add(one.node)
         if kind not in WORDS or (kind == "leader_elected" and _as_declared(one, declared)):
@@ -155,6 +158,15 @@ def _folds(happenings: Sequence[Happening]) -> Iterator[Together]:
             yield open_.pop(key)
         open_.setdefault(key, (kind, []))[1].append(one)
     yield from open_.values()
+
+
+def _kind(one: Happening, gone: set[str | None]) -> str:
+    """How a happening is told, by what went before and what came of it."""
+    if one.kind == "node_started" and one.node in gone:
+        return LATER
+    if one.kind == "synchronisation" and one.reason != "done":
+        return NEEDLESS if one.reason == "needless" else STOPPED
+    return one.kind
 
 
 def _apart(one: Happening, weight: int) -> tuple[object, ...]:
@@ -287,8 +299,6 @@ def _synchronised(part: Sequence[Happening], names: Names) -> str:
         took_us = max(each.until_us or each.at_us for each in part) - one.at_us
         were, are = ("were", "are") if many else ("was", "is")
         return f"{mirrors} {were} sent {sent} in {lasted(took_us)}, and {are} synchronised"
-    if one.reason == "needless":
-        return "there was no mirror to be synchronised"
     why = f" ({shown(one.reason)})" if one.reason else ""
     return f"the synchronisation of {sent} with {mirrors} ended before it was done{why}"
 
