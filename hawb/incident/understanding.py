@@ -61,8 +61,8 @@ class Incident(Struct, frozen=True):
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
         something, or its `place` (master or leader, mirrors or members), where the rules part from what was seen of it
-        or of nodes."""
-        if self.retold is None or self.comparison is None or self.outcome is None:
+        or of nodes. As long as the cluster is partitioned it depends on whom one asks."""
+        if self.retold is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
