@@ -256,8 +256,9 @@ def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
     """The nodes and settings: whoever has a life, but those that join later."""
-    joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     lived = [life for life in lives if life.from_us < begins_us]
+    joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
+    joining -= {life.node for life in lived}
     # What a listing has, and nobody's log names, was made up where there are logs.
     nodes = sorted({life.node for life in lives} - joining)
     releases = [life.first.release for life in lives if life.first.release]

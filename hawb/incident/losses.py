@@ -1,7 +1,7 @@
 """What an incident cost in messages: certainly lost, possibly lost between two moments, and kept.
 
-What the rules say of the messages that the listing counted is certain as long as no client was connected between the
-story's first step and the one that lost them. Whatever else there may have been is tried: the story is played again
+What the rules say of the messages that the listing counted is certain as long as no client was connected from when it
+was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is tried: the story is played again
 with a message published at each node whenever something has happened, persistent ones and then transient ones. Those
 that are lost there tell when a message was in danger, where, and why; one that was sent with automatic acknowledgement
 may have been lost whenever a node went that clients were connected to.
@@ -90,23 +90,24 @@ class Tried(Struct, frozen=True):
 
 
 def losses(
-    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool
+    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool,
+    listed_us: int | None = None,
 ) -> tuple[QueueLosses, ...]:
-    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections."""
+    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections,
+    and `listed_us` when the listing was made; None: at any time before."""
     listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in retold.doubts)
-    first_us = retold.begins_us + EARLIER_US
     certain: dict[str, list[Certain]] = {}
     possible: dict[str, list[Possible]] = {}
     for loss in told["losses"]:
         at_us, root_us = _moment(retold, told, loss["event"]), _moment(retold, told, _root(told, loss["event"]))
         count = sum(last - first + 1 for first, last in loss["ids"])
-        if listed and logged and not connected(clients, first_us, max(root_us, first_us)):
+        if listed and logged and not connected(clients, listed_us or 0, root_us):
             numbers = tuple((first, last) for first, last in loss["ids"])
             certain.setdefault(loss["queue"], []).append(Certain(count, loss["cause"], at_us, loss["event"], numbers))
         else:
             span = Possible(loss["cause"], retold.begins_us, root_us, at_us, listed=count)
             possible.setdefault(loss["queue"], []).append(span)
-    if not listed or not logged or connected(clients, first_us, retold.ends_us):
+    if not listed or not logged or connected(clients, listed_us or 0, retold.ends_us):
         dangers = [*_endangered(retold, told, False), *_endangered(retold, told, True)]
         for queue, danger in [*dangers, *(_worst(retold) if not listed else ())]:
             possible.setdefault(queue, []).append(danger)

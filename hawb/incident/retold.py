@@ -31,6 +31,8 @@ SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
 """What belongs to setting a cluster up, as long as nothing else has happened."""
 EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
+AT_ONCE_US = MICROSECONDS // 4
+"""How far apart nodes may be missed that were killed at once."""
 TITLE = "What the logs of {nodes} nodes tell"
 
 
@@ -52,7 +54,7 @@ def retell(
     of after the incident; None: that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
-    told.sort(key=lambda step: step.at_us)
+    told = together(sorted(told, key=lambda step: step.at_us))
     begins_us = begins_at(told)
     if begins_us is None:
         return None
@@ -79,6 +81,21 @@ def retell(
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in told), ())
     return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))
+
+
+def together(told: Sequence[Told]) -> list[Told]:
+    """The steps with nodes that were killed at once in one step: those that stay notice one after the other, and the
+    rules would have something done in between."""
+    found: list[Told] = []
+    for step in told:
+        last = found[-1] if found else None
+        if last and isinstance(step.verb, verbs.Kill) and isinstance(last.verb, verbs.Kill) \
+                and step.at_us - last.at_us <= AT_ONCE_US:  # fmt: skip
+            nodes = (*last.verb.nodes, *step.verb.nodes)
+            found[-1] = Told(last.at_us, verbs.Kill(tuple(dict.fromkeys(nodes))), (*last.source, *step.source))
+        else:
+            found.append(step)
+    return found
 
 
 def begins_at(told: Sequence[Told]) -> int | None:

@@ -24,7 +24,9 @@ from hawb.scenario.forms import Verb
 SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection that was silent for net_ticktime."""
 JOINING_US = 90_000_000
-"""How far from its joining a node stops and boots for it."""
+"""How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
+AT_ONCE_US = 3_000_000
+"""How long before its joining a node is reset for it."""
 START_S = 5.0
 """The longest that a boot is taken to take: what is longer is waiting."""
 
@@ -58,6 +60,20 @@ class Teller:
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
 
+    def joins(self, one: Happening) -> bool:
+        """Whether what happens to a node is a part of its joining: a new one boots and stops for it, or one that was
+        reset, and then it boots."""
+        for other in self.found:
+            if other.kind == "node_joined" and other.node == one.node and one.at_us - other.at_us <= JOINING_US:
+                before = [life for life in self.lives if life.node == one.node and life.from_us < other.at_us]
+                resets = [reset.at_us for reset in self.found if reset.kind == "node_reset" and reset.node == one.node
+                          and reset.at_us <= other.at_us]  # fmt: skip
+                new = len(before) == 1 and before[0].first.kind == "node_starting"
+                from_us = before[0].from_us if new else max(resets, default=other.at_us)
+                if one.at_us >= from_us:
+                    return True
+        return False
+
     def doubt(self, kind: str, **about: Any) -> None:
         """Notes what is not told."""
         self.doubts.append(Doubt(kind=kind, **about))
@@ -75,7 +91,7 @@ def booted_us(started: Happening) -> int:
 
 def stopped(tell: Teller, one: Happening) -> Iterator[Told]:
     """A stop, but for that of a node that joins or is reset."""
-    if not tell.near("node_joined", one.node, one.at_us, JOINING_US):
+    if not tell.joins(one):
         yield Told(one.at_us, verbs.Stop((one.node or "",)), (one,))
 
 
@@ -97,7 +113,7 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
     """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so."""
     node, last = one.node or "", _last_end(tell, one)
-    if last is None or last.ended_by == "paused" or tell.near("node_joined", node, one.at_us, JOINING_US):
+    if last is None or last.ended_by == "paused" or tell.joins(one):
         return
     begins_us = one.at_us
     if not tell.near("node_waiting", node, one.at_us, JOINING_US) and (took_us := booted_us(one)):
@@ -157,7 +173,7 @@ def forgotten(_: Teller, one: Happening) -> Iterator[Told]:
 
 def reset(tell: Teller, one: Happening) -> Iterator[Told]:
     """A node that leaves, but for the reset of one that joins."""
-    if not tell.near("node_joined", one.node, one.at_us, JOINING_US):
+    if not tell.near("node_joined", one.node, one.at_us, AT_ONCE_US):
         yield Told(one.at_us, verbs.Reset(one.node or ""), (one,))
 
 

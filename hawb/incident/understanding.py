@@ -19,6 +19,7 @@ from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
 from hawb.incident import connected
 from hawb.incident.before import Exports
+from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
@@ -30,6 +31,7 @@ from hawb.incident.reading import Reading, read_logs
 from hawb.incident.retold import Retold, retell
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
+from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
@@ -61,8 +63,8 @@ class Incident(Struct, frozen=True):
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
         something, or its `place` (master or leader, mirrors or members), where the rules part from what was seen of it
-        or of nodes."""
-        if self.retold is None or self.comparison is None or self.outcome is None:
+        or of nodes. As long as the cluster is partitioned it depends on whom one asks."""
+        if self.retold is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
@@ -98,9 +100,18 @@ def understand(
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged), keepers=_keepers(retold, run, seen) if keepers else (),
+        losses=losses(retold, seen, clients, told, logged, listed_us(exports, reading)),
+        keepers=_keepers(retold, run, seen) if keepers else (),
         listed_later=frozenset(entry["queue"] for entry in later_queues),
     )  # fmt: skip
+
+
+def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
+    """When listings were made, by the first of the files' own times, if that is while the logs were written; None if it
+    is not known: the time of a copy tells nothing."""
+    times = [round(file.stat().st_mtime * MICROSECONDS) for file in files if not holds_export(file)]
+    first, last = (settled_us(reading.events[place], reading.clocks) for place in (0, -1))
+    return min(times) if times and first <= min(times) <= last else None
 
 
 def read_exports(files: Sequence[Path]) -> Exports:

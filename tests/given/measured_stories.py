@@ -176,15 +176,22 @@ def stands(queue: dict[str, Any] | None, names: dict[str, str]) -> dict[str, Any
     return {"messages": queue.get("messages"), "place": place}
 
 
+def views_of(queue: dict[str, Any] | None) -> list[dict[str, Any] | None]:
+    """A queue of an outcome, and as each side has it where the cluster is partitioned: a real one was asked through
+    links that work again."""
+    views = (queue or {}).get("views", ())
+    return [queue, *(view | {"messages": sum(last - first + 1 for first, last in view["ids"])} for view in views)]
+
+
 def differences(story: Path, later: bool = False) -> list[Difference]:
     """Where the retelling of a story ends otherwise than the real cluster did."""
     incident, facts_ = understood(story, later), story_of(story)
     told = incident.outcome["queues"] if incident.outcome else {}
     found = []
     for queue, real in facts_["queues"].items():
-        one, other = stands(real, {}), stands(told.get(queue), facts_["names"])
-        found += [Difference(queue, what, one[what], other[what], what in incident.unsure(queue))
-                  for what in one if one[what] != other[what]]  # fmt: skip
+        one, others = stands(real, {}), [stands(view, facts_["names"]) for view in views_of(told.get(queue))]
+        found += [Difference(queue, what, one[what], others[0][what], what in incident.unsure(queue))
+                  for what in one if one[what] not in [other[what] for other in others]]  # fmt: skip
     return found
 
 
@@ -214,7 +221,8 @@ def missing_in_the_end(story: Path, queue: str, account: dict[str, Any], real: d
     """The numbers of messages that were published and are neither in the queue nor known to have left it: what clients
     acknowledged, and what the steps purge or let expire."""
     model = expected(story)["ledger"].get(queue, {"removed": {}, "refused": []})
-    left = [real["ids"], account["acknowledged"], account["nacked"], model["refused"], *model["removed"].values()]
+    there = [view["ids"] for view in (real, *(real.get("views") or ())) if view.get("ids")]
+    left = [*there, account["acknowledged"], account["nacked"], model["refused"], *model["removed"].values()]
     numbers = runs.run(1, account["published"])
     for some in left:
         numbers = runs.minus(numbers, runs.normal((first, last) for first, last in some))

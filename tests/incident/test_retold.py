@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import pytest
 from kept_logs import DATA, STORIES, exports, title
+from made_up_story import happening
 from measured_stories import differences, lost, measured, understood
 
 from hawb.incident.doubts import DOUBTS
+from hawb.incident.retold import together
+from hawb.incident.steps import Told
 from hawb.scenario.dump import dump
 from hawb.scenario.load import load
 from hawb.scenario.verbs import Kill, Start, Stop, SyncQueue
@@ -88,3 +91,10 @@ def test_a_synchronisation_that_was_asked_for_is_a_step():
     assert retold is not None
     assert isinstance(retold.scenario.steps[0].verb, SyncQueue)
     assert retold.scenario.queues[0].messages == 30010
+
+
+def test_nodes_that_are_killed_at_once_go_in_one_step():
+    sources = [happening(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
+    told = together([Told(one.at_us, Kill((one.node,)), (one,)) for one in sources])
+    assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
+    assert told[0].source == tuple(sources[:2])
