@@ -190,9 +190,10 @@ def stood(
     if placed and not after:
         queues = list(listed.values())
     else:
-        told = (name for name in sorted(begun) if not _declared_later(name, found, begins_us))
+        placed_there = {name: seen for name, seen in begun.items() if seen.nodes}
+        told = (name for name in sorted(placed_there) if not _declared_later(name, found, begins_us))
         queues = [_entry(name, begun[name], listed.get(name), doubts) for name in told]
-        queues += [entry for name, entry in listed.items() if name not in begun]
+        queues += [entry for name, entry in listed.items() if name not in placed_there]
     cluster = _cluster(found, lives, imported["cluster"], begins_us, doubts)
     policies = [*_policies(imported["policies"], cluster["version"], doubts)]
     if after:

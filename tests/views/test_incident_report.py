@@ -142,3 +142,10 @@ def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp
     assert found.picture.title.endswith(f" Drawn is what happened from {times[-MOST_MARKS // 3]} on.")
     assert len(found.picture.marks) == MOST_MARKS
     assert min(span.from_us for span in found.picture.spans) == found.picture.marks[0].at_us
+
+
+def test_a_node_that_says_one_thing_has_no_lane_to_be_drawn(tmp_path):
+    (tmp_path / "rabbit@a.log").write_text("2026-07-01 10:00:00.000000+00:00 [info] <0.1.0> node 'rabbit@b' up\n")
+    found = account(understand([tmp_path]))
+    assert "<svg" not in page(found)
+    assert "rabbit@a" in text(report_of(found))

@@ -55,7 +55,7 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
     if incident.retold is None:
-        return (ToDo("Give the logs of all nodes, from before anything went wrong on: this story could not be played."),)
+        return (ToDo("Give the logs of all nodes, from before anything went wrong on: this could not be played."),)
     if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
         asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
                           " many messages there were is in no log.",

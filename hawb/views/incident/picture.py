@@ -106,7 +106,7 @@ def _ways(
     """The ways of queues: those that lost something, then those that moved most; what went the same way is one."""
     about = {one.queue: one for one in losses if one.certain or any(not loss.only for loss in one.possible)}
     legs = {queue: tuple(_given_up(_legs(seen, lives, tears, end_us, names), about.get(queue), names))
-            for queue, seen in _leading(happenings).items()}  # fmt: skip
+            for queue, seen in _leading(happenings, {life.node for life in lives}).items()}  # fmt: skip
     alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for queue in legs:
         way = tuple((leg.node, round(leg.from_us / AS_ONE_US) if at else 0) for at, leg in enumerate(legs[queue]))
@@ -115,24 +115,27 @@ def _ways(
     def weight(queues: Sequence[str]) -> tuple[bool, int, int]:
         return any(queue in about for queue in queues), len(legs[queues[0]]), len(queues)
 
-    for queues in sorted(alike.values(), key=weight, reverse=True)[:MOST_WAYS]:
+    known = [queues for queues in alike.values() if legs[queues[0]]]
+    for queues in sorted(known, key=weight, reverse=True)[:MOST_WAYS]:
         words = listing(queues) if len(queues) < MOST_WAYS else counted(len(queues), "queue")
         yield Way(shown(words), legs[queues[0]])
 
 
-def _leading(happenings: Sequence[Happening]) -> Mapping[str, list[Seen]]:
-    """When which node was seen to have the master or leader of each queue."""
+def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, list[Seen]]:
+    """When which of these nodes was seen to have the master or leader of each queue."""
     seen: dict[str, list[Seen]] = {}
     for one in happenings:
-        if one.queue is None:
-            continue
-        if one.kind in LEADS and one.node:
-            seen.setdefault(one.queue, []).append((one.at_us, one.node, one.kind == "mirror_promoted"))
-        elif one.kind == "mirror_added" and (masters := [event.node for event in one.events if event.node != one.node]):
-            seen.setdefault(one.queue, []).append((one.at_us, masters[0], True))
-        elif one.kind == "mirrors_stopped" and one.node and one.queue not in seen:
-            seen[one.queue] = [(one.at_us, one.node, True)]
+        node = _leader(one)
+        if one.queue is not None and node in nodes and (one.kind != "mirrors_stopped" or one.queue not in seen):
+            seen.setdefault(one.queue, []).append((one.at_us, node, one.kind.startswith("mirror")))
     return seen
+
+
+def _leader(one: Happening) -> str | None:
+    """The node that had a queue's master or leader as something happened; None if that does not tell."""
+    if one.kind == "mirror_added":
+        return next((event.node for event in one.events if event.node != one.node), None)
+    return one.node if one.kind in (*LEADS, "mirrors_stopped") else None
 
 
 def _legs(
