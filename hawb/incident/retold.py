@@ -55,7 +55,7 @@ def retell(
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
-    begins_us = begins_at(told)
+    begins_us = begins_at(told, found)
     if begins_us is None:
         return None
     told = [step for step in told if step.at_us >= begins_us]
@@ -98,10 +98,14 @@ def together(told: Sequence[Told]) -> list[Told]:
     return found
 
 
-def begins_at(told: Sequence[Told]) -> int | None:
-    """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
+def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
+    """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
+    whatever had happened by then; None where nobody did anything once all had booted."""
     first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
-    return first.at_us - EARLIER_US if first else None
+    if first is None:
+        return None
+    before = max((one.at_us for one in found if one.at_us < first.at_us and one not in first.source), default=0)
+    return max(first.at_us - EARLIER_US, before + 1)
 
 
 def later(doubt: Doubt, begins_us: int) -> bool:
