@@ -71,7 +71,8 @@ def retell(
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
-        "cluster": before.cluster | {"timing": {"start_s": tell.boot_us / MICROSECONDS}},
+        "cluster": before.cluster
+        | {"timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS}},
         "policies": before.policies,
         "operator_policies": before.operator_policies,
         "queues": before.queues,
