@@ -220,8 +220,12 @@ def _disks(story: _Story) -> Iterator[Happening]:
 
 
 def _partitions(story: _Story) -> Iterator[Happening]:
-    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together."""
-    apart = [absence for absence in story.absences if absence.partition]
+    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together. Mnesia speaks of
+    one as well where a node was made to boot without those that had stopped later."""
+    ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
+    gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
+            if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
+    apart = [one for one in story.absences if one.partition and (one.peer, one.from_us) not in gone]
     while apart:
         begun = apart[0].from_us
         healed = next(_meetings(story, apart[0], begun), None)

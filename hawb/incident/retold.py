@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from hawb.incident import connected
-from hawb.incident.before import Exports, stood
+from hawb.incident.before import Exports, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -58,6 +58,9 @@ def retell(
     begins_us = begins_at(told, found)
     if begins_us is None:
         return None
+    after = is_after(exports.placed, found, begins_us) if after is None else after
+    if not after:
+        begins_us = older(exports.placed, found, begins_us)
     told = [step for step in told if step.at_us >= begins_us]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     before = stood(found, lives, exports, begins_us, after)

@@ -132,7 +132,19 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
     disk = tell.near("disk_lost", node, one.at_us, TOGETHER_US * 3)
     if disk:
         yield Told(begins_us - 1, verbs.Wipe(node), (disk,))
-    yield Told(begins_us, verbs.Start((node,)), (one,))
+    verb = verbs.ForceBoot(node) if _is_forced(tell, one) else verbs.Start((node,))
+    yield Told(begins_us, verb, (one,))
+
+
+def _is_forced(tell: Teller, one: Happening) -> bool:
+    """Whether a node was made to boot without waiting: nobody else runs once it has booted, and somebody ran after it
+    had gone, for whom Mnesia would have had it wait (`rabbit_table:wait`)."""
+    ended, booted_at_us = _last_end(tell, one), one.until_us
+    if tell.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
+        return False
+    others = [life for life in tell.lives if life.node != one.node and life.from_us < booted_at_us]
+    runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
+    return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 
 
 def _last_end(tell: Teller, one: Happening) -> Life | None:
@@ -162,6 +174,11 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(at_us, verbs.Partition(tuple(sides)), (one,))
     else:
         yield Told(at_us, verbs.Cut(tuple(sorted(links))), (one,))
+
+
+def sides_in(parted: Happening) -> list[tuple[str, ...]]:
+    """The sides of a partition."""
+    return sides_of(parted.nodes, set(parted.pairs))
 
 
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:
