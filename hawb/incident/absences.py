@@ -21,6 +21,8 @@ from hawb.incident.events import Event
 GONE = ("node_down", "rabbit_down")
 LIVES = ("node_starting", "node_stopping")
 """How a broker's life begins, and begins to end."""
+STARTING = "starting_partitioned_network"
+"""What Mnesia says of a node that boots."""
 MEETING_US = 5_000_000
 """How long after the connection is back Mnesia says that there was a partition."""
 
@@ -85,7 +87,7 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             absence.reason = absence.reason or event.reason
         elif absence is None:
             continue
-        elif event.kind == "partition_seen" and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
+        elif _met_apart(event) and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
             absence.partition = True
         elif event.kind in ("node_up", "rabbit_up"):
             absence.until_us, absence.up = at_us, event
@@ -93,6 +95,12 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             absence.booted_us = at_us
         if event.kind in ("rabbit_up", "node_starting"):
             absence = None
+
+
+def _met_apart(event: Event) -> bool:
+    """Whether Mnesia says that two running nodes had been apart. A node that boots says so too where one of them was
+    forced to boot: each has noted that the other went before it."""
+    return event.kind == "partition_seen" and event.reason != STARTING
 
 
 def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:

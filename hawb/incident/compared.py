@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from hawb.engine.naming import join_queue, split_queue
 from hawb.incident.happenings import Happening
 from hawb.incident.retold import Retold
+from hawb.incident.steps import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.verbs import TransferLeadership
@@ -137,7 +138,7 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
-        if one.kind in COMPARED and one.at_us >= retold.begins_us and one.reason != "needless":
+        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found):
             seen.setdefault(_key_of(one), []).append((one.at_us, one))
     handovers = {place for place in range(len(retold.sources)) if is_handover(retold, place)}
     for place, event in enumerate(told["events"]):
@@ -158,6 +159,14 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
                 and is_followed(retold, told, pair) else pair for pair in pairs]  # fmt: skip
     placed = [replace(pair, step=_step(pair, steps)) for pair in followed]
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
+
+
+def _is_a_part(one: Happening, found: Sequence[Happening]) -> bool:
+    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, and a
+    synchronisation that was not needed is none."""
+    return one.reason == "needless" or (one.kind in ("node_started", "node_stopped") and any(
+        other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
+        for other in found))  # fmt: skip
 
 
 def is_handover(retold: Retold, place: int) -> bool:

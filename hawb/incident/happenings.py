@@ -25,7 +25,7 @@ from hawb.incident.lives import Life, lives
 
 KINDS: Mapping[str, str] = {
     "node_started": "the broker on `node` booted, which took until `until_us`",
-    "node_stopped": "the broker on `node` was asked to stop",
+    "node_stopped": "the broker on `node` was asked to stop, and had stopped by `until_us`",
     "node_killed": "`node` went without a word: it was killed, crashed, or lost its power (`reason`: what others saw)",
     "node_paused": "the broker on `node` stopped by itself because of a partition (`name`: pause or autoheal)",
     "boot_failed": "`node` gave up booting, for `reason`",
@@ -185,8 +185,11 @@ def _lives(story: _Story) -> Iterator[Happening]:
                             name=life.first.release, events=(life.first, *up))  # fmt: skip
         if life.ended_by and life.until_us is not None:
             down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
+            stopped = (at_us for at_us, event in story.of("node_stopped")
+                       if event.node == life.node and at_us >= (life.until_us or 0))  # fmt: skip
             yield Happening(
                 kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
+                until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
                 name=_pause(story, life) if life.ended_by == "paused" else None,
                 events=tuple(dict.fromkeys((life.last, *down))),
             )  # fmt: skip
@@ -206,17 +209,23 @@ def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_u
 
 
 def _disks(story: _Story) -> Iterator[Happening]:
-    """Members that booted on an empty database, without having left before."""
+    """Members that booted on an empty database, without having left or joined before."""
     for at_us, event in story.of("disk_empty"):
-        before = [life for life in story.lives if life.node == event.node and life.from_us < at_us]
-        left = any(other.node == event.node for _, other in story.of("node_reset", "member_joining"))
-        if len(before) > 1 and before[-2].started_us and not left:
+        before = [life for life in story.lives if life.node == event.node and (life.until_us or at_us) < at_us]
+        since_us = before[-1].until_us or 0 if before else at_us
+        left = any(other.node == event.node and other_us >= since_us and other_us < at_us
+                   for other_us, other in story.of("node_reset", "member_joining"))  # fmt: skip
+        if before and before[-1].started_us and not left:
             yield Happening(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
 
 
 def _partitions(story: _Story) -> Iterator[Happening]:
-    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together."""
-    apart = [absence for absence in story.absences if absence.partition]
+    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together. Mnesia speaks of
+    one as well where a node was made to boot without those that had stopped later."""
+    ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
+    gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
+            if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
+    apart = [one for one in story.absences if one.partition and (one.peer, one.from_us) not in gone]
     while apart:
         begun = apart[0].from_us
         healed = next(_meetings(story, apart[0], begun), None)

@@ -1,10 +1,10 @@
 """What an incident cost in messages: certainly lost, possibly lost between two moments, and kept.
 
 What the rules say of the messages that the listing counted is certain as long as no client was connected from when it
-was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is tried: the story is played again
-with a message published at each node whenever something has happened, persistent ones and then transient ones. Those
-that are lost there tell when a message was in danger, where, and why; one that was sent with automatic acknowledgement
-may have been lost whenever a node went that clients were connected to.
+was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is
+tried: the story is played again with a message published at each node whenever something has happened, persistent ones
+and then transient ones. Those that are lost there tell when a message was in danger, where, and why; one that was sent
+with automatic acknowledgement may have been lost whenever a node went that clients were connected to.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from hawb.incident import connected
-from hawb.incident.before import Exports, stood
+from hawb.incident.before import Exports, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -55,9 +55,12 @@ def retell(
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
-    begins_us = begins_at(told)
+    begins_us = begins_at(told, found)
     if begins_us is None:
         return None
+    after = is_after(exports.placed, found, begins_us) if after is None else after
+    if not after:
+        begins_us = older(exports.placed, found, begins_us)
     told = [step for step in told if step.at_us >= begins_us]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     before = stood(found, lives, exports, begins_us, after)
@@ -71,7 +74,8 @@ def retell(
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
-        "cluster": before.cluster | {"timing": {"start_s": tell.boot_us / MICROSECONDS}},
+        "cluster": before.cluster
+        | {"timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS}},
         "policies": before.policies,
         "operator_policies": before.operator_policies,
         "queues": before.queues,
@@ -98,10 +102,14 @@ def together(told: Sequence[Told]) -> list[Told]:
     return found
 
 
-def begins_at(told: Sequence[Told]) -> int | None:
-    """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
+def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
+    """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
+    whatever had happened by then; None where nobody did anything once all had booted."""
     first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
-    return first.at_us - EARLIER_US if first else None
+    if first is None:
+        return None
+    before = max((one.at_us for one in found if one.at_us < first.at_us and one not in first.source), default=0)
+    return max(first.at_us - EARLIER_US, before + 1)
 
 
 def later(doubt: Doubt, begins_us: int) -> bool:

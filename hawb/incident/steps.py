@@ -27,8 +27,8 @@ JOINING_US = 90_000_000
 """How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
 AT_ONCE_US = 3_000_000
 """How long before its joining a node is reset for it."""
-START_S = 5.0
-"""The longest that a boot is taken to take: what is longer is waiting."""
+START_S, STOP_S = 5.0, 1.0
+"""The longest that a boot and a stop are taken to take: what is longer is waiting."""
 
 
 class Told(NamedTuple):
@@ -49,6 +49,8 @@ class Teller:
         self.operator_policies = imported["operator_policies"]
         self.profile = PROFILES[imported["cluster"]["version"]]
         self.boot_us = min([round(START_S * MICROSECONDS), *map(booted_us, self._boots())])
+        stops = [one.until_us - one.at_us for one in found if one.kind == "node_stopped" and one.until_us]
+        self.stop_us = min([round(STOP_S * MICROSECONDS), *stops])
         self.doubts: list[Doubt] = []
 
     def _boots(self) -> Iterator[Happening]:
@@ -69,10 +71,19 @@ class Teller:
                 resets = [reset.at_us for reset in self.found if reset.kind == "node_reset" and reset.node == one.node
                           and reset.at_us <= other.at_us]  # fmt: skip
                 new = len(before) == 1 and before[0].first.kind == "node_starting"
-                from_us = before[0].from_us if new else max(resets, default=other.at_us)
+                empty = self.lost_disk(other)
+                from_us = before[0].from_us if new else max([*resets, *([empty] if empty else [])], default=other.at_us)
                 if one.at_us >= from_us:
                     return True
         return False
+
+    def lost_disk(self, joined: Happening) -> int | None:
+        """When a node that joins booted on an empty disk, though it had been a member."""
+        disks = [one.at_us for one in self.found if one.kind == "disk_lost" and one.node == joined.node
+                 and 0 <= joined.at_us - one.at_us <= JOINING_US]  # fmt: skip
+        boots = [one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
+                 and disks and one.at_us <= disks[-1]]  # fmt: skip
+        return boots[-1] if boots else None
 
     def doubt(self, kind: str, **about: Any) -> None:
         """Notes what is not told."""
@@ -121,7 +132,19 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
     disk = tell.near("disk_lost", node, one.at_us, TOGETHER_US * 3)
     if disk:
         yield Told(begins_us - 1, verbs.Wipe(node), (disk,))
-    yield Told(begins_us, verbs.Start((node,)), (one,))
+    verb = verbs.ForceBoot(node) if _is_forced(tell, one) else verbs.Start((node,))
+    yield Told(begins_us, verb, (one,))
+
+
+def _is_forced(tell: Teller, one: Happening) -> bool:
+    """Whether a node was made to boot without waiting: nobody else runs once it has booted, and somebody ran after it
+    had gone, for whom Mnesia would have had it wait (`rabbit_table:wait`)."""
+    ended, booted_at_us = _last_end(tell, one), one.until_us
+    if tell.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
+        return False
+    others = [life for life in tell.lives if life.node != one.node and life.from_us < booted_at_us]
+    runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
+    return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 
 
 def _last_end(tell: Teller, one: Happening) -> Life | None:
@@ -130,8 +153,10 @@ def _last_end(tell: Teller, one: Happening) -> Life | None:
     return ended[-1] if ended else None
 
 
-def joined(_: Teller, one: Happening) -> Iterator[Told]:
-    """A node that joins."""
+def joined(tell: Teller, one: Happening) -> Iterator[Told]:
+    """A node that joins, and may have lost its disk."""
+    if tell.lost_disk(one):
+        yield Told(one.at_us - 1, verbs.Wipe(one.node or ""), (one,))
     yield Told(one.at_us, verbs.Join(one.node or ""), (one,))
 
 
@@ -149,6 +174,11 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(at_us, verbs.Partition(tuple(sides)), (one,))
     else:
         yield Told(at_us, verbs.Cut(tuple(sorted(links))), (one,))
+
+
+def sides_in(parted: Happening) -> list[tuple[str, ...]]:
+    """The sides of a partition."""
+    return sides_of(parted.nodes, set(parted.pairs))
 
 
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:

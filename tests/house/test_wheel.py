@@ -101,9 +101,10 @@ def test_the_wheel_brings_the_command_with_its_version(environments, wheel: Path
     assert told.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
 
 
-def test_the_wheel_has_one_story_with_its_logs(wheel: Path) -> None:
+def test_the_wheel_has_the_stories_of_the_lesson_with_their_logs(wheel: Path) -> None:
     stories = {name.rpartition("/")[0] for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".log.gz")}
-    assert stories == {"hawb/workbook/data/logs/3.10/partition-autoheal"}
+    told = ("partition-autoheal", "unsynchronised-mirror-promoted")
+    assert stories == {f"hawb/workbook/data/logs/3.10/{story}" for story in told}
 
 
 def test_the_extras_of_commands_are_tested() -> None:

@@ -90,3 +90,18 @@ def test_a_policy_is_what_definitions_say():
     policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="unknown")]
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
+
+
+@pytest.mark.parametrize(
+    ("others", "verb"),
+    [
+        ([life("b", -50, 30, "stopped", 30)], verbs.ForceBoot("a")),  # b ran when a had gone, and does not run now
+        ([life("b", -50, 5, "stopped", 5)], verbs.Start(("a",))),  # a was the last
+        ([life("b", -50, None, None, 90)], verbs.Start(("a",))),  # b runs
+    ],
+)  # fmt: skip
+def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others, verb):
+    found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
+    lives = [life("a", -50, 20, "stopped", 20), *others]
+    assert [step for _, step in told(found, lives)] == [verb]
+    assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]

@@ -100,7 +100,16 @@ def about(of: Account) -> str:
         return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}."
     first, last = of.incident.happenings[0].at_us, max(one.until_us or one.at_us for one in of.incident.happenings)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
-    return f"{day(first)}, {time_of_day(first)} to {until} UTC; {counted(len(reading.files), 'log file')}, by {nodes}."
+    files = counted(len(reading.files), "log file")
+    return f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}.{_explained(of.incident)}"
+
+
+def _explained(incident: Incident) -> str:
+    """How much of what was seen is as the rules have it."""
+    if incident.comparison is None or not incident.comparison.pairs:
+        return ""
+    seen = sum(pair.seen is not None for pair in incident.comparison.pairs)
+    return f" RabbitMQ's rules explain {incident.comparison.equal:,} of {counted(seen, 'event')}." if seen else ""
 
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
