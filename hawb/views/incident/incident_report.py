@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hawb.engine import runs
 from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
 from hawb.incident.losses import QueueLosses
@@ -32,8 +33,8 @@ STORY, LOST, KEEPERS, COMPARED = (
     "What happened", "What became of messages", "What would have kept them",
     "Where the rules would have gone another way",
 )  # fmt: skip
-TRIED = ("Counted in messages that were tried, one at each node whenever something happened: no file tells what was"
-         " there.")  # fmt: skip
+TRIED = ("All or some of the messages that were tried, one at each node whenever something happened: no file tells what"
+         " was there.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES = 3, 20, 6
@@ -73,8 +74,9 @@ def report_of(of: Account) -> Report:
     parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
-    notes = () if incident.outcome and incident.outcome["losses"] else (TRIED,)
-    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one), notes) for one in incident.keepers]
+    tried = not (incident.outcome and incident.outcome["losses"])
+    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one, tried), (TRIED,) * tried)
+              for one in incident.keepers]  # fmt: skip
     if incident.comparison is not None:
         parts.append(_compared(of, incident.comparison))
     doubts = incident.retold.doubts if incident.retold is not None else ()
@@ -157,11 +159,13 @@ def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, st
         yield len(WHAT) + 1, "none", "none", ""
 
 
-def _keepers(of: Alternatives) -> Table:
-    """What would have kept a queue's messages, the best first."""
-    rows = [(shown(one.change.what), shown(one.change.where), f"{one.kept:,}", one.result.state)
+def _keepers(of: Alternatives, tried: bool) -> Table:
+    """What would have kept a queue's messages, the best first; of messages that were only tried: all or some."""
+    lost = runs.size(of.harm.lost)
+    rows = [(shown(one.change.what), shown(one.change.where),
+             ("all" if one.kept == lost else "some") if tried else f"{one.kept:,} of {lost:,}", one.result.state)
             for one in of.changed if one.result is not None and one.kept][:MOST_CHANGES]  # fmt: skip
-    return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "0", "")])
+    return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "none", "")])
 
 
 def _compared(of: Account, comparison: Comparison) -> Part:
