@@ -87,6 +87,9 @@ def of_steps(story: Path) -> Iterator[Fact]:
                 yield from (Fact((ENDS[type(verb)], node, None), at_s - 1, at_s + late) for node in nodes
                             if node not in down)  # fmt: skip
                 down |= {*nodes}
+            case verbs.Wipe(node=node) if node not in down:
+                yield Fact(("node_killed", node, None), *span)
+                down.add(node)
             case verbs.Start(nodes=nodes):
                 yield from (Fact(("node_started", node, None), at_s - 1, at_s + 4 * LATE_S) for node in nodes
                             if node in down)  # fmt: skip
