@@ -33,7 +33,7 @@ Only = Literal["", "transient", "auto_ack"]
 CLOSE_S, SHORT_S, LONG_S = 0.001, 0.02, 5.0
 """How near something that happens a message is published, and gaps between two such things that are too short for
 one, and long enough for three."""
-MOST_MOMENTS = 60
+MOST_MOMENTS = 36
 """At how many moments messages are tried."""
 CONNECTION = "tried"
 
@@ -166,8 +166,10 @@ def tried(
     retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
 ) -> Run | None:
     """The story again, with a message of each queue published at each node whenever something has happened, at `most`
-    moments; None where it cannot be played so."""
-    nodes, queues = list(told["nodes"]), tuple(_queues(told))
+    moments; None where it cannot be played so. What is transient is that in classic queues alone."""
+    grouped = {name for name, queue in (told["queues"] | told["queues_elsewhere"]).items() if "members" in queue}
+    nodes = list(told["nodes"])
+    queues = tuple(name for name in _queues(told) if not (transient and name in grouped))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
     moments = _moments(retold, told, most) if verb else []
     steps = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
