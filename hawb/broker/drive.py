@@ -72,7 +72,7 @@ Action = Callable[["Drive", Any], None]
 
 class Drive:
     """A booted cluster, its clients, and the steps refused so far. `actions` says what each verb does there
-    (`hawb.broker.actions`)."""
+    (`hawb.broker.actions`), and `on_look` is called with each snapshot."""
 
     def __init__(self, cluster: BrokerCluster, actions: Mapping[type[Verb], Action], quiet_s: float = QUIET_S):
         self.cluster, self._actions, self._quiet_s = cluster, actions, quiet_s
@@ -96,6 +96,7 @@ class Drive:
         self._untimed = False
         # The least part of the scenario's time that is over.
         self._over_s = 0.0
+        self.on_look: Callable[[dict[str, Any]], None] | None = None
 
     def close(self) -> None:
         """Ends clients and threads; operations that still wait for an answer are given up."""
@@ -223,6 +224,8 @@ class Drive:
             told = {erlang: {"failed": str(failed)} for erlang in asked}
         for erlang, view in told.items():
             views[self.cluster.names[erlang]] |= view | ({"nodes": sorted(view["nodes"])} if "nodes" in view else {})
+        if self.on_look:
+            self.on_look(views)
         return views
 
     # --- what verbs are made of ---

@@ -22,6 +22,7 @@ from hawb.scenario.load import read_scenario
 
 _SETTINGS = ("net_ticktime", "cluster_partition_handling", "queue_master_locator")
 _MOST_MADE_UP_NODES = 7
+NO_DEFINITIONS = Definitions(None, [], {}, {}, {}, [])
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class Imported:
     notes: list[str]
 
 
-def import_cluster(definitions: str | Path, listings: Sequence[str | Path] = ()) -> Imported:
-    """Reads a definitions export and listings of the same cluster.
+def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path] = ()) -> Imported:
+    """Reads a definitions export, if there is one, and listings of the same cluster.
 
     Each is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raises ImportRefused.
     """
-    defined = read_definitions(*split_source(definitions))
+    defined = NO_DEFINITIONS if definitions is None else read_definitions(*split_source(definitions))
     told = Listings(defined)
     for source in listings:
         told.read(*split_source(source))

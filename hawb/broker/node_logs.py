@@ -71,19 +71,20 @@ class LogLine(NamedTuple):
 
 class NodeLogs:
     """The logs of a cluster's nodes; `names` are the scenario's by Erlang's. A line belongs to a step by its own time,
-    for it may reach the file much later."""
+    for it may reach the file much later. `begun` are the steps with the times, in seconds since 1970, at which they
+    began."""
 
     def __init__(self, nodes: Iterable[BrokerNode], names: Mapping[str, str]):
         self._nodes, self._names = list(nodes), names
-        self._begun: list[tuple[float, int | None]] = []
+        self.begun: list[tuple[float, int | None]] = []
 
     def begin(self, step: int | None) -> None:
         """Notes that a step begins; None ends the last one. Steps that build a cluster are numbered below 0."""
-        self._begun.append((time.time(), step))
+        self.begun.append((time.time(), step))
 
     def lines(self) -> list[LogLine]:
         """The lines that were logged during the steps, which are over. Waits until all have reached the files."""
-        time.sleep(max(0.0, self._begun[-1][0] + WRITTEN_S - time.time()))
+        time.sleep(max(0.0, self.begun[-1][0] + WRITTEN_S - time.time()))
         return [
             LogLine(step, node.name, steady(text, self._names))
             for node in self._nodes
@@ -92,8 +93,8 @@ class NodeLogs:
         ]
 
     def _step_of(self, at_s: float) -> int | None:
-        place = bisect_right([begun for begun, _ in self._begun], at_s)
-        return self._begun[place - 1][1] if place else None
+        place = bisect_right([begun for begun, _ in self.begun], at_s)
+        return self.begun[place - 1][1] if place else None
 
 
 def messages(log: str) -> Iterator[tuple[float, str]]:

@@ -19,6 +19,7 @@ from hawb.broker.node_logs import LogLine
 from hawb.broker.observe import glance, observe
 from hawb.broker.roots import SUITES
 from hawb.broker.standing import build
+from hawb.broker.witness import Witness
 from hawb.scenario.document import Scenario
 from hawb.scenario.verbs import Expect
 
@@ -62,34 +63,42 @@ def broker_for(scenario: Scenario) -> str:
     return scenario.cluster.version if scenario.cluster.version in SUITES else VERSION
 
 
-def play(bench: Bench, scenario: Scenario, version: str = VERSION, logged: bool = False) -> Played:
-    """Plays a scenario on a fresh cluster, as one of that cluster's version, and reads the nodes' logs if told so.
-    Raises CannotPlay."""
+def play(
+    bench: Bench, scenario: Scenario, version: str = VERSION, logged: bool = False, witness: Witness | None = None
+) -> Played:
+    """Plays a scenario on a fresh cluster, as one of that cluster's version, and reads the nodes' logs if told so. For
+    a witness the cluster has done nothing before. Raises CannotPlay."""
     if reasons := undriven(scenario):
         raise CannotPlay("not driven on a real cluster: " + "; ".join(reasons))
     scenario = replace(scenario, cluster=replace(scenario.cluster, version=version))
     try:
         calm = harmless(scenario)
-        with bench.cluster(scenario.known_nodes, scenario.cluster, calm) as cluster:
+        with bench.cluster(scenario.known_nodes, scenario.cluster, calm and witness is None) as cluster:
             drive = Drive(cluster, ACTIONS, CALM_S if calm else QUIET_S)
             try:
-                return _play(drive, scenario, logged)
+                return _play(drive, scenario, logged, witness)
             finally:
                 drive.close()
     except CallFailed as failed:
         raise CannotPlay(f"the cluster did not answer: {failed}") from failed
 
 
-def _play(drive: Drive, scenario: Scenario, logged: bool) -> Played:
+def _play(drive: Drive, scenario: Scenario, logged: bool, witness: Witness | None) -> Played:
     broker = drive.cluster.versions()
     build(drive, scenario)
     drive.begin(scenario.steps)
+    if witness:
+        witness.begin(drive, scenario.steps)
     glances = {}
     for index, step in enumerate(scenario.steps):
+        if witness:
+            witness.step(drive, index)
         drive.apply(index, step)
         if isinstance(step.verb, Expect):
             glances[index] = glance(drive)
     drive.settle()
     drive.logs.begin(None)
+    if witness:
+        witness.end(drive)
     told = observe(drive, scenario) | {"broker": broker}
     return Played(scenario, told, glances, drive.logs.lines() if logged else ())

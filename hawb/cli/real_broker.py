@@ -86,16 +86,28 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
               help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
 @click.option("--log", is_flag=True, help="Keep what the nodes logged too, in a file of the same name.")
-def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool) -> None:
+@click.option("--logs", type=click.Path(path_type=Path), metavar="DIR",
+              help="In place of a recording, keep in DIR/RELEASE/NAME the nodes' whole logs, what an operator would"
+                   " export before and after, and what truly happened.")  # fmt: skip
+def record(
+    files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None
+) -> None:
     """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each.
 
     What the nodes logged is kept beside it if told so, and wherever it was kept before.
     """
     from hawb.broker import real
 
+    if logs and (log or takes > 1):
+        raise SystemExit(refuse("--logs keeps a story as it was played once, in place of a recording: give it without"
+                                " --log and --takes"))  # fmt: skip
     try:
         with real.bench() as bench:
-            statuses = [record_one(real, bench, file, broker, to, takes, log) for file in files]
+            statuses = [
+                keep_story(real, bench, file, broker, logs) if logs else
+                record_one(real, bench, file, broker, to, takes, log)
+                for file in files
+            ]  # fmt: skip
     except real.CannotPlay as reason:
         raise SystemExit(refuse(reason)) from None
     raise SystemExit(max(statuses))
@@ -123,13 +135,34 @@ def record_one(
         recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
         if log:
             node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
-    except real.CannotPlay as reason:
-        return refuse(f"{file}: {reason}")
-    except ScenarioRefused as refused:
-        return refuse(refused)
-    except OSError as error:
-        return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
+    except (real.CannotPlay, ScenarioRefused, OSError) as error:
+        return refuse(why_not(error, file, f"{kept}: the recording cannot be written"))
     click.echo(f"{kept}: {sum(take.seconds for take in taken)} s")
+    return 0
+
+
+def why_not(error: Exception, file: Path, unwritten: str) -> str | ScenarioRefused:
+    """Why nothing was kept of a file; `unwritten` is what an OSError means."""
+    if isinstance(error, ScenarioRefused):
+        return error
+    return f"{unwritten}: {error.strerror}" if isinstance(error, OSError) else f"{file}: {error}"
+
+
+def keep_story(real: ModuleType, bench: Bench, file: Path, version: str | None, logs: Path) -> int:
+    """Keeps the whole story of one file and prints its line; returns the exit status for it."""
+    from hawb.broker import kept_stories
+    from hawb.broker.witness import Witness
+
+    began, name, witness = time.monotonic(), kept_stories.name_of(file), Witness()
+    try:
+        scenario = read(file)
+        version = version or real.broker_for(scenario)
+        kept = logs / version / name
+        played = real.play(bench, scenario, version, witness=witness)
+        kept_stories.save(kept, name, played, witness)
+    except (real.CannotPlay, ScenarioRefused, OSError) as error:
+        return refuse(why_not(error, file, f"{kept}: the story cannot be written"))
+    click.echo(f"{kept}: {time.monotonic() - began:.0f} s")
     return 0
 
 

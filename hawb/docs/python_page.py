@@ -22,6 +22,10 @@ PUBLIC = {
         "hawb.planning.safe_to_stop.safe_to_stop", "hawb.planning.inventory.of_files", "hawb.planning.inventory.of_run",
         "hawb.planning.lint.lint", "hawb.planning.explore.explore", "hawb.study.replicas.what_if",
     ),
+    "Incidents": (
+        "hawb.incident.understanding.understand", "hawb.views.incident.incident_report.account",
+        "hawb.views.incident.incident_report.report_of",
+    ),
     "Studies": (
         "hawb.study.load.load", "hawb.study.register", "hawb.study.spark.session", "hawb.study.pipeline.run",
         "hawb.study.kept.kept", "hawb.study.estimates.compared", "hawb.study.throughput.one_queue",

@@ -43,6 +43,7 @@ INCLUDED = {
     "how-to/recipes.md": "data/recipes/README.md",
     "explanation/limits.md": "notebooks/05-what-the-model-leaves-out.md",
     "explanation/recorded.md": "data/recorded/README.md",
+    "explanation/logs.md": "data/logs/README.md",
     "explanation/published.md": "data/published/README.md",
     "explanation/studies.md": "data/studies/README.md",
     "explanation/results.md": "data/studies/results/README.md",

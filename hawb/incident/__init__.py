@@ -3,6 +3,7 @@
 `rules` is the table of what RabbitMQ says and what it means, `events` what comes of it; `reading` goes from files to
 events in the order of time, by way of `files`, `wrappings`, `entries`, `recogniser`, `templates` and `clocks`.
 `absences` puts together who missed whom, and which of that was a partition. `sources` has the events for Spark.
+`exports` tells definitions and listings from logs; `understanding` goes from both to what happened and what it cost.
 """
 
 from __future__ import annotations

@@ -21,13 +21,15 @@ from hawb.incident.events import Event
 GONE = ("node_down", "rabbit_down")
 LIVES = ("node_starting", "node_stopping")
 """How a broker's life begins, and begins to end."""
+STARTING = "starting_partitioned_network"
+"""What Mnesia says of a node that boots."""
 MEETING_US = 5_000_000
 """How long after the connection is back Mnesia says that there was a partition."""
 
 
 class Absence(Struct):
     """`seer` missed `peer` from `from_us` to `until_us`, as its messages `down` and `up` say; `reason` is what Erlang
-    had for it."""
+    had for it. An end that no log tells of was no later than the seer's own boot at `booted_us`, if it booted since."""
 
     seer: str
     peer: str
@@ -37,11 +39,17 @@ class Absence(Struct):
     until_us: int | None = None
     up: Event | None = None
     partition: bool = False
+    booted_us: int | None = None
+
+    @property
+    def over_us(self) -> int | None:
+        """When it was over at the latest; None if it may not be."""
+        return self.booted_us if self.until_us is None else self.until_us
 
     def meets(self, other: Absence) -> bool:
         """Whether the other end missed this one at the same time."""
         return (self.seer, self.peer) == (other.peer, other.seer) and all(
-            one.until_us is None or another.from_us < one.until_us for one, another in ((self, other), (other, self))
+            one.over_us is None or another.from_us < one.over_us for one, another in ((self, other), (other, self))
         )
 
 
@@ -55,7 +63,11 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
         elif event.peer:
             about[event.node, event.peer].append(event)
     found = [absence for (seer, _), told in about.items() for absence in _of_one(told, lives[seer], clocks)]
-    apart = [(one, other) for one in found for other in found if one.meets(other) and not (
+    by_ends: dict[tuple[str, str], list[Absence]] = defaultdict(list)
+    for absence in found:
+        by_ends[absence.seer, absence.peer].append(absence)
+    pairs = ((one, other) for one in found for other in by_ends.get((one.peer, one.seer), ()) if one.meets(other))
+    apart = [(one, other) for one, other in pairs if not (
         _stopping(lives[one.seer], one, clocks) or _stopping(lives[one.peer], one, clocks))]  # fmt: skip
     for one, other in apart:
         one.partition = other.partition = True
@@ -75,12 +87,20 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             absence.reason = absence.reason or event.reason
         elif absence is None:
             continue
-        elif event.kind == "partition_seen" and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
+        elif _met_apart(event) and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
             absence.partition = True
         elif event.kind in ("node_up", "rabbit_up"):
             absence.until_us, absence.up = at_us, event
+        if event.kind == "node_starting":
+            absence.booted_us = at_us
         if event.kind in ("rabbit_up", "node_starting"):
             absence = None
+
+
+def _met_apart(event: Event) -> bool:
+    """Whether Mnesia says that two running nodes had been apart. A node that boots says so too where one of them was
+    forced to boot: each has noted that the other went before it."""
+    return event.kind == "partition_seen" and event.reason != STARTING
 
 
 def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:

@@ -15,6 +15,7 @@ from hawb.lessons import (
     answers,
     classic_and_quorum,
     confirms_and_flow,
+    day_after,
     how_many_replicas,
     metadata_of_a_majority,
     mirrored_games,
@@ -65,6 +66,7 @@ LESSONS = (
     how_many_replicas,
     metadata_of_a_majority,
     a_cluster_of_today,
+    day_after,
 )
 """The modules with the lessons' exercises, in the order of the lessons."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from hawb.incident.clocks import Clock
-from hawb.incident.events import Event
 from hawb.planning.advice import Severity
 from hawb.planning.migration import Clash, Verdict
 from hawb.planning.quorum_translation import Reason
@@ -302,40 +300,3 @@ class Estimate(TypedDict):
     difference: float | None
     difference_low: float | None
     difference_high: float | None
-
-
-class LogEvent(Event, frozen=True, kw_only=True):
-    """An event that a log tells of, and when it happened by the clock of the reference, in microseconds since 1970."""
-
-    settled_us: int
-
-
-class LogFile(TypedDict):
-    """What of a file could be read: lines, messages, lines of no message, messages without a time; `refused` is why it
-    could not be read to its end."""
-
-    file: str
-    lines: int
-    messages: int
-    cut: int
-    timeless: int
-    refused: str | None
-
-
-class UnknownMessage(TypedDict):
-    """A message that no rule knows, without names and numbers, and how often it stands in the logs."""
-
-    level: str
-    template: str
-    count: int
-
-
-class Incident(TypedDict):
-    """What a cluster's logs tell, in the order of time; its nodes' clocks; `repeated` are events that the logs tell of
-    more than once."""
-
-    events: list[LogEvent]
-    clocks: dict[str, Clock]
-    files: list[LogFile]
-    unknown: list[UnknownMessage]
-    repeated: int

@@ -8,11 +8,12 @@ chosen and long tables opened without a script, by what browsers do themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from hawb.languages import LANGUAGES, N_, _, in_force
 from hawb.views import style
@@ -25,6 +26,7 @@ LIMITS = N_(
     "This was simulated. Times are a model's (links, disks and synchronisation at the rates of the scenario), and what"
     " hawb has no rules for it has left out."
 )
+NONE: Mapping[str, str] = MappingProxyType({})
 LONG = 30
 """A table with more rows is closed until somebody opens it."""
 FEW_TO_CHOOSE = 5
@@ -53,10 +55,14 @@ def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="{tag}"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
-def report_page(report: Report, pictures: Iterable[str] = (), below: Iterable[str] = ()) -> str:
-    """The page of a report, with pictures before its tables, and sections `below` them; both are HTML."""
+def report_page(
+    report: Report, pictures: Iterable[str] = (), below: Iterable[str] = (), instead: Mapping[str, str] = NONE
+) -> str:
+    """The page of a report, with pictures before its tables, and sections `below` them; `instead` is what stands in
+    place of the table and notes of a part, by its title. All of them are HTML."""
     about, pictures = html(report.about), list(pictures)
-    shown = [_part(part, number) for number, part in enumerate(report.parts)]
+    shown = [section(part.title, instead[part.title]) if part.title in instead else _part(part, number)
+             for number, part in enumerate(report.parts)]  # fmt: skip
     rules = "".join(_rules(part, number) for number, part in enumerate(report.parts))
     asked = [f'<ol class="todo">{"".join(map(_to_do, report.todo))}</ol>'] if report.todo else []
     main = [

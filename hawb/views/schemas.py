@@ -37,14 +37,14 @@ def kept(command: str) -> str:
 
 def schema(command: str) -> dict[str, Any]:
     """The schema of a command's answer, as its form has it."""
-    from hawb.views import answers
+    from hawb.views import answers, incident_answers
 
     if command == "run":
         return _headed(command, _of_outcomes())
     forms: dict[str, Any] = {
         "audit": (answers.Audited,),
         "explore": (answers.Explored,),
-        "incident": (answers.Incident,),
+        "incident": (incident_answers.Incident, incident_answers.LogEvents),
         "lint": (list[answers.Linted],),
         "migrate": (answers.Migrated,),
         "replicas": (answers.ReplicaCounts,),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from incidents import AUTOHEAL, incident
 from inventories import FILES
 from migrations import MATRIX, real
 from views_outcomes import UNSYNCHRONISED, play
@@ -20,6 +21,7 @@ from hawb.planning.safe_to_stop import safe_to_stop_in
 from hawb.rules.upgrade_road import road
 from hawb.study.audit import Summary
 from hawb.study.replicas import what_if
+from hawb.views.incident import incident_page, incident_report
 from hawb.views.planning import exploration, findings, forecast_page, migration, upgrade_page
 from hawb.views.planning.planned_upgrade import upgrade_of
 from hawb.views.planning.road_upgrade import along
@@ -139,10 +141,16 @@ def audited_summary() -> Summary:
     return Summary(9, {"classic": 90, "quorum": 10}, risks, blockers, refused)
 
 
+def logged() -> Answered:
+    """What the logs of a real partition come to."""
+    found = incident_report.account(incident(AUTOHEAL))
+    return incident_report.report_of(found), lambda: incident_page.page(found)
+
+
 MAKERS: dict[str, Callable[[], Answered]] = {
     "safe": safe, "upgrade": upgrade, "full-stop": lambda: upgrade(at_once=True), "upgrades": upgrades,
     "migrate": migrate, "lint": linted, "replicas": replicas, "explore": explored, "story": story, "study": study,
-    "audit": audited,
+    "audit": audited, "incident": logged,
 }  # fmt: skip
 
 

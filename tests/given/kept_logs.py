@@ -22,13 +22,28 @@ def title(folder: Path) -> str:
 
 def story_of(folder: Path) -> dict[str, Any]:
     """What is known of a story: its scenario, when each step began, in seconds since 1970, the nodes' names, and the
-    queues at its end."""
+    queues at its end; of most also the whole outcome, as data/logs/README.md says."""
     return json.loads((folder / "story.json").read_text(encoding="utf-8"))
 
 
 def scenario_of(folder: Path) -> Scenario:
-    """The scenario that the driver played."""
-    return load(DATA / "scenarios" / f"{story_of(folder)['scenario']}.yaml")
+    """The scenario that the driver played; the first stories were kept without it, and are in data/scenarios."""
+    kept = folder / "scenario.yaml"
+    return load(kept if kept.exists() else DATA / "scenarios" / f"{story_of(folder)['scenario']}.yaml")
+
+
+def exports(folder: Path, moment: str) -> list[Path]:
+    """What an operator would have exported "before" the trouble began, or "after" the last step: the definitions, if a
+    node ran, and listings of queues and nodes. Empty for the first stories, which were kept without."""
+    definitions = folder / ("definitions.json" if moment == "before" else "definitions-after.json")
+    files = [definitions, folder / f"queues-{moment}.json", folder / f"nodes-{moment}.json"]
+    return [file for file in files if file.exists()]
+
+
+def seen(folder: Path) -> list[dict[str, Any]]:
+    """What the nodes knew of each other and of queues, each time that something had changed; empty where unknown."""
+    file = folder / "seen.json.gz"
+    return json.loads(text(file)) if file.exists() else []
 
 
 def logs(folder: Path) -> list[Path]:

@@ -54,7 +54,7 @@ ANSWERS = (
     Typed("lint --format sarif {real}", 1), Typed("lint --format junit {real}", 1),
     Typed("check --format sarif {story}"), Typed("check --format junit {story}"),
     Typed("safe --format prometheus {real}"), Typed("schema safe"), Typed("incident {logs}"),
-    Typed("incident --json {logs}"),
+    Typed("incident --json {logs}"), Typed("incident --events {logs}"),
 )  # fmt: skip
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
@@ -63,6 +63,7 @@ WRITTEN = (
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
     Typed("migrate {real} -o {to}/plan", 1),
+    Typed("incident {logs} -o {to}/incident.html --scenario {to}/story.yaml"),
     Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
     Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),

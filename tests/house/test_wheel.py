@@ -8,6 +8,7 @@ import re
 import subprocess
 import tarfile
 import urllib.request
+import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -98,6 +99,12 @@ def test_the_wheel_brings_the_command_with_its_version(environments, wheel: Path
     told = subprocess.run(asked, capture_output=True, text=True, check=True, env=surroundings(tmp_path),
                           timeout=PATIENCE_S)  # fmt: skip
     assert told.stdout == f"hawb, version {__version__}\n" and wheel.name.startswith(f"hawb-{__version__}-")
+
+
+def test_the_wheel_has_the_stories_of_the_lesson_with_their_logs(wheel: Path) -> None:
+    stories = {name.rpartition("/")[0] for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".log.gz")}
+    told = ("partition-autoheal", "unsynchronised-mirror-promoted")
+    assert stories == {f"hawb/workbook/data/logs/3.10/{story}" for story in told}
 
 
 def test_the_extras_of_commands_are_tested() -> None:

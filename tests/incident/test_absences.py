@@ -55,6 +55,9 @@ def told(*said: tuple[int, str, str, str | None]) -> list[Event]:
         (told((1, "a", "node_down", "b"), (4, "b", "node_down", "a"), (9, "a", "node_up", "b"),
               (9, "b", "node_up", "a")),
          [("a", "b", 1, 9, True), ("b", "a", 4, 9, True)]),
+        # who has booted since it missed another no longer does, whatever it says of that
+        (told((1, "a", "node_down", "b"), (3, "a", "node_starting", None), (9, "b", "node_down", "a")),
+         [("a", "b", 1, None, False), ("b", "a", 9, None, False)]),
         # paused by the partition, which makes the other miss it
         (told((1, "a", "rabbit_down", "b"), (2, "a", "node_stopping", None), (4, "b", "node_down", "a")),
          [("a", "b", 1, None, True), ("b", "a", 4, None, True)]),

@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from answer_steps import stories
+from wrong_answers_day_after import ON_THE_DAY_AFTER
 from wrong_answers_metadata import ON_METADATA
 from wrong_answers_mirrored import ON_MIRRORED_QUEUES
 from wrong_answers_planning import ON_PLANNING
@@ -28,7 +29,7 @@ CELLS = [
     cell for file in WITH_EXERCISES for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"
 ]
 SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
-MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27|28)-[a-z-]+)"', re.DOTALL)
+MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27|28|29)-[a-z-]+)"', re.DOTALL)
 
 
 def solutions() -> dict[str, object]:
@@ -41,7 +42,7 @@ def solutions() -> dict[str, object]:
     return found
 
 
-WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA | ON_TODAY
+WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA | ON_TODAY | ON_THE_DAY_AFTER
 REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]
 NO_ANSWERS = [
     (..., "There is no answer yet"),

@@ -81,7 +81,8 @@ def test_searches():
 
 
 def test_logs():
-    validate("incident", answer("incident", KEPT_LOGS[0], "--clients"))
+    validate("incident", answer("incident", KEPT_LOGS[0], "--events", "--clients"))
+    validate("incident", answer("incident", KEPT_LOGS[0]))
 
 
 def test_audits():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ from hawb.incident.events import Event
 from hawb.incident.reading import Reading
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.formatting import sentence as begun
+from hawb.views.incident.times import DAY, moment
 from hawb.views.tables import WIDTH
 from hawb.views.terminal import columns, wrapped
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HEADS = ("node", "what", "about", "line")
-DAY = len("2026-11-27")
 OF_CLIENTS = ("connection_", "channel_")
 """How kinds of events begin that are about clients; there may be thousands of them."""
 ABOUT = ("queue", "vhost", "name", "peer", "nodes", "term", "count", "release", "reason", "user", "connection")
@@ -101,14 +100,6 @@ def about(event: Event) -> str:
                      for name, value in told if value not in (None, ()) and (name, value) != USUAL)  # fmt: skip
 
 
-def moment(at_us: int) -> str:
-    """A time to the millisecond, in UTC."""
-    try:
-        return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    except OverflowError:
-        return f"{at_us} µs"
-
-
 def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Iterator[str]:
     """The templates of what no rule knows, the most frequent."""
     templates = reading.unknown
@@ -122,7 +113,7 @@ def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Itera
 
 
 def plain(reading: Reading) -> dict[str, Any]:
-    """All that was read as plain values, for JSON (`hawb.views.answers.Incident`)."""
+    """All that was read as plain values, for JSON (`hawb.views.incident_answers.LogEvents`)."""
     templates: Counter[tuple[str, str]] = reading.unknown
     return {
         "events": [to_builtins(event) | {"settled_us": settled_us(event, reading.clocks)} for event in reading.events],

@@ -1,0 +1,119 @@
+"""What is noted while a story is driven, beside what its steps say: where the cluster stands before and after
+(`exports`), what nodes knew at each look in between, and their whole logs.
+
+A story that begins with an empty cluster is set up by its first steps. What an operator would export before anything
+goes wrong comes after them: before the first step that does more than to set up (`trouble`).
+
+What nodes knew is asked of them over Erlang, not read from their logs, so that it can judge what is read from those. It
+is looked at about twenty times a second while a step waits for the cluster to settle, and not while a step only lets
+time pass.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hawb.broker.drive import Drive
+from hawb.broker.exports import Export, export
+from hawb.broker.node_logs import WRITTEN_S
+from hawb.broker.nodes import BrokerNode
+from hawb.broker.observe import named, queues_of
+from hawb.scenario import verbs
+from hawb.scenario.document import Step
+
+SETTING_UP = (
+    verbs.SetPolicy, verbs.SetOperatorPolicy, verbs.Declare, verbs.Bind, verbs.Publish, verbs.Consume, verbs.Expect,
+)  # fmt: skip
+"""Verbs that set up what a story is about."""
+SEEN = ("state", "master", "mirrors", "synchronised_mirrors", "leader", "members", "online", "views")
+"""The fields of a queue whose changes are noted."""
+PLACE = "/var/lib/hawb"
+"""What stands for the folder of a cluster in its logs."""
+COOKIE = re.compile(r"(?<=cookie hash)(\s*: )\S+")
+CONSOLE = "console"
+"""What a node writes to its console is in its log too."""
+
+
+class Witness:
+    """Notes what happens in one story; `export_at` is the step before which `before` was exported, `begun` are the
+    steps with the times at which they began (`NodeLogs.begun`)."""
+
+    def __init__(self) -> None:
+        self.before: Export | None = None
+        self.after: Export | None = None
+        self.export_at = 0
+        self.sightings: list[dict[str, Any]] = []
+        self.names: Mapping[str, str] = {}
+        self.begun: list[tuple[float, int | None]] = []
+        self.logs: dict[str, str] = {}
+        self._known: dict[str, dict[str, Any]] = {"nodes": {}, "sees": {}, "queues": {}}
+
+    def begin(self, drive: Drive, steps: Sequence[Step]) -> None:
+        """Begins with a cluster that is built."""
+        self.names, self.export_at = drive.cluster.names, trouble(steps)
+        drive.on_look = lambda views: self.look(drive, views)
+
+    def step(self, drive: Drive, index: int) -> None:
+        """A step is about to be taken."""
+        if index == self.export_at:
+            drive.settle()
+            self.before = export(drive)
+
+    def end(self, drive: Drive) -> None:
+        """The last step is over, and the cluster has settled."""
+        self.after = export(drive)
+        self.before = self.before or self.after
+        drive.on_look = None
+        self.begun = drive.logs.begun
+        time.sleep(WRITTEN_S)
+        home = str(next(iter(drive.cluster.nodes.values())).directory.parent)
+        for node in drive.cluster.nodes.values():
+            self.logs |= {name: neutral(text, home) for name, text in logs_of(node).items()}
+
+    def look(self, drive: Drive, views: dict[str, Any]) -> None:
+        """Notes what is otherwise than at the last look; None is what is gone."""
+        now = {
+            "nodes": {name: view["state"] for name, view in views.items()},
+            "sees": {name: sorted(named(drive, view["nodes"])) for name, view in views.items() if "nodes" in view},
+            "queues": {name: {key: queue[key] for key in SEEN if key in queue}
+                       for name, queue in queues_of(drive, views).items()},
+        }  # fmt: skip
+        changed = {part: changes(self._known[part], now[part]) for part in now}
+        self._known = now
+        if told := {part: found for part, found in changed.items() if found}:
+            self.sightings.append({"at": round(time.time(), 3), **told})
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The entries that are new or otherwise, and None for those that are gone."""
+    return {key: now.get(key) for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)}
+
+
+def trouble(steps: Sequence[Step]) -> int:
+    """The first step that does more than to set up, or where it has a time, the step that begins its moment; 0 where
+    there is none."""
+    index = next((index for index, step in enumerate(steps) if not isinstance(step.verb, SETTING_UP)), 0)
+    while index and steps[index].at is not None:
+        index -= 1
+    return index
+
+
+def logs_of(node: BrokerNode) -> dict[str, str]:
+    """The logs of a node by the names of their files: a.log, and of some releases a-crash.log and a-upgrade.log."""
+    found = {}
+    for file in sorted(node.directory.rglob("*.log")):
+        kind = file.stem.rpartition("_")[2]
+        if kind == CONSOLE or node.data in file.parents:
+            continue
+        if text := file.read_text(encoding="utf-8", errors="replace"):
+            found[f"{node.name}.log" if kind == "broker" else f"{node.name}-{kind}.log"] = text
+    return found
+
+
+def neutral(text: str, home: str) -> str:
+    """A log without what is its machine's: the folder of the cluster, the one above it, and hashes of cookies."""
+    text = text.replace(home, PLACE).replace(home.rpartition("/")[0], PLACE)
+    return COOKIE.sub(r"\1…", text)

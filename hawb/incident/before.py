@@ -1,0 +1,319 @@
+"""How a cluster stood when an incident began: from an export of before it, or worked out from the logs and an export of
+after it.
+
+What stands in an export of before is taken. Otherwise a queue's master, mirrors or members are what the logs tell:
+those that came before the beginning and had not gone, and those that are seen later without having come. What they do
+not tell is taken from the export of after, or else from the rules, and each such assumption is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from hawb.broker.definitions import profile
+from hawb.engine.naming import split_queue
+from hawb.incident.doubts import Doubt
+from hawb.incident.happenings import TOGETHER_US, Happening
+from hawb.incident.lives import Life
+from hawb.rules.policy_validation import refusal
+from hawb.rules.profiles import PROFILES
+
+QUEUE = dict[str, Any]
+"""A queue as a scenario's file holds it."""
+WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
+MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")
+"""What only a master says, or a classic queue without mirrors."""
+OF_MIRRORS = ("mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_missed", *MASTER_TELLS)
+OF_MEMBERS = ("leader_elected", "queue_declared", "member_added", "member_removed")
+
+
+class Replicas(Struct):
+    """Where a queue's replicas were at a moment, as far as the logs tell: `first` is the master or leader. `deep` is
+    how many messages it was seen to hold; mirrors that are `behind` were not synchronised, by what was seen later."""
+
+    first: str | None = None
+    others: dict[str, None] = field(default_factory=dict)
+    members: bool = False
+    deep: int | None = None
+    behind: bool = False
+
+    @property
+    def nodes(self) -> set[str]:
+        """All nodes that have a replica."""
+        return {*self.others, *([self.first] if self.first else [])}
+
+
+class Exports(Struct):
+    """What was exported: a scenario's file made of it (`hawb.broker.imported`), whose queues have no place where there
+    is no listing, and whether definitions are among it."""
+
+    document: dict[str, Any]
+    defined: bool
+
+    @property
+    def placed(self) -> list[QUEUE]:
+        """The queues of a listing."""
+        return [entry for entry in self.document["queues"] if entry.keys() & {"master", "members"}]
+
+
+class Before(Struct):
+    """The cluster, the policies and the queues, as a scenario's file holds them, and what was taken."""
+
+    cluster: dict[str, Any]
+    policies: list[dict[str, Any]]
+    operator_policies: list[dict[str, Any]]
+    queues: list[QUEUE]
+    doubts: list[Doubt]
+
+
+def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
+    """Where the replicas of each queue that the logs name were at a moment."""
+    known: dict[str, Replicas] = {}
+    for one in found:
+        if one.at_us < at_us:
+            _take(known, one)
+    came: dict[str, set[str]] = {}
+    later: dict[str, Replicas] = {}
+    for one in found:
+        if one.at_us >= at_us and one.queue:
+            told = later.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+            _look_back(told, one, found, came.setdefault(one.queue, set()))
+    for queue, told in later.items():
+        now = known.get(queue)
+        if now is None and not (told.first or told.others):
+            continue
+        if now is None:
+            known[queue] = told
+            continue
+        now.first, now.behind = now.first or told.first, told.behind
+        now.deep = told.deep if now.deep is None else now.deep
+        now.others |= dict.fromkeys(node for node in told.others if node != now.first)
+    return known
+
+
+def _take(known: dict[str, Replicas], one: Happening) -> None:
+    """Goes on over one happening."""
+    if one.kind in WENT:
+        for told in known.values():
+            if not told.members:
+                told.others.pop(one.node or "", None)
+    if one.queue is None or one.kind not in (*OF_MIRRORS, *OF_MEMBERS):
+        return
+    told = known.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+    node = one.node or ""
+    if one.kind in ("mirror_promoted", "leader_elected", "queue_declared"):
+        if told.members and told.first:
+            told.others[told.first] = None
+        told.first = node
+        told.others.pop(node, None)
+        if told.members:
+            told.others |= dict.fromkeys(event.node for event in one.events if event.node != node)
+    elif one.kind in ("mirror_added", "member_added"):
+        writer = one.events[0].node
+        if one.kind == "mirror_added" and writer != node:
+            told.first = writer
+        told.others[node] = None
+    elif one.kind in ("mirror_dropped", "member_removed"):
+        told.others.pop(node, None)
+    elif one.kind in MASTER_TELLS or one.name == "master":
+        told.first, told.deep = node, one.count if one.kind == "synchronisation" else told.deep
+        told.others.pop(node, None)
+
+
+def _look_back(told: Replicas, one: Happening, found: Sequence[Happening], came: set[str]) -> None:
+    """What a happening tells of how a queue stood before all that have come since."""
+    node = one.node or ""
+    seen: list[str] = []
+    if one.kind in ("mirror_added", "member_added", "queue_declared"):
+        came.add(node)
+        seen = [event.node for event in one.events[:1] if event.node != node]
+        if not came - {node} and one.kind == "mirror_added":
+            told.first = told.first or (seen[0] if seen else None)
+    elif one.kind == "mirror_promoted":
+        seen = [node, *_was_master(one, found)]
+        if told.first is None and "promoted" not in came:
+            told.first = next(iter(_was_master(one, found)), None)
+        came.add("promoted")
+    elif one.kind == "leader_elected":
+        seen = [node, *(event.node for event in one.events)]
+        came.add("promoted")
+    elif one.kind in MASTER_TELLS or one.name == "master":
+        seen = [node, *one.nodes]
+        if "promoted" not in came:
+            told.first = told.first or node
+            behind = one.kind == "mirrors_stopped" or (one.kind == "synchronisation" and one.reason != "needless")
+            told.behind = told.behind or (behind and not came)
+        if one.kind == "synchronisation" and told.deep is None:
+            told.deep = one.count
+    elif one.kind in ("mirrors_missed", "mirror_dropped", "member_removed"):
+        seen = [node, *one.nodes]
+    told.others |= dict.fromkeys(other for other in seen if other and other not in came and other != told.first)
+    told.others.pop(told.first or "", None)
+
+
+def _was_master(promoted: Happening, found: Sequence[Happening]) -> list[str]:
+    """The nodes that a mirror missed as it took over, those that went just then first: its master is among them."""
+    just_then = [one for one in found if abs(one.at_us - promoted.at_us) <= TOGETHER_US]
+    missed = [node for one in just_then if one.kind == "mirrors_missed" and one.queue == promoted.queue
+              and one.node == promoted.node for node in one.nodes]  # fmt: skip
+    went = {one.node for one in just_then if one.kind in WENT}
+    return sorted(dict.fromkeys(missed), key=lambda node: node not in went)
+
+
+def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: Mapping[str, Replicas]) -> bool:
+    """Whether a listing of queues fits the end of an incident better than its beginning."""
+    fits: Counter[bool] = Counter()
+    for entry in listed:
+        one, other = begun.get(entry["queue"]), ended.get(entry["queue"])
+        first = entry.get("master") or entry.get("leader")
+        nodes = {*entry.get("mirrors", ()), *entry.get("members", ()), *([first] if first else [])}
+        if one is None or other is None or not nodes:
+            continue
+        if one.first != other.first and first in (one.first, other.first):
+            fits[first == other.first] += 1
+        if one.nodes != other.nodes:
+            fits[nodes == other.nodes] += nodes in (one.nodes, other.nodes)
+    return fits[True] > fits[False]
+
+
+def is_after(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> bool:
+    """Whether a listing is of after the incident, as far as that can be told."""
+    ended = replicas_at(found, found[-1].at_us + 1) if found else {}
+    return listed_after(placed, replicas_at(found, begins_us), ended)
+
+
+def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> int:
+    """When a listing of before was made at the latest: no later than what its queues do not show yet."""
+    latest = begins_us
+    for entry in placed:
+        first = entry.get("master") or entry.get("leader")
+        taken = [one for one in found if one.queue == entry["queue"] and one.at_us < begins_us
+                 and one.kind in ("mirror_promoted", "leader_elected")]  # fmt: skip
+        if taken and taken[-1].node != first:
+            had = [one.at_us for one in taken if one.node == first]
+            latest = min([latest, *(one.at_us for one in taken if had and one.at_us > had[-1])])
+    return latest
+
+
+def stood(
+    found: Sequence[Happening], lives: Sequence[Life], exports: Exports, begins_us: int, after: bool | None
+) -> Before:
+    """The cluster at a moment. `after` says whether the exports are of after the incident, None if that is to be found
+    out."""
+    begun, imported = replicas_at(found, begins_us), exports.document
+    listed, placed = {entry["queue"]: entry for entry in imported["queues"]}, exports.placed
+    if after is None:
+        after = is_after(placed, found, begins_us)
+    doubts = [Doubt(kind="no_listing" if not placed else "listed_after" if after else "listed_before")]
+    if placed and not after:
+        queues = list(listed.values())
+    else:
+        placed_there = {name: seen for name, seen in begun.items() if seen.nodes}
+        told = (name for name in sorted(placed_there) if not _declared_later(name, found, begins_us))
+        queues = [_entry(name, begun[name], listed.get(name), doubts) for name in told]
+        queues += [entry for name, entry in listed.items() if name not in placed_there]
+    cluster = _cluster(found, lives, imported["cluster"], begins_us, doubts)
+    policies = [*_policies(imported["policies"], cluster["version"], doubts)]
+    if after:
+        policies = [policy for policy in policies if not _set_later(policy["name"], found, begins_us)]
+    if not exports.defined:
+        policies = [*_inferred(queues, len(cluster["nodes"]), doubts)]
+    return Before(cluster, policies, list(imported["operator_policies"]), queues, doubts)
+
+
+def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
+    """The policies that a release takes; a cluster that was upgraded may hold others."""
+    for policy in given:
+        fields = {key: policy[key] for key in ("pattern", "definition", "priority", "apply_to")}
+        if refusal(fields, PROFILES[version], operator=False) is None:
+            yield policy
+        else:
+            doubts.append(Doubt(kind="policy_refused", name=policy["name"]))
+
+
+def _set_later(policy: str, found: Sequence[Happening], begins_us: int) -> bool:
+    """Whether a policy was set for the first time after a moment."""
+    times = [one.at_us for one in found if one.kind == "policy_set" and one.name == policy]
+    return bool(times) and times[0] >= begins_us
+
+
+def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
+    """Policies that give queues the mirrors that they were seen with, where no definitions tell any."""
+    doubts.append(Doubt(kind="no_definitions"))
+    for entry in queues:
+        if replicas := len(entry.get("mirrors", ())):
+            vhost, name = split_queue(entry["queue"])
+            mode = {"ha-mode": "all"} if replicas + 1 == nodes else {"ha-mode": "exactly", "ha-params": replicas + 1}
+            yield {"name": f"as seen of {entry['queue']}", "pattern": f"^{re.escape(name)}$", "definition": mode,
+                   "vhost": vhost}  # fmt: skip
+
+
+def _declared_later(name: str, found: Sequence[Happening], begins_us: int) -> bool:
+    return any(one.kind == "queue_declared" and one.queue == name and one.at_us >= begins_us for one in found)
+
+
+def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt]) -> QUEUE:
+    """A queue as the logs tell it; `listed` is what an export of after has."""
+    entry = {key: value for key, value in (listed or {}).items()
+             if key not in ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members",
+                            "stopped_members")} | {"queue": name}  # fmt: skip
+    first, others = told.first, sorted(told.others)
+    if first is None:
+        first, *others = others
+        doubts.append(Doubt(kind="master_unknown", queue=name, node=first))
+    if told.deep is not None:
+        entry["messages"] = told.deep
+    if told.members:
+        return entry | {"type": "quorum", "leader": first, "members": sorted({first, *others})}
+    if others and not told.behind:
+        doubts.append(Doubt(kind="mirrors_unknown", queue=name))
+    synchronised = [] if told.behind else others
+    return entry | {"master": first, "mirrors": others, "synchronised_mirrors": synchronised}
+
+
+def _cluster(
+    found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
+) -> dict[str, Any]:
+    """The nodes and settings: whoever has a life, but those that join later."""
+    lived = [life for life in lives if life.from_us < begins_us]
+    joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
+    joining -= {life.node for life in lived}
+    # What a listing has, and nobody's log names, was made up where there are logs.
+    nodes = sorted({life.node for life in lives} - joining)
+    releases = [life.first.release for life in lives if life.first.release]
+    version = next((known for release in releases if (known := profile(release))), None)
+    ended: dict[str, str] = {}
+    for life in sorted(lived, key=lambda life: life.until_us or life.seen_us):
+        ended.pop(life.node, None)
+        if life.until_us is not None and life.until_us < begins_us:
+            ended[life.node] = "killed" if life.ended_by == "killed" else "stopped"
+    ended |= {node: "stopped" for node in nodes if node not in {life.node for life in lived}}
+    settings = {key: value for key, value in imported.items() if key not in ("nodes", "down", "version")}
+    cluster = {"nodes": nodes, "version": version or imported["version"], **settings}
+    cluster["cluster_partition_handling"] = _handling(found, nodes, settings, doubts)
+    return cluster | ({"down": ended} if ended else {})
+
+
+def _handling(
+    found: Sequence[Happening], nodes: Sequence[str], settings: Mapping[str, Any], doubts: list[Doubt]
+) -> str | dict[str, Any]:
+    """What the cluster does about partitions, as far as it was seen to do it: where a side with most nodes pauses, the
+    others are those that all are to see."""
+    paused = {one.node for one in found if one.kind == "node_paused" and one.name == "pause"}
+    heals = any(one.kind in ("autoheal", "autoheal_refused") for one in found)
+    parted = next((one for one in found if one.kind == "partition_begun" and {*one.nodes} & paused), None)
+    if "cluster_partition_handling" in settings and not paused and not heals:
+        return settings["cluster_partition_handling"]
+    if parted is not None and (stayed := [node for node in nodes if node not in paused]) \
+            and len(stayed) <= len(nodes) / 2:  # fmt: skip
+        return {"pause_if_all_down": stayed, "recover": "autoheal" if heals else "ignore"}
+    if paused:
+        return "pause_minority"
+    if not heals and any(one.kind == "partition_begun" and one.until_us is None for one in found):
+        doubts.append(Doubt(kind="handling_unknown"))
+    return "autoheal" if heals else "ignore"

@@ -1,0 +1,64 @@
+"""When clients were connected, and where, as far as logs tell: how many connections each node had.
+
+A node logs each connection that it accepts and each that ends; one that ends with its node is told by nobody. Whose
+they are is a secret that is not asked for, so they are only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from hawb.incident.clocks import settled_us
+from hawb.incident.doubts import Doubt
+from hawb.incident.reading import Reading
+
+CAME, WENT = ("connection_accepted",), ("connection_closed", "connection_failed")
+
+
+class Change(NamedTuple):
+    """A node's connections from a moment on."""
+
+    at_us: int
+    node: str
+    count: int
+
+
+def changes(reading: Reading) -> list[Change]:
+    """How many connections each node had, at each change, in the order of time."""
+    count: dict[str, int] = {}
+    found = []
+    for event in reading.events:
+        if event.kind == "node_starting":
+            count[event.node] = 0
+        elif event.kind in (*CAME, *WENT):
+            count[event.node] = max(0, count.get(event.node, 0) + (1 if event.kind in CAME else -1))
+        else:
+            continue
+        found.append(Change(settled_us(event, reading.clocks), event.node, count[event.node]))
+    return found
+
+
+def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
+    """Whether clients were connected at some moment of a span; as far as is told."""
+    open_: dict[str, int] = {}
+    for change in told:
+        if change.at_us > until_us:
+            break
+        if change.at_us > from_us and (change.count or any(open_.values())):
+            return True
+        open_[change.node] = change.count
+    return until_us > from_us and any(open_.values())
+
+
+def doubts(told: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:
+    """What is not known of clients: whether there were any (`logged`: some connection was), and what they did."""
+    if not logged:
+        yield Doubt(kind="clients_untold", from_us=from_us, until_us=until_us)
+    elif connected(told, from_us, until_us):
+        yield Doubt(kind="clients", from_us=from_us, until_us=until_us)
+
+
+def is_logged(reading: Reading) -> bool:
+    """Whether these logs tell of connections at all."""
+    return any(event.kind in CAME for event in reading.events)

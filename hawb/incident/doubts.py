@@ -1,0 +1,64 @@
+"""What a cluster's logs do not tell, and what was taken instead: each doubt by its kind, and whom and when it is of.
+
+A scenario made from logs holds assumptions, and whoever reads what comes of it has to know them. `DOUBTS` has a
+sentence for each kind, in which names in braces are fields of the doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+DOUBTS: Mapping[str, str] = {
+    "no_listing": "No listing of queues was given: queues stand where the logs show them, and how many messages they "
+    "held is not known.",
+    "listed_after": "The listing of queues is of after the incident: where replicas were before is worked out from the "
+    "logs, and how many messages the queues held then is not known.",
+    "listed_before": "The listing of queues fits what the logs show before the first fault: it is taken as that "
+    "moment's.",
+    "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
+    "leave all else to RabbitMQ.",
+    "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
+    "log.",
+    "clients_untold": "These logs tell of no client's connection: there may have been some, and what they did is in no "
+    "log.",
+    "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",
+    "mirrors_unknown": "Which mirrors of {queue} were synchronised is not told: all of them are taken to be.",
+    "policy_unknown": "The policy {name} was set, and what it says is not told: nothing is set.",
+    "policy_refused": "The policy {name} is none that this release would take: it is left out.",
+    "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
+    "no_log": "There is no log of {node}: how it went is what the others saw.",
+    "end_unseen": "Nobody saw when {node} went: its last line is taken.",
+    "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
+    "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
+    "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
+    "published, or taken out, just then.",
+    "depth_listed": "In the end {count} messages of {queue} were ready: as many are taken to have been published, or "
+    "taken out, just before.",
+    "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
+}
+"""Every kind of doubt as a sentence."""
+
+OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "master_unknown", "mirrors_unknown"})
+"""Doubts about how the cluster stood when the story begins."""
+OF_CLIENTS = frozenset({"clients", "clients_untold"})
+"""Doubts about what clients did."""
+
+
+class Doubt(Struct, frozen=True, kw_only=True):
+    """What is not told: `kind`, and where it is about one, a queue, a node, a name, a number or a span of time (by the
+    reference's clock, in microseconds since 1970)."""
+
+    kind: str
+    queue: str | None = None
+    node: str | None = None
+    name: str | None = None
+    count: int | None = None
+    from_us: int | None = None
+    until_us: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The doubt in a sentence."""
+        return DOUBTS[self.kind].format(queue=self.queue, node=self.node, name=self.name, count=self.count)

@@ -1,0 +1,67 @@
+"""Which of the files that were given are a cluster's exports, and which are its logs: by what they hold, not by their
+names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from hawb.broker.definitions import holds_export
+from hawb.broker.resources import SUFFIXES
+from hawb.broker.untrusted import ImportRefused
+from hawb.incident import files
+from hawb.incident.reading import BROKEN_OFF
+
+OF_LOGS = frozenset({"msg", "message", "MESSAGE", "log"})
+"""Keys of a log's line of JSON: RabbitMQ's own, journald's, a container's."""
+OF_LISTINGS = frozenset({"items", "running_nodes", "object_totals"})
+HEAD_LINES = 5
+"""A listing as text has the names of its columns in one of its first lines."""
+
+
+def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """The logs, and folders of logs, and the exports: definitions and listings. Raises OSError for a path that is not
+    there."""
+    logs: list[Path] = []
+    exports: list[Path] = []
+    for path in paths:
+        (exports if not path.is_dir() and is_export(path) else logs).append(path)
+    return logs, exports
+
+
+def is_export(file: Path) -> bool:
+    """Whether a file holds a definitions export, resources that are read as one, or a listing. Raises OSError for one
+    that is not there."""
+    file.stat()
+    try:
+        head = [*islice(files.lines(file), HEAD_LINES)]
+    except (OSError, *BROKEN_OFF):
+        return False
+    begin = "".join(head).lstrip("\ufeff \t\r\n")
+    if begin.startswith("["):
+        return True
+    if begin.startswith("{"):
+        return not OF_LOGS & _keys(begin.splitlines()[0]) and (
+            _holds_export(file) or bool(OF_LISTINGS & _keys(file.read_bytes()))
+        )
+    columns = (line.rstrip("\r\n").split("\t") for line in head)
+    return any(len(names) > 1 and "name" in names for names in columns) or (
+        file.suffix in SUFFIXES and _holds_export(file))  # fmt: skip
+
+
+def _keys(text: str | bytes) -> set[str]:
+    """The keys of an object of JSON; none if the text is no such object."""
+    try:
+        return {*msgspec.json.decode(text, type=dict[str, msgspec.Raw])}
+    except (msgspec.DecodeError, RecursionError):
+        return set()
+
+
+def _holds_export(file: Path) -> bool:
+    try:
+        return holds_export(file)
+    except ImportRefused:
+        return False

@@ -1,0 +1,127 @@
+"""A retold story played so that it goes on as the cluster did, where chance decides.
+
+Who is elected is chance: members that miss their leader stand at random times, and one whose node comes back may stand
+before it has heard from the leader. So is the node that gets a mirror where a policy asks for a number of them. So
+several draws (seeds) are tried for the one that comes closest to what was seen. What is left of elections is followed
+step by step: where the rules have another leader than the logs, it hands over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
+from hawb.incident.doubts import Doubt
+from hawb.incident.happenings import Happening
+from hawb.incident.retold import Retold
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import TransferLeadership
+
+DRAWS = 6
+"""How many seeds are tried."""
+ROUNDS = 24
+"""How many elections of a queue are followed, and tried again where a node is not up yet, at most."""
+DELAYS_S = (0.02, 0.5, 2.0)
+"""How long after an election the leader hands over, at each try."""
+
+
+class Played(NamedTuple):
+    """A story with what was seen taken where chance decides: played, its outcome, and what is compared."""
+
+    retold: Retold
+    run: Run
+    outcome: dict[str, Any]
+    comparison: Comparison
+
+
+def play(retold: Retold, found: Sequence[Happening]) -> Played:
+    """Plays a story with the draw that comes closest to what was seen, and follows that where they differ by chance.
+    Raises ScenarioRefused for a step that has no rules."""
+    played = _drawn(retold, found)
+    tries: Counter[tuple[str, int]] = Counter()
+    for _ in range(ROUNDS):
+        steps = [*_handovers(played, found, tries)]
+        if not steps:
+            break
+        played = _played(_with(played, steps), found)
+    return played
+
+
+def _drawn(retold: Retold, found: Sequence[Happening]) -> Played:
+    """The draw that comes closest."""
+    played = _played(retold, found)
+    for seed in range(1, DRAWS):
+        if not any(_misses(played)):
+            break
+        other = _played(replace(retold, scenario=replace(retold.scenario, seed=seed)), found)
+        played = min(played, other, key=_misses)
+    return played
+
+
+def _played(retold: Retold, found: Sequence[Happening]) -> Played:
+    run = Run.of(retold.scenario)
+    told = outcome(run)
+    return Played(retold, run, told, compared(retold, found, told))
+
+
+def _misses(played: Played) -> tuple[int, int]:
+    """How far a story is from what was seen: in what is drawn and cannot be followed, then in elections."""
+    pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal"]
+    elections = sum(pair.kind in BY_CHANCE for pair in pairs)
+    return len(pairs) - elections, elections
+
+
+def _with(played: Played, steps: Sequence[tuple[Step, Happening | None]]) -> Retold:
+    """The story with further steps, each for what it follows, and without those of them that were refused."""
+    retold, refused = played.retold, {error["step"] for error in played.outcome["errors"]}
+    told = zip(retold.scenario.steps, retold.sources, strict=True)
+    rows = [row for place, row in enumerate(told) if not (place in refused and is_handover(retold, place))]
+    rows += [(step, (one,) if one else ()) for step, one in steps]
+    rows.sort(key=lambda row: row[0].at or 0)
+    chances = [Doubt(kind="chance", queue=step.verb.queue, node=step.verb.node,
+                     from_us=retold.begins_us + round((step.at or 0) * MICROSECONDS))
+               for step, source in rows if isinstance(step.verb, TransferLeadership)
+               and all(one.kind == "leader_elected" for one in source)]  # fmt: skip
+    return replace(
+        retold, scenario=replace(retold.scenario, steps=tuple(step for step, _ in rows)),
+        sources=tuple(source for _, source in rows),
+        doubts=(*(doubt for doubt in retold.doubts if doubt.kind != "chance"), *chances),
+    )  # fmt: skip
+
+
+def _handovers(
+    played: Played, found: Sequence[Happening], tries: Counter[tuple[str, int]]
+) -> Iterator[tuple[Step, Happening | None]]:
+    """For each queue the first election that came out otherwise, as a step that hands over to who was seen to lead."""
+    retold, done = played.retold, set()
+    for pair in played.comparison.pairs:
+        queue = about(pair) or ""
+        if pair.kind not in BY_CHANCE or queue in done or not _differs(played, pair):
+            continue
+        leader = pair.seen.node if pair.seen else _leader(retold, found, queue, pair.at_us)
+        key = queue, pair.at_us // MICROSECONDS
+        if leader is None or tries[key] == len(DELAYS_S):
+            continue
+        done.add(queue)
+        at_s = max((pair.at_us - retold.begins_us) / MICROSECONDS, pair.expected["t"] if pair.expected else 0.0)
+        yield Step(TransferLeadership(queue, leader), round(at_s + DELAYS_S[tries[key]], 3)), pair.seen
+        tries[key] += 1
+
+
+def _differs(played: Played, pair: Pair) -> bool:
+    """Whether an election is still to be followed."""
+    return pair.verdict != "equal" and not is_followed(played.retold, played.outcome, pair)
+
+
+def _leader(retold: Retold, found: Sequence[Happening], queue: str, at_us: int) -> str | None:
+    """Who was seen to lead a queue before a moment."""
+    seen = [one.node for one in found if one.kind == "leader_elected" and one.queue == queue and one.at_us < at_us]
+    stood = [entry.leader for entry in retold.scenario.queues if entry.queue == queue]
+    return next(reversed([*stood, *seen]), None)

@@ -1,0 +1,371 @@
+"""A cluster's story in order: what several nodes' messages about one thing come to.
+
+A happening has a kind (`KINDS`), when it was and whom it is about, and the events that tell of it, each with its file
+and line. What follows from several messages is put together here: lives of brokers (`hawb.incident.lives`), partitions
+(`hawb.incident.absences`), synchronisations, elections, and membership, of which a release may tell no more than that a
+member's files are deleted. Everything else is a line of `SAID`.
+
+Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues are written as in
+scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine.naming import join_queue
+from hawb.incident.absences import Absence, absences
+from hawb.incident.clocks import Clock, settled_us
+from hawb.incident.events import Event
+from hawb.incident.lives import Life, lives
+
+KINDS: Mapping[str, str] = {
+    "node_started": "the broker on `node` booted, which took until `until_us`",
+    "node_stopped": "the broker on `node` was asked to stop, and had stopped by `until_us`",
+    "node_killed": "`node` went without a word: it was killed, crashed, or lost its power (`reason`: what others saw)",
+    "node_paused": "the broker on `node` stopped by itself because of a partition (`name`: pause or autoheal)",
+    "boot_failed": "`node` gave up booting, for `reason`",
+    "node_gone": "others missed `node`, whose own log is not there",
+    "node_waiting": "`node` boots and waits for tables of others",
+    "disk_lost": "`node`, which had been a member, booted on an empty database",
+    "node_drained": "`node` was put into maintenance mode",
+    "node_revived": "`node` came back from maintenance mode",
+    "node_joined": "`node` joined the cluster",
+    "node_forgotten": "`node` was removed from the cluster",
+    "node_reset": "`node` left its cluster and emptied its database",
+    "partition_begun": "the `pairs` of nodes, all of which ran, missed each other",
+    "partition_healed": "they saw each other again",
+    "autoheal": "autoheal chose: `node` wins, `nodes` restart",
+    "autoheal_refused": "autoheal did nothing, or gave up, for `reason`",
+    "mirror_added": "a mirror of `queue` was started on `node`",
+    "mirror_dropped": "the mirror of `queue` on `node` was taken away",
+    "mirror_promoted": "the mirror of `queue` on `node` became its master",
+    "mirror_failed": "no mirror of `queue` could be started on `node`, for `reason`",
+    "mirrors_missed": "the replica of `queue` on `node` misses those on `nodes`",
+    "mirrors_stopped": "`queue` went down with its master on `node`: no mirror was synchronised",
+    "queue_stale": "a replica of `queue` on `node` found a dead master or mirror on record",
+    "synchronisation": "the mirrors of `queue` on `nodes` were sent its `count` messages, by `until_us`; `reason` is "
+    "done, needless, or why it ended early",
+    "leader_elected": "the member of `queue` on `node` was elected in `term`",
+    "store_leader_elected": "the metadata store elected its member on `node` in `term`",
+    "leader_left": "the leader of `queue` on `node` stepped down",
+    "queue_declared": "the quorum queue `queue` was declared, with `count` members and its leader on `node`",
+    "queue_deleted": "the quorum queue `queue` was deleted",
+    "member_added": "`queue` got a member on `node`",
+    "member_removed": "`queue` lost its member on `node`",
+    "member_change_failed": "the member of `queue` on `node` could not be added or removed, for `reason`",
+    "queue_shrunk": "`queue`, or every quorum queue, was cut down by force to its member on `node`",
+    "queue_moved": "the leader of `queue` was moved to `node`",
+    "queue_restarted": "the process of the classic queue `queue` on `node` crashed, and was restarted",
+    "queues_deleted": "`count` transient queues of `node` were deleted",
+    "queue_forced": "`queue` was deleted by force",
+    "vhost_failed": "the messages of the virtual host `name` could not be recovered on `node`",
+    "vhost_deleted": "the virtual host `name` was deleted",
+    "alarm_set": "`node` was short of `name`, and publishers were blocked everywhere",
+    "alarm_cleared": "the alarm of `name` on `node` was over",
+    "policy_set": "the policy `name` was set",
+    "rebalanced": "queue leaders were rebalanced",
+}
+"""Every kind of happening and what it means."""
+
+SAID: Mapping[str, tuple[str, str]] = {
+    "maintenance_begun": ("node_drained", "node"),
+    "maintenance_ended": ("node_revived", "node"),
+    "node_reset": ("node_reset", "node"),
+    "member_joining": ("node_joined", "node"),
+    "member_joined": ("node_joined", "peer"),
+    "autoheal_decided": ("autoheal", "peer"),
+    "autoheal_winning": ("autoheal", "node"),
+    "autoheal_denied": ("autoheal_refused", "node"),
+    "autoheal_aborted": ("autoheal_refused", "node"),
+    "mirror_added": ("mirror_added", "peer"),
+    "mirror_dropped": ("mirror_dropped", "peer"),
+    "mirror_promoted": ("mirror_promoted", "peer"),
+    "mirror_failed": ("mirror_failed", "peer"),
+    "mirrors_stopped": ("mirrors_stopped", "node"),
+    "replicas_down": ("mirrors_missed", "peer"),
+    "queue_stale": ("queue_stale", "node"),
+    "leader_stepped_down": ("leader_left", "node"),
+    "member_added": ("member_added", "peer"),
+    "member_adding": ("member_added", "peer"),
+    "member_removed": ("member_removed", "peer"),
+    "member_removing": ("member_removed", "peer"),
+    "member_change_failed": ("member_change_failed", "peer"),
+    "queue_shrunk": ("queue_shrunk", "peer"),
+    "queue_migrated": ("queue_moved", "peer"),
+    "queue_recovered": ("queue_restarted", "node"),
+    "queues_deleted": ("queues_deleted", "peer"),
+    "queue_forced": ("queue_forced", "node"),
+    "vhost_failed": ("vhost_failed", "node"),
+    "vhost_deleted": ("vhost_deleted", ""),
+    "alarm_set": ("alarm_set", "peer"),
+    "alarm_cleared": ("alarm_cleared", "peer"),
+    "policy_set": ("policy_set", ""),
+    "rebalance_begun": ("rebalanced", ""),
+    "node_waiting": ("node_waiting", "node"),
+}
+"""What a single message tells of by itself, by its kind, and which of its fields names the node that it is about."""
+
+LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "failed": "boot_failed",
+             "unknown": "node_gone"}  # fmt: skip
+TOGETHER_US = 3_000_000
+"""How far apart messages about one thing may be written."""
+NOTICED_US = 40_000_000
+"""How far apart nodes may notice one partition: net_ticktime is kept to a quarter, which is 15 s to either side by
+default (`net_kernel`), and nodes tick each by its own clock."""
+FORGETTING_US = 60_000_000
+"""How long a node takes to remove a member with its queues."""
+TRIES = 9
+"""The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
+STORE = "RabbitMQ metadata store"
+
+
+class Happening(Struct, frozen=True, kw_only=True):
+    """What happened, from `at_us` to `until_us` where it took time; other fields as its kind says. `events` tell of
+    it, the first one first."""
+
+    kind: str
+    at_us: int
+    until_us: int | None = None
+    node: str | None = None
+    nodes: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    queue: str | None = None
+    name: str | None = None
+    reason: str | None = None
+    term: int | None = None
+    count: int | None = None
+    events: tuple[Event, ...] = ()
+
+
+def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Happening]:
+    """What events come to, in the order of time. The events are in the order of time."""
+    story = _Story(events, clocks)
+    parts = (_lives(story), _disks(story), _partitions(story), _said(story), _synchronisations(story),
+             _elections(story), _declared(story), _removed(story), _forgotten(story))  # fmt: skip
+    return sorted((found for part in parts for found in part), key=lambda one: (one.at_us, one.kind, one.node or ""))
+
+
+class _Story:
+    """The events with their moments, and what is known of brokers and of who missed whom."""
+
+    def __init__(self, events: Sequence[Event], clocks: Mapping[str, Clock]):
+        self._by_kind: dict[str, list[tuple[int, Event]]] = {}
+        for event in events:
+            self._by_kind.setdefault(event.kind, []).append((settled_us(event, clocks), event))
+        self.lives = lives(events, clocks)
+        self.absences = absences(events, clocks)
+        self.groups = {group_name(event): queue_of(event) for event in events if event.queue}
+
+    def of(self, *kinds: str) -> Iterator[tuple[int, Event]]:
+        """The events of these kinds, with their moments, in the order of time."""
+        return merge(*(self._by_kind.get(kind, ()) for kind in kinds), key=lambda timed: timed[0])
+
+
+def queue_of(event: Event) -> str | None:
+    """The queue of an event as scenarios write it."""
+    return None if event.queue is None else join_queue(event.vhost or "/", event.queue)
+
+
+def group_name(event: Event) -> str:
+    """What Ra calls the group of an event's quorum queue (`rabbit_quorum_queue:qname_to_internal_name`)."""
+    return f"{'%2F' if event.vhost in ('/', None) else event.vhost}_{event.queue}"
+
+
+def _lives(story: _Story) -> Iterator[Happening]:
+    """How brokers came and went, with what others say of it."""
+    for life in story.lives:
+        if life.first.kind == "node_starting":
+            up = _about(story, life.node, ("rabbit_up",), life.from_us, life.started_us or life.from_us)
+            yield Happening(kind="node_started", at_us=life.from_us, until_us=life.started_us, node=life.node,
+                            name=life.first.release, events=(life.first, *up))  # fmt: skip
+        if life.ended_by and life.until_us is not None:
+            down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
+            stopped = (at_us for at_us, event in story.of("node_stopped")
+                       if event.node == life.node and at_us >= (life.until_us or 0))  # fmt: skip
+            yield Happening(
+                kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
+                until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
+                name=_pause(story, life) if life.ended_by == "paused" else None,
+                events=tuple(dict.fromkeys((life.last, *down))),
+            )  # fmt: skip
+
+
+def _pause(story: _Story, life: Life) -> str:
+    """What made a broker stop by itself."""
+    healing = any(event.node == life.node and abs(at_us - (life.until_us or 0)) < TOGETHER_US
+                  for at_us, event in story.of("autoheal_restarting"))  # fmt: skip
+    return "autoheal" if healing else "pause"
+
+
+def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:
+    """What other nodes say of one at about a time."""
+    return [event for at_us, event in story.of(*kinds)
+            if event.peer == node and from_us - TOGETHER_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
+
+
+def _disks(story: _Story) -> Iterator[Happening]:
+    """Members that booted on an empty database, without having left or joined before."""
+    for at_us, event in story.of("disk_empty"):
+        before = [life for life in story.lives if life.node == event.node and (life.until_us or at_us) < at_us]
+        since_us = before[-1].until_us or 0 if before else at_us
+        left = any(other.node == event.node and other_us >= since_us and other_us < at_us
+                   for other_us, other in story.of("node_reset", "member_joining"))  # fmt: skip
+        if before and before[-1].started_us and not left:
+            yield Happening(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
+
+
+def _partitions(story: _Story) -> Iterator[Happening]:
+    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together. Mnesia speaks of
+    one as well where a node was made to boot without those that had stopped later."""
+    ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
+    gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
+            if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
+    apart = [one for one in story.absences if one.partition and (one.peer, one.from_us) not in gone]
+    while apart:
+        begun = apart[0].from_us
+        healed = next(_meetings(story, apart[0], begun), None)
+        together = [one for one in apart if one.from_us - begun <= NOTICED_US
+                    and (healed is None or one.from_us < healed[0])]  # fmt: skip
+        pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
+        meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
+        reasons = [one.reason for one in together if one.reason]
+        yield Happening(kind="partition_begun", at_us=begun, until_us=meetings[0][0] if meetings else None,
+                        pairs=tuple(pairs), nodes=tuple(sorted({node for pair in pairs for node in pair})),
+                        reason=reasons[0] if reasons else None, events=tuple(one.down for one in together))  # fmt: skip
+        if meetings:
+            seen = tuple(dict.fromkeys(event for at_us, event in meetings if at_us - meetings[0][0] <= TOGETHER_US))
+            yield Happening(kind="partition_healed", at_us=meetings[0][0], pairs=tuple(pairs), events=seen)
+        apart = [one for one in apart if one not in together]
+
+
+def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:
+    """When the two of an absence saw each other again."""
+    ends = {absence.seer, absence.peer}
+    return ((at_us, event) for at_us, event in story.of("node_up", "rabbit_up")
+            if at_us > from_us and {event.node, event.peer} == ends)  # fmt: skip
+
+
+def _said(story: _Story) -> Iterator[Happening]:
+    """What single messages tell; several nodes' messages about the same are one happening."""
+    open_: dict[tuple[object, ...], Happening] = {}
+    for at_us, event in story.of(*SAID):
+        if _says_nothing(event):
+            continue
+        kind, field = SAID[event.kind]
+        found = Happening(
+            kind=kind, at_us=at_us, node=getattr(event, field) if field else None, nodes=event.nodes,
+            queue=queue_of(event), name=event.vhost if kind.startswith("vhost_") else event.name, reason=event.reason,
+            term=event.term, count=event.count, events=(event,),
+        )  # fmt: skip
+        key = (kind, found.node, found.queue, None if kind.startswith("node_") else found.name)
+        last = open_.get(key)
+        if last and at_us - last.at_us <= TOGETHER_US and event.kind != "queue_recovered":
+            open_[key] = replace(last, nodes=last.nodes or found.nodes, events=(*last.events, event))
+        else:
+            if last:
+                yield last
+            open_[key] = found
+    yield from open_.values()
+
+
+def _says_nothing(event: Event) -> bool:
+    """Whether a message is no more than the beginning of something, or is of no node or queue."""
+    match event.kind:
+        case "node_waiting":
+            return event.count in (None, TRIES)
+        case "alarm_cleared":
+            return event.peer is None
+        case "leader_stepped_down" | "member_removing":
+            return event.queue is None
+    return False
+
+
+def _synchronisations(story: _Story) -> Iterator[Happening]:
+    """Each synchronisation from its beginning to its end."""
+    open_: dict[tuple[str, str | None], Happening] = {}
+    for at_us, event in story.of("sync_begun", "sync_mirrors", "sync_needless", "sync_done", "sync_stopped"):
+        key = event.node, queue_of(event)
+        if event.kind == "sync_begun":
+            if key in open_:
+                yield open_.pop(key)
+            open_[key] = Happening(kind="synchronisation", at_us=at_us, node=event.node, queue=key[1],
+                                   count=event.count, events=(event,))  # fmt: skip
+        elif key in open_:
+            found = replace(open_[key], events=(*open_[key].events, event), nodes=open_[key].nodes or event.nodes)
+            reason = {"sync_done": "done", "sync_needless": "needless"}.get(event.kind, event.reason)
+            open_[key] = found
+            if event.kind != "sync_mirrors":
+                yield replace(open_.pop(key), until_us=at_us, reason=reason)
+    yield from open_.values()
+
+
+def _elections(story: _Story) -> Iterator[Happening]:
+    """Elections of quorum queues and of the metadata store, with what the others saw of them."""
+    seen: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
+    for at_us, event in story.of("leader_seen"):
+        about = event.peer, event.vhost, event.queue, event.name, event.term
+        seen.setdefault(about, []).append((at_us, event))
+    for at_us, event in story.of("leader_elected"):
+        if event.queue is None and event.name != STORE:
+            continue
+        about = event.node, event.vhost, event.queue, event.name, event.term
+        others = [other for other_us, other in seen.get(about, ()) if abs(other_us - at_us) <= TOGETHER_US]
+        kind = "leader_elected" if event.queue else "store_leader_elected"
+        yield Happening(kind=kind, at_us=at_us, node=event.node, queue=queue_of(event), term=event.term,
+                        events=(event, *others))  # fmt: skip
+
+
+def _declared(story: _Story) -> Iterator[Happening]:
+    """Quorum queues that were declared."""
+    for at_us, event in story.of("group_formed"):
+        if queue := story.groups.get(event.name or ""):
+            yield Happening(kind="queue_declared", at_us=at_us, node=event.peer, queue=queue, count=event.count,
+                            events=(event,))  # fmt: skip
+
+
+def _removed(story: _Story) -> Iterator[Happening]:
+    """Members whose files were deleted: with their queue, if they say so, or else they alone. Since 4.0 whoever removes
+    one says so, too."""
+    deleted: dict[str, Happening] = {}
+    for at_us, event in story.of("member_deleted"):
+        queue = queue_of(event) or story.groups.get(event.name or "")
+        if queue is None:
+            continue
+        last = deleted.get(queue)
+        if last and at_us - last.at_us <= TOGETHER_US:
+            deleted[queue] = replace(last, events=(*last.events, event))
+        else:
+            if last:
+                yield last
+            deleted[queue] = Happening(kind="queue_deleted", at_us=at_us, queue=queue, events=(event,))
+    yield from deleted.values()
+    for at_us, event in story.of("data_deleted"):
+        queue = story.groups.get(event.name or "")
+        said = (other for other_us, other in story.of("member_deleted", "member_removing", "member_removed")
+                if abs(at_us - other_us) <= FORGETTING_US)  # fmt: skip
+        if queue and not any(_tells_of(other, queue, event.node) for other in said):
+            yield Happening(kind="member_removed", at_us=at_us, node=event.node, queue=queue, events=(event,))
+
+
+def _tells_of(event: Event, queue: str, node: str) -> bool:
+    """Whether a message tells why a member's files are deleted."""
+    return queue_of(event) == queue and (event.kind == "member_deleted" or event.peer == node)
+
+
+def _forgotten(story: _Story) -> Iterator[Happening]:
+    """Members that were removed; since 4.0 their queues go first, and the removal itself is not told."""
+    last: dict[str, int] = {}
+    for at_us, event in story.of("member_forgotten", "queues_forgotten"):
+        peer = event.peer or ""
+        if peer in last and at_us - last[peer] <= FORGETTING_US:
+            continue
+        last[peer] = at_us
+        before = [(us, other) for us, other in story.of("member_removing") if other.peer == peer
+                  and other.node == event.node and at_us - FORGETTING_US <= us <= at_us]  # fmt: skip
+        yield Happening(kind="node_forgotten", at_us=before[0][0] if before else at_us, node=peer,
+                        events=(*(other for _, other in before), event))  # fmt: skip

@@ -1,0 +1,130 @@
+"""The lives of brokers: when each ran, and how it ended.
+
+A broker that is asked to stop says so, and one that stops by itself (it pauses, or autoheal restarts it) says why. One
+that is killed says nothing: that its log goes on with a boot without a stop before, or that another node missed it and
+it never wrote again, is all the proof there is. A life whose end no log tells of is still going on for all that is
+known, until `seen_us`.
+
+Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
+
+from hawb.incident.absences import Absence, absences
+from hawb.incident.clocks import Clock, settled_us
+from hawb.incident.events import Event
+
+EndedBy = Literal["stopped", "killed", "paused", "failed", "unknown"]
+ENDS: Mapping[EndedBy, str] = {
+    "stopped": "somebody asked the broker to stop",
+    "killed": "it broke off: killed, crashed, or its host lost power",
+    "paused": "it stopped by itself, because of a partition",
+    "failed": "it gave up booting",
+    "unknown": "others saw it go, and its own log is not there to tell how",
+}
+"""How a life may end, and what that means."""
+ASKED = ("node_signalled", "node_stopping")
+BY_ITSELF = ("pause_begun", "autoheal_restarting")
+AT_ONCE_US = 1_000_000
+"""How far what a broker says of pausing is from its stop."""
+LATE_US = 2_000_000
+"""How much later than it was missed a line of a dead broker may seem to be written: clocks are not compared finer."""
+BEFORE_BOOT_US = 60_000_000
+"""How long before the first boot that a log tells of something may have been said for it."""
+BOOTING_US = 15_000_000
+"""How long before it says that it starts a broker may say something: Ra starts its members of groups first."""
+
+
+class Life(Struct, frozen=True):
+    """A broker on `node` from `from_us` to `until_us`: as `first` and `last` tell. A `first` that is no
+    `node_starting`: it ran already when the logs begin. `started_us` is when it had booted, None if it had not or if
+    that is not told. `until_us` and `ended_by` are None if no log tells of an end; `seen_us` is the last moment at
+    which it is known to run. `reason` is what Erlang on the others had for its end, if they missed it."""
+
+    node: str
+    from_us: int
+    until_us: int | None
+    ended_by: EndedBy | None
+    first: Event
+    last: Event
+    seen_us: int
+    started_us: int | None = None
+    reason: str | None = None
+
+
+def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
+    """The lives that events tell of, in the order in which they began. The events are in the order of time."""
+    own: dict[str, list[Timed]] = defaultdict(list)
+    up: dict[str, list[Timed]] = defaultdict(list)
+    missed: dict[str, list[Absence]] = defaultdict(list)
+    for event in events:
+        own[event.node].append((settled_us(event, clocks), event))
+        if event.kind == "rabbit_up" and event.peer:
+            up[event.peer].append((settled_us(event, clocks), event))
+    for absence in absences(events, clocks):
+        if not absence.partition:
+            missed[absence.peer].append(absence)
+    end_us = max((told[-1][0] for told in own.values()), default=0)
+    found = [life for node in own for life in _told(own[node], missed[node], end_us)]
+    found += [life for node in up if node not in own for life in _seen(node, up[node], missed[node], end_us)]
+    return sorted(found, key=lambda life: (life.from_us, life.node))
+
+
+Timed = tuple[int, Event]
+
+
+def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
+    """The lives of a node whose log is there."""
+    boots = [place for place, (_, event) in enumerate(own) if event.kind == "node_starting"]
+    if not boots or own[boots[0]][0] - own[0][0] > BEFORE_BOOT_US:
+        boots.insert(0, 0)
+    for begin, end in pairwise([*boots, len(own)]):
+        yield _life(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)
+
+
+def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None, end_us: int) -> Life:
+    """The life that begins with the first of these events, up to a boot at `next_us`, if there is another."""
+    from_us, first = told[0]
+    started_us = next((at_us for at_us, event in told if event.kind == "node_started"), None)
+    stop = next(((at_us, event) for at_us, event in told if event.kind in ASKED), None)
+    failed = next(((at_us, event) for at_us, event in told if event.kind == "boot_failed"), None)
+    until_us = end_us + 1 if next_us is None else next_us
+    written = [at_us for at_us, _ in told if next_us is None or at_us < next_us - BOOTING_US] or [from_us]
+    gone = [absence for absence in missed if max(from_us, written[-1] - LATE_US) <= absence.from_us < until_us
+            and (next_us is not None or absence.until_us is None or absence.until_us > told[-1][0])]  # fmt: skip
+
+    def life(last: Timed, ended_by: EndedBy, seen_us: int) -> Life:
+        reason = next((absence.reason for absence in gone if absence.reason), None)
+        return Life(first.node, from_us, last[0], ended_by, first, last[1], seen_us, started_us, reason)
+
+    if stop is not None:
+        paused = any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in told)
+        return life(stop, "paused" if paused else "stopped", stop[0])
+    if failed is not None:
+        return life(failed, "failed", failed[0])
+    if gone:
+        return life((gone[0].from_us, gone[0].down), "killed", min(written[-1], gone[0].from_us))
+    if next_us is not None:
+        return life(told[-1], "killed", told[-1][0])
+    return Life(first.node, from_us, None, None, first, told[-1][1], end_us, started_us)
+
+
+def _seen(node: str, up: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
+    """The lives of a node whose log is not there, as far as others saw it come and go."""
+    until_us = 0
+    for from_us, first in up:
+        if from_us < until_us:
+            continue
+        gone = next((absence for absence in missed if absence.from_us > from_us), None)
+        until_us = gone.from_us if gone else end_us + 1
+        if gone:
+            yield Life(node, from_us, until_us, "unknown", first, gone.down, until_us, from_us, gone.reason)
+        else:
+            yield Life(node, from_us, None, None, first, first, end_us, from_us)

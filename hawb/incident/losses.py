@@ -1,0 +1,238 @@
+"""What an incident cost in messages: certainly lost, possibly lost between two moments, and kept.
+
+What the rules say of the messages that the listing counted is certain as long as no client was connected from when it
+was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is
+tried: the story is played again with a message published at each node whenever something has happened, persistent ones
+and then transient ones. Those that are lost there tell when a message was in danger, where, and why; one that was sent
+with automatic acknowledgement may have been lost whenever a node went that clients were connected to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.runs import Runs
+from hawb.incident.connected import Change, connected
+from hawb.incident.doubts import OF_THE_BEGINNING
+from hawb.incident.lives import Life
+from hawb.incident.retold import EARLIER_US, Retold
+from hawb.scenario import verbs
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Step
+from hawb.scenario.outcome import outcome
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+
+Only = Literal["", "transient", "auto_ack"]
+CLOSE_S, SHORT_S, LONG_S = 0.001, 0.02, 5.0
+"""How near something that happens a message is published, and gaps between two such things that are too short for
+one, and long enough for three."""
+MOST_MOMENTS = 36
+"""At how many moments messages are tried."""
+CONNECTION = "tried"
+
+
+class Certain(Struct, frozen=True):
+    """Messages that no copy holds, whatever else happened: how many (their `numbers` in the scenario), why
+    (`hawb.engine.trace.CAUSES`), when, and the place of the outcome's event that tells of it."""
+
+    count: int
+    cause: str
+    at_us: int
+    event: int
+    numbers: tuple[tuple[int, int], ...] = ()
+
+
+class Possible(Struct, frozen=True):
+    """Messages that are lost if there were any: those that came between `from_us` and `until_us`, at one of the `nodes`
+    where that matters, were lost at `at_us` for a cause. `listed` is how many of them the listing had, if it had any.
+    `only` those that were transient, or sent with automatic acknowledgement."""
+
+    cause: str
+    from_us: int
+    until_us: int
+    at_us: int
+    nodes: tuple[str, ...] = ()
+    listed: int | None = None
+    only: Only = ""
+
+
+class QueueLosses(Struct, frozen=True):
+    """What became of a queue's messages. `kept` is how many it holds in the end by the rules, of those that the listing
+    had; None where there was none."""
+
+    queue: str
+    certain: tuple[Certain, ...]
+    possible: tuple[Possible, ...]
+    kept: int | None
+
+    @property
+    def certainly_lost(self) -> int:
+        """How many messages are certainly lost."""
+        return sum(loss.count for loss in self.certain)
+
+
+class Tried(Struct, frozen=True):
+    """A message that was tried: its queue and number, when and where it was published, and when and why it was lost;
+    `lost_us` is None if it was not."""
+
+    queue: str
+    at_us: int
+    node: str
+    lost_us: int | None = None
+    cause: str = ""
+
+
+def losses(
+    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool,
+    listed_us: int | None = None,
+) -> tuple[QueueLosses, ...]:
+    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections,
+    and `listed_us` when the listing was made; None: at any time before."""
+    listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in retold.doubts)
+    certain: dict[str, list[Certain]] = {}
+    possible: dict[str, list[Possible]] = {}
+    for loss in told["losses"]:
+        at_us, root_us = _moment(retold, told, loss["event"]), _moment(retold, told, _root(told, loss["event"]))
+        count = sum(last - first + 1 for first, last in loss["ids"])
+        if listed and logged and not connected(clients, listed_us or 0, root_us):
+            numbers = tuple((first, last) for first, last in loss["ids"])
+            certain.setdefault(loss["queue"], []).append(Certain(count, loss["cause"], at_us, loss["event"], numbers))
+        else:
+            span = Possible(loss["cause"], retold.begins_us, root_us, at_us, listed=count)
+            possible.setdefault(loss["queue"], []).append(span)
+    if not listed or not logged or connected(clients, listed_us or 0, retold.ends_us):
+        dangers = [*_endangered(retold, told, False), *_endangered(retold, told, True)]
+        for queue, danger in [*dangers, *(_worst(retold) if not listed else ())]:
+            possible.setdefault(queue, []).append(danger)
+        for queue in _queues(told):
+            possible.setdefault(queue, []).extend(_in_flight(retold, clients, lives))
+    return tuple(
+        QueueLosses(queue, tuple(certain.get(queue, ())), tuple(possible.get(queue, ())),
+                    told["queues"].get(queue, {}).get("messages", 0) if listed else None)
+        for queue in _queues(told)
+    )  # fmt: skip
+
+
+def _queues(told: dict[str, Any]) -> list[str]:
+    """All queues that a story has had."""
+    return sorted({*told["queues"], *told["queues_elsewhere"], *told["deleted"], *told["ledger"]})
+
+
+def _moment(retold: Retold, told: dict[str, Any], place: int) -> int:
+    """When an event of the outcome is, by the reference's clock."""
+    return retold.begins_us + round(told["events"][place]["t"] * MICROSECONDS)
+
+
+def _root(told: dict[str, Any], place: int) -> int:
+    """The first of the events that led to one."""
+    while (because := told["events"][place]["because"]) is not None:
+        place = because
+    return place
+
+
+# Messages that are tried
+
+
+def _endangered(retold: Retold, told: dict[str, Any], transient: bool) -> Iterator[tuple[str, Possible]]:
+    """(queue, danger) of messages that clients may have published: from the last moment at which one was safe to the
+    next one, for each cause and moment of a loss. Those that the listing had are in it if the first one is."""
+    ordered = sorted(_tried(retold, tried(retold, told, transient)), key=lambda one: (one.queue, one.at_us))
+    for queue, group in groupby(ordered, key=lambda one: one.queue):
+        of_queue = list(group)
+        lost = [one for one in of_queue if one.lost_us is not None]
+        for (lost_us, cause), some in _grouped(lost):
+            nodes, only = {one.node for one in some}, "transient" if transient else ""
+            first, last = min(one.at_us for one in some), max(one.at_us for one in some)
+            before = max((one.at_us for one in of_queue if one.at_us < first), default=retold.begins_us)
+            after = min((one.at_us for one in of_queue if one.at_us > last), default=lost_us)
+            everywhere = nodes >= {one.node for one in of_queue if first <= one.at_us <= last}
+            where = () if everywhere else tuple(sorted(nodes))
+            yield queue, Possible(cause, before, min(after, lost_us), lost_us, where, only=only)
+
+
+def _grouped(lost: Iterable[Tried]) -> Iterator[tuple[tuple[int, str], list[Tried]]]:
+    ordered = sorted(lost, key=lambda one: (one.lost_us or 0, one.cause))
+    return ((key, list(some)) for key, some in groupby(ordered, key=lambda one: (one.lost_us or 0, one.cause)))
+
+
+def tried(
+    retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
+) -> Run | None:
+    """The story again, with a message of each queue published at each node whenever something has happened, at `most`
+    moments; None where it cannot be played so. What is transient is that in classic queues alone."""
+    grouped = {name for name, queue in (told["queues"] | told["queues_elsewhere"]).items() if "members" in queue}
+    nodes = list(told["nodes"])
+    queues = tuple(name for name in _queues(told) if not (transient and name in grouped))
+    verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
+    moments = _moments(retold, told, most) if verb else []
+    steps = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]
+    played = sorted([*retold.scenario.steps, *steps], key=lambda step: step.at or 0)
+    try:
+        return Run.of(replace(retold.scenario, steps=tuple(played), seed=told["seed"]))
+    except ScenarioRefused:
+        return None
+
+
+def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
+    """What became of the messages that were tried."""
+    if run is None:
+        return
+    again, where = outcome(run), {}
+    for index, step in enumerate(run.steps):
+        if isinstance(step.verb, verbs.Publish) and step.verb.connection == CONNECTION:
+            where[index] = step.verb.node or ""
+    lost: dict[str, list[tuple[Runs, int, str]]] = {}
+    for loss in again["losses"]:
+        numbers = runs.normal((first, last) for first, last in loss["ids"])
+        lost.setdefault(loss["queue"], []).append((numbers, _moment(retold, again, loss["event"]), loss["cause"]))
+    for event in again["events"]:
+        if event["event"] != "messages_published" or event["step"] not in where:
+            continue
+        at_us = retold.begins_us + round(event["t"] * MICROSECONDS)
+        for number in (number for first, last in event["detail"]["ids"] for number in range(first, last + 1)):
+            gone = next(((lost_us, cause) for numbers, lost_us, cause in lost.get(event["queue"], ())
+                         if runs.contains(numbers, number)), (None, ""))  # fmt: skip
+            yield Tried(event["queue"], at_us, where[event["step"]], *gone)
+
+
+def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:
+    """(queue, danger) of what queues may have held when the story began, with no mirror synchronised: where nothing
+    tells how they stood."""
+    queues = tuple(replace(entry, messages=max(1, entry.messages), synchronised_mirrors=())
+                   for entry in retold.scenario.queues)  # fmt: skip
+    told = outcome(Run.of(replace(retold.scenario, queues=queues)))
+    for loss in told["losses"]:
+        root_us = _moment(retold, told, _root(told, loss["event"]))
+        yield loss["queue"], Possible(loss["cause"], retold.begins_us, root_us, _moment(retold, told, loss["event"]))
+
+
+def _moments(retold: Retold, told: dict[str, Any], most: int) -> list[float]:
+    """When messages are tried, in seconds: in the middle between any two things that happen, and in long gaps at both
+    ends of them too."""
+    happens = sorted({0.0, *(step.at or 0.0 for step in retold.scenario.steps), *(one["t"] for one in told["events"])})
+    gaps = [(begin, end) for begin, end in pairwise(happens) if end - begin >= SHORT_S]
+    found = [(end - begin, at_s) for begin, end in gaps for at_s in _within(begin, end)]
+    longest = sorted(found, reverse=True)[:most]
+    return sorted(at_s for _, at_s in longest)
+
+
+def _within(begin: float, end: float) -> tuple[float, ...]:
+    middle = (begin + end) / 2
+    return (middle,) if end - begin < LONG_S else (begin + SHORT_S, middle, end - CLOSE_S)
+
+
+def _in_flight(retold: Retold, clients: Sequence[Change], lives: Sequence[Life]) -> Iterator[Possible]:
+    """What was on its way to clients that need not answer, as a node went that they were connected to."""
+    for life in lives:
+        until_us = life.until_us or 0
+        if until_us >= retold.begins_us and connected([one for one in clients if one.node == life.node],
+                                                      until_us - EARLIER_US, until_us):  # fmt: skip
+            yield Possible("auto_ack_in_flight", until_us - EARLIER_US, until_us, until_us, (life.node,),
+                           only="auto_ack")  # fmt: skip

@@ -1,0 +1,294 @@
+"""How long things lasted in a cluster, by its logs: until a node failed, until it was back, and so on, a row each.
+
+What counts as what is as in an environment of a study (`hawb.study.environment`), which these are made for:
+
+* A node has failed when its broker is gone, whoever wanted that: logs do not tell why somebody asked it to stop. What
+  is not a failure: it paused because of a partition; or all nodes of the cluster were asked to stop one after the
+  other, each after the one before was back, which is a rolling restart.
+* Nodes that went within a minute of each other have one cause, a rack's or a host's: such a failure is the cluster's.
+  A node that nobody missed went with the last that could have missed it.
+* Times to a failure run from the end of the node's failure before it, through rolling restarts and what else it shares
+  with others. A node that ran already when the logs of its cluster begin did so from then on, and is not `fresh`.
+* A node is back when it begins a boot that does not fail. One that is removed from its cluster, or is still away when
+  the logs end, was away for at least so long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Literal, get_type_hints
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from hawb.incident.absences import Absence, absences
+from hawb.incident.clocks import settled_us
+from hawb.incident.events import Event
+from hawb.incident.lives import BEFORE_BOOT_US, Life, lives
+from hawb.incident.reading import Reading
+
+TOGETHER_US = 60_000_000
+"""Nodes that went within this time of each other went together."""
+ROLLING_US = 3_600_000_000
+"""How long the next node of a rolling restart may be waited for."""
+MICROSECONDS = 1_000_000
+MISSED_LATE = "net_tick_timeout"
+"""Erlang's reason for a connection over which nothing came for net_ticktime: the node lost its power or its network."""
+
+How = Literal["stopped", "killed", "power_off", "unknown"]
+KINDS: Mapping[str, str] = {
+    "time_to_failure": "until a node failed by itself, from the end of its failure before",
+    "repair": "until it was back",
+    "time_to_common_failure": "until several nodes of a cluster failed within a minute, from the end of the last time",
+    "common_repair": "until the last of them was back",
+    "time_to_rolling_restart": "until the nodes of a cluster were restarted one after the other, from the last time",
+    "restart": "how long one of them was away",
+    "time_to_partition": "until nodes of a cluster missed each other though both ran, from the end of the time before",
+    "partition": "until the last of them saw each other again",
+    "synchronisation": "from the beginning to the end of the synchronisation of a mirrored queue with messages",
+}
+"""Every kind of span and what it is."""
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """A row: how long something lasted, at least or exactly. A field that a kind has no use for is None."""
+
+    cluster: Annotated[str, Meta(description="the cluster: its folder")]
+    kind: Annotated[str, Meta(description="what lasted: one of the kinds")]
+    node: Annotated[str | None, Meta(description="the node that it is about")] = None
+    from_us: Annotated[int, Meta(description="when it began, in microseconds since 1970 (UTC)")]
+    length_s: Annotated[float, Meta(description="how long it was seen to last, in seconds")]
+    ended: Annotated[bool, Meta(description="whether it ended then; false: it went on when the logs end")]
+    fresh: Annotated[bool, Meta(description="whether it began then; false: it was under way when the logs begin")]
+    how: Annotated[str | None, Meta(description="of a failure: stopped, killed, power_off or unknown")] = None
+    disk_lost: Annotated[bool | None, Meta(description="of a failure: whether the node came back without data")] = None
+    together: Annotated[int | None, Meta(description="of a failure: how many nodes went")] = None
+    nodes: Annotated[int | None, Meta(description="how many nodes the cluster has")] = None
+    messages: Annotated[int | None, Meta(description="of a synchronisation: how many messages")] = None
+
+
+class Going(Struct, frozen=True):
+    """A node that went, at `at_us`, and was back at `back_us`, None if not; `missed` if another node noticed."""
+
+    node: str
+    at_us: int
+    how: How
+    missed: bool
+    back_us: int | None = None
+    disk_lost: bool = False
+
+
+def columns() -> dict[str, str]:
+    """What each field of a span means."""
+    hints = get_type_hints(Span, include_extras=True)
+    return {name: hints[name].__metadata__[0].description for name in Span.__struct_fields__}
+
+
+def spans(cluster: str, reading: Reading) -> list[Span]:
+    """The spans that a cluster's logs tell of, under the name of the cluster."""
+    return [] if not reading.events else [*_Watched(cluster, reading).spans()]
+
+
+class _Watched:
+    """A cluster that was watched from `begin_us` to `end_us`."""
+
+    def __init__(self, cluster: str, reading: Reading) -> None:
+        self.cluster, self.reading = cluster, reading
+        moments = [settled_us(event, reading.clocks) for event in reading.events]
+        self.begin_us, self.end_us = min(moments), max(moments)
+        self.lives: dict[str, list[Life]] = defaultdict(list)
+        for life in lives(reading.events, reading.clocks):
+            self.lives[life.node].append(life)
+        self.goings = sorted(_together_unmissed([one for node in self.lives for one in self._goings(node)]),
+                             key=lambda one: (one.at_us, one.node))  # fmt: skip
+
+    def spans(self) -> Iterator[Span]:
+        """All spans."""
+        rolling = [one for each in _rolling(self.goings, len(self.lives)) for one in each]
+        others = [one for one in self.goings if one not in rolling]
+        groups = [each for each in _together(others) if len({one.node for one in each}) > 1]
+        common = [one for each in groups for one in each]
+        for node in self.lives:
+            yield from self._of_node(node, [one for one in others if one.node == node and one not in common])
+        yield from self._of_cluster(groups)
+        yield from self._of_restarts([*_rolling(self.goings, len(self.lives))])
+        yield from self._of_partitions()
+        yield from self._of_synchronisations()
+
+    def span(self, kind: str, from_us: int, until_us: int | None, fresh: bool = True, **told: object) -> Span:
+        """A span from a moment to another one; None: it went on."""
+        length_s = max(0, (self.end_us if until_us is None else until_us) - from_us) / MICROSECONDS
+        return Span(cluster=self.cluster, kind=kind, from_us=from_us, length_s=length_s, ended=until_us is not None,
+                    fresh=fresh, nodes=len(self.lives), **told)  # fmt: skip
+
+    # Nodes
+
+    def _goings(self, node: str) -> Iterator[Going]:
+        """How often a node went: a boot that fails is part of being away, a pause is none."""
+        gone: Going | None = None
+        for life in self.lives[node]:
+            if gone is not None and life.ended_by != "failed":
+                empty = gone.how != "stopped" and self._finds_nothing(node, life)
+                yield replace(gone, back_us=life.from_us, disk_lost=empty)
+                gone = None
+            if gone is None and life.ended_by not in (None, "paused") and life.until_us is not None:
+                gone = Going(node, life.until_us, _how(life), life.last.node != node or life.reason is not None)
+        if gone is not None:
+            yield gone
+
+    def _finds_nothing(self, node: str, life: Life) -> bool:
+        """Whether a node boots on an empty disk."""
+        until_us = life.started_us or life.from_us + BEFORE_BOOT_US
+        return any(event.kind == "disk_empty" and event.node == node
+                   and life.from_us - BEFORE_BOOT_US <= settled_us(event, self.reading.clocks) <= until_us
+                   for event in self.reading.events)  # fmt: skip
+
+    def _of_node(self, node: str, failures: Sequence[Going]) -> Iterator[Span]:
+        """How long a node ran until it failed, and was away."""
+        first = self.lives[node][0]
+        fresh = first.first.kind in ("node_starting", "rabbit_up") or first.first.kind == "disk_empty"
+        from_us: int | None = first.from_us if fresh else self.begin_us
+        removed_us = self._removed_us(node)
+        for one in failures:
+            if from_us is not None:
+                yield self.span("time_to_failure", from_us, one.at_us, fresh, node=node, how=one.how, together=1,
+                                disk_lost=one.disk_lost)  # fmt: skip
+            repair = self.span("repair", one.at_us, one.back_us, node=node, how=one.how)
+            if one.back_us is None and removed_us is not None and removed_us >= one.at_us:
+                repair = replace(repair, length_s=(removed_us - one.at_us) / MICROSECONDS)
+            yield repair
+            from_us, fresh = one.back_us, True
+        if from_us is not None:
+            yield self.span("time_to_failure", from_us, None, fresh, node=node)
+
+    def _removed_us(self, node: str) -> int | None:
+        moments = [settled_us(event, self.reading.clocks) for event in self.reading.events
+                   if event.kind in ("member_forgotten", "queues_forgotten") and event.peer == node]  # fmt: skip
+        return max(moments, default=None)
+
+    # The cluster
+
+    def _renewed(self, kind: str, times: Iterable[tuple[int, int | None, dict[str, object]]]) -> Iterator[Span]:
+        """The times between what happens to the cluster: (from, until, what there is to tell) of each."""
+        from_us: int | None = self.begin_us
+        fresh = all(each[0].first.kind in ("node_starting", "disk_empty") for each in self.lives.values())
+        for at_us, until_us, told in times:
+            if from_us is not None:
+                yield self.span(kind, from_us, max(at_us, from_us), fresh, **told)
+            from_us, fresh = until_us, True
+        if from_us is not None:
+            yield self.span(kind, from_us, None, fresh)
+
+    def _of_cluster(self, groups: Sequence[Sequence[Going]]) -> Iterator[Span]:
+        """Failures of several nodes within a minute."""
+        if len(self.lives) < 2:
+            return
+        times = []
+        for each in groups:
+            backs = [one.back_us for one in each]
+            until_us = None if None in backs else max(one for one in backs if one is not None)
+            hows = [one.how for one in each]
+            told = {"how": max(sorted(set(hows)), key=hows.count), "together": len({one.node for one in each}),
+                    "disk_lost": any(one.disk_lost for one in each)}  # fmt: skip
+            times.append((each[0].at_us, until_us, told))
+            yield self.span("common_repair", each[0].at_us, until_us, **told)
+        yield from self._renewed("time_to_common_failure", times)
+
+    def _of_restarts(self, restarts: Sequence[Sequence[Going]]) -> Iterator[Span]:
+        if len(self.lives) < 2:
+            return
+        for each in restarts:
+            yield from (self.span("restart", one.at_us, one.back_us, node=one.node) for one in each)
+        yield from self._renewed("time_to_rolling_restart", [(each[0].at_us, each[0].at_us, {}) for each in restarts])
+
+    def _of_partitions(self) -> Iterator[Span]:
+        if len(self.lives) < 2:
+            return
+        found = [(one.from_us, self._apart_until_us(one))
+                 for one in absences(self.reading.events, self.reading.clocks) if one.partition]  # fmt: skip
+        merged: list[tuple[int, int | None]] = []
+        for one in sorted(found, key=lambda one: one[0]):
+            if merged and (merged[-1][1] is None or one[0] <= merged[-1][1] + TOGETHER_US):
+                ends = (merged[-1][1], one[1])
+                merged[-1] = merged[-1][0], None if None in ends else max(end for end in ends if end is not None)
+            else:
+                merged.append(one)
+        yield from (self.span("partition", from_us, until_us) for from_us, until_us in merged)
+        yield from self._renewed("time_to_partition", [(*one, {}) for one in merged])
+
+    def _apart_until_us(self, absence: Absence) -> int | None:
+        """Until when two nodes missed each other and both ran."""
+        went = [one.at_us for one in self.goings if one.node in (absence.seer, absence.peer)
+                and absence.from_us < one.at_us]  # fmt: skip
+        return min((at_us for at_us in (*went, absence.until_us) if at_us is not None), default=None)
+
+    def _of_synchronisations(self) -> Iterator[Span]:
+        """Synchronisations of queues with messages; one that was stopped, or whose master went, took longer."""
+        begun: dict[tuple[str, str | None, str | None], Event] = {}
+        for event in self.reading.events:
+            key, at_us = (event.node, event.vhost, event.queue), settled_us(event, self.reading.clocks)
+            if event.kind == "sync_begun":
+                begun[key] = event
+            elif event.kind in ("sync_done", "sync_needless", "sync_stopped") and (first := begun.pop(key, None)):
+                span = self._synchronised(first, at_us, event.kind == "sync_done")
+                if first.count and event.kind != "sync_needless" and span.length_s > 0:
+                    yield span
+            elif event.kind == "node_starting":
+                for other in [other for other in begun if other[0] == event.node]:
+                    del begun[other]  # how far it came, nobody tells
+
+    def _synchronised(self, first: Event, until_us: int, ended: bool) -> Span:
+        from_us = settled_us(first, self.reading.clocks)
+        span = self.span("synchronisation", from_us, until_us, node=first.node, messages=first.count)
+        return span if ended else replace(span, ended=False)
+
+
+def _how(life: Life) -> How:
+    if life.ended_by in ("stopped", "unknown"):
+        return "stopped" if life.ended_by == "stopped" else "unknown"
+    return "power_off" if life.reason and MISSED_LATE in life.reason else "killed"
+
+
+def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
+    """Nodes that nobody missed went when the last of those did that were away at the same time."""
+    unmissed = [one for one in goings if one.how == "killed" and not one.missed]
+
+    def back_us(one: Going) -> float:
+        return math.inf if one.back_us is None else one.back_us
+
+    def when_us(one: Going) -> int:
+        return max(other.at_us for other in unmissed
+                   if other is one or (other.at_us < back_us(one) and one.at_us < back_us(other)))  # fmt: skip
+
+    return [replace(one, at_us=when_us(one)) if one in unmissed else one for one in goings]
+
+
+def _rolling(goings: Sequence[Going], nodes: int) -> list[list[Going]]:
+    """The goings in which all nodes were restarted one after the other."""
+    asked = [one for one in goings if one.how == "stopped"]
+    found: list[list[Going]] = []
+    place = 0
+    while nodes > 1 and place + nodes <= len(asked):
+        turn = asked[place : place + nodes]
+        follows = all(one.back_us is not None and 0 <= other.at_us - one.back_us <= ROLLING_US
+                      for one, other in pairwise(turn))  # fmt: skip
+        if follows and len({one.node for one in turn}) == nodes and turn[-1].back_us is not None:
+            found.append(turn)
+            place += nodes
+        else:
+            place += 1
+    return found
+
+
+def _together(goings: Sequence[Going]) -> list[list[Going]]:
+    """Goings, each with those within a minute of the first of them."""
+    found: list[list[Going]] = []
+    for one in goings:
+        if found and one.at_us - found[-1][0].at_us <= TOGETHER_US:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found

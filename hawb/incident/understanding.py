@@ -1,0 +1,130 @@
+"""From logs and exports to an incident: what happened, as a story that can be played, and what follows.
+
+    from hawb.incident.understanding import understand
+    incident = understand([Path("logs/")], [Path("definitions.json"), Path("queues.json")])
+    incident.happenings, incident.retold.scenario, incident.comparison, incident.losses
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.broker.definitions import holds_export
+from hawb.broker.imported import import_cluster
+from hawb.incident import connected
+from hawb.incident.before import Exports
+from hawb.incident.clocks import settled_us
+from hawb.incident.compared import Comparison, about
+from hawb.incident.depths import deepened
+from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
+from hawb.incident.following import play
+from hawb.incident.happenings import Happening, happenings
+from hawb.incident.lives import Life, lives
+from hawb.incident.losses import QueueLosses, losses, tried
+from hawb.incident.reading import Reading, read_logs
+from hawb.incident.retold import Retold, retell
+from hawb.planning.alternatives import Alternatives, what_would_have_kept
+from hawb.planning.harm import harms
+from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+
+MOST_KEEPERS = 3
+"""For how many losses, the first ones, it is looked for what would have kept the messages."""
+TRIED_MOMENTS = 9
+"""At how many moments messages are tried, where none is known to have been there, for what would have kept them."""
+
+
+class Incident(Struct, frozen=True):
+    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell. `retold` is the story as a
+    scenario, None where there is nothing to be played, for the reason `untold`; `run` and `outcome` are that story
+    played, `comparison` has it beside what was seen, `losses` what follows for messages, and `keepers` what would have
+    kept those that are lost (`hawb.planning.alternatives`). `listed_later` are the queues that a listing of after
+    tells of."""
+
+    reading: Reading
+    lives: list[Life]
+    happenings: list[Happening]
+    retold: Retold | None = None
+    untold: str = ""
+    run: Run | None = None
+    outcome: dict[str, Any] | None = None
+    comparison: Comparison | None = None
+    losses: tuple[QueueLosses, ...] = ()
+    keepers: tuple[Alternatives, ...] = ()
+    listed_later: frozenset[str] = frozenset()
+
+    def unsure(self, queue: str) -> frozenset[str]:
+        """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
+        something, or its `place` (master or leader, mirrors or members), where the rules part from what was seen of it
+        or of nodes. As long as the cluster is partitioned it depends on whom one asks."""
+        if self.retold is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
+            return frozenset({"messages", "place"})
+        doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
+        untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
+        unsure = {"messages"} if untold and queue not in self.listed_later else set()
+        apart = [about(pair) for pair in self.comparison.apart]
+        placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
+        if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
+            unsure.add("place")
+        return frozenset(unsure)
+
+
+def understand(
+    paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
+    later: Sequence[Path] = (), keepers: bool = True,
+) -> Incident:
+    """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
+    cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
+    said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
+    would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
+    cannot be read."""
+    reading, exported = read_logs(paths, zone), read_exports(exports)
+    later_queues = read_exports(later).document["queues"] if later else ()
+    told = lives(reading.events, reading.clocks)
+    found = happenings(reading.events, reading.clocks)
+    incident = Incident(reading, told, found)
+    try:
+        retold = retell(reading, found, told, exported, listed_after)
+        if retold is None:
+            return replace(incident, untold="no log tells of anything that went wrong or was changed")
+        retold, run, seen, comparison = play(deepened(retold, found, later_queues), found)
+    except ScenarioRefused as refused:
+        return replace(incident, untold=refused.problem)
+    clients, logged = connected.changes(reading), connected.is_logged(reading)
+    return replace(
+        incident, retold=retold, run=run, outcome=seen, comparison=comparison,
+        losses=losses(retold, seen, clients, told, logged, listed_us(exports, reading)),
+        keepers=_keepers(retold, run, seen) if keepers else (),
+        listed_later=frozenset(entry["queue"] for entry in later_queues),
+    )  # fmt: skip
+
+
+def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
+    """When listings were made, by the first of the files' own times, if that is while the logs were written; None if it
+    is not known: the time of a copy tells nothing."""
+    times = [round(file.stat().st_mtime * MICROSECONDS) for file in files if not holds_export(file)]
+    first, last = (settled_us(reading.events[place], reading.clocks) for place in (0, -1))
+    return min(times) if times and first <= min(times) <= last else None
+
+
+def read_exports(files: Sequence[Path]) -> Exports:
+    """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
+    defined = next((file for file in files if holds_export(file)), None)
+    listings = [file for file in files if file != defined]
+    return Exports(import_cluster(defined, listings).scenario, defined is not None)
+
+
+def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+    """What would have kept the messages that are lost; where none is known to have been there, those that were
+    tried."""
+    lost = [harm for harm in harms(run) if harm.lost]
+    if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
+        run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
+    return tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])

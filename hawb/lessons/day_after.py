@@ -1,0 +1,71 @@
+"""The exercise of notebook 29: lines of two logs, and the story that they tell of."""
+
+from __future__ import annotations
+
+from hawb.cluster import Cluster
+from hawb.lessons.exercises import Exercise, Form, Variation
+from hawb.views.formatting import counted, shown
+
+SAID = {
+    "node_stopping": "{} is asked to stop",
+    "node_killed": "{} is killed",
+    "node_lost_power": "{} loses its power, and is missed only after net_ticktime",
+    "node_running": "{} starts",
+    "promoted": "the mirror on {} is promoted",
+}
+"""What a line of a log tells of, by the event of the model that it is of."""
+
+
+def before(variation: Variation) -> Cluster:
+    """A mirrored queue on three nodes, with messages that are confirmed."""
+    first, *_ = variation.nodes
+    cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
+    cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=first)
+    return cluster.publish("orders", variation.messages)
+
+
+def as_logged(cluster: Cluster, variation: Variation) -> str | None:
+    """What happens is what the logs tell of, in their order, and nothing else: the second node is stopped and started,
+    the third is stopped, the first is killed, and the mirror on the second takes over."""
+    first, second, third = variation.nodes
+    logged = [("node_stopping", second), ("node_running", second), ("node_stopping", third), ("node_killed", first),
+              ("promoted", second)]  # fmt: skip
+    told = [(event["event"], event["node"]) for event in cluster.events if event["event"] in SAID]
+    for place, line in enumerate(logged):
+        if place == len(told):
+            return f"Your story ends, and in the logs {says(*line)}."
+        if told[place] != line:
+            return f"In your story {says(*told[place])}, where in the logs {says(*line)}."
+    if len(told) > len(logged):
+        return f"Your story goes on: {says(*told[len(logged)])}. No line says so."
+    lost = cluster.ledger["orders"]["lost_confirmed"]
+    if lost == variation.messages:
+        return None
+    return f"It loses {counted(lost)} of {variation.messages:,}: it has something in it that no line tells of."
+
+
+def says(event: str, node: str) -> str:
+    """What a line tells of, in words."""
+    return SAID[event].format(shown(node))
+
+
+EXERCISES = (
+    Exercise(
+        key="29-retold",
+        question="Nodes a, b and c of 3.10; orders is mirrored to all of them, its master is on a, and every mirror is "
+        "synchronised when the logs begin. On b: “10:02:11 RabbitMQ is asked to stop”, “10:02:40 Starting RabbitMQ "
+        "3.10.8”, “10:02:44 Mirrored queue 'orders': Adding mirror on node b”, “10:07:31 node a down: "
+        "connection_closed”, “10:07:31 Mirrored queue 'orders': Promoting mirror on b to master”. On c: “10:07:03 "
+        "RabbitMQ is asked to stop”, and nothing after it. a's log breaks off at 10:06:58, in the middle of nothing. "
+        "Write the steps that these lines tell of. What they cost follows from them.",
+        hints=(
+            "A node that is asked to stop says so. One that is killed says nothing; who says it?",
+            "connection_closed is seen at once. What would b have written if a had lost its power?",
+            "Nothing has to be said of the mirror, nor of who takes over: the rules see to that.",
+        ),
+        form=Form.STEPS,
+        begin=before,
+        judge=as_logged,
+        verbs=("stop", "start", "kill", "power_off", "sync_queue", "wait"),
+    ),
+)

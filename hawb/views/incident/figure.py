@@ -1,0 +1,375 @@
+"""An incident as a picture: a lane for each node, time to the right, and the way that a queue took through them.
+
+A lane tells what the node's broker did: it runs (a bar), boots (a hollow one), is paused (a hatched one), is down
+(dots). Between the lanes of nodes that did not see each other the picture is torn. Through the lanes goes the line of a
+queue: it lies on the node of its master or leader, and climbs where another takes over; where two sides of a partition
+each had one there are two, and the one that was thrown away ends open. Marks have shapes, the numbers of the sentences
+that tell of them, and words where there is room. All of it can be read without colours.
+
+Colours are those of the page that the picture stands on; by itself it is light and brings its ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from textwrap import wrap
+
+from msgspec import Struct
+
+from hawb.views import style
+from hawb.views.display import mimebundle
+from hawb.views.formatting import html, shortened, shown
+from hawb.views.incident.axis import Axis, axis
+from hawb.views.incident.times import day, lasted, time_of_day
+
+WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 124, 84, 10, 40, 26
+"""Pixels: the picture, its margins, the axis, and the key below it."""
+BAND, ROW, GAP = 18, 15, 28
+"""Pixels: a node's bar, a row of words above it, and what lies between two lanes."""
+MOST_ROWS, TORN = 4, 16
+LETTER, NAME_LETTERS, WORDS_LETTERS = 6.7, 15, 34
+ASIDE, BADGE = 5, 15
+"""About how wide a letter of the words is, and how many a name and the words of a mark have."""
+TITLE_LETTERS = 104
+WAY, WAY_SHIFTS = 4.5, (0, 5, -5)
+"""How thick a queue's line is, and how far from the middle of the bar those of several are."""
+TICK = 62
+"""Room that a time on the axis needs."""
+
+
+class Span(Struct, frozen=True):
+    """A node's broker was in a state (a key of STATES) between two moments."""
+
+    node: str
+    state: str
+    from_us: int
+    until_us: int
+
+
+class Tear(Struct, frozen=True):
+    """Nodes did not see each other: the sides, and between which moments."""
+
+    sides: tuple[tuple[str, ...], ...]
+    from_us: int
+    until_us: int
+
+
+class Leg(Struct, frozen=True):
+    """A queue's master or leader was on a node between two moments; `lost` is whether what it took was thrown away."""
+
+    node: str
+    from_us: int
+    until_us: int
+    lost: bool = False
+
+
+class Way(Struct, frozen=True):
+    """The way of a queue, or of several that went the same way, through the nodes; `words` name them."""
+
+    words: str
+    legs: tuple[Leg, ...]
+
+
+class Mark(Struct, frozen=True):
+    """Something that happened to a node: its look (a key of SHAPES), the number of the sentence that tells of it, and a
+    few words."""
+
+    at_us: int
+    node: str
+    look: str
+    number: int
+    words: str
+    told: str = ""
+
+
+class Picture(Struct, frozen=True):
+    """What is drawn, and the sentence that it shows. Nodes stand from top to bottom."""
+
+    title: str
+    nodes: tuple[str, ...]
+    spans: tuple[Span, ...]
+    tears: tuple[Tear, ...] = ()
+    ways: tuple[Way, ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+    def _repr_svg_(self) -> str:
+        return svg(self, titled=True)
+
+    def _repr_html_(self) -> str:
+        return svg(self, titled=True)
+
+    def __repr__(self) -> str:
+        return self.title
+
+    _repr_mimebundle_ = mimebundle
+
+
+def ink(name: str) -> str:
+    """A colour of the page's, or the light one where the picture stands by itself."""
+    return f"var(--hawb-{name},{style.LIGHT[name]})"
+
+
+HATCH = "hatched"
+STATES: Mapping[str, tuple[str, str]] = {
+    "running": ("runs", f'fill="{ink("held-ground")}" stroke="{ink("held")}" stroke-width="1.2"'),
+    "booting": ("boots", f'fill="none" stroke="{ink("held")}" stroke-width="1.2" stroke-dasharray="4 3"'),
+    "stopping": ("stops", f'fill="none" stroke="{ink("down")}" stroke-width="1.2" stroke-dasharray="1 3"'),
+    "doubted": ("perhaps runs", f'fill="none" stroke="{ink("down")}" stroke-width="1" stroke-dasharray="6 5"'),
+    "paused": ("is paused", f'fill="url(#{HATCH})" stroke="{ink("lacking")}" stroke-width="1.2"'),
+}
+"""What a state is called, and how its bar is drawn; of one that is none of these (down, not known) there is no bar."""
+
+_EDGE = f'stroke="{ink("ground")}" stroke-width="1.5" paint-order="stroke"'
+SHAPES: Mapping[str, tuple[str, str]] = {
+    "killed": ("killed", f'<path d="M-5.5-5.5 5.5 5.5M5.5-5.5-5.5 5.5" stroke="{ink("lost")}" stroke-width="3"/>'),
+    "stopped": ("stopped", f'<rect x="-5" y="-5" width="10" height="10" fill="{ink("down")}" {_EDGE}/>'),
+    "started": ("started", f'<path d="M-4-6 6 0-4 6Z" fill="{ink("held")}" {_EDGE}/>'),
+    "paused": ("paused", f'<path d="M-5-6V6M5-6V6" stroke="{ink("lacking")}" stroke-width="4"/>'),
+    "promoted": ("takes over", f'<path d="M0-7 7 6H-7Z" fill="{ink("master")}" {_EDGE}/>'),
+    "elected": ("is elected", f'<path d="M-4-7H4L8 0 4 7H-4L-8 0Z" fill="{ink("master")}" {_EDGE}/>'),
+    "missed": ("no longer seen", f'<path d="M-6-3H6M-6 3H6M-4 7 4-7" stroke="{ink("lost")}" stroke-width="2.2"/>'),
+    "met": ("seen again", f'<path d="M-6-3H6M-6 3H6" stroke="{ink("held")}" stroke-width="2.2"/>'),
+    "lost": ("lost", f'<path d="M0 7 7-6H-7Z" fill="{ink("lost")}" {_EDGE}/>'),
+    "endangered": ("perhaps lost", f'<path d="M0 7 7-6H-7Z" fill="{ink("ground")}" stroke="{ink("lost")}"'
+                                   ' stroke-width="2"/>'),
+    "synced": ("synchronised", f'<circle r="6" fill="{ink("held")}" {_EDGE}/>'),
+    "unsynced": ("synchronisation ended early",
+                 f'<circle r="5.2" fill="{ink("ground")}" stroke="{ink("lacking")}" stroke-width="2.2"/>'),
+    "added": ("mirror added", f'<path d="M-6 0H6M0-6V6" stroke="{ink("held")}" stroke-width="2.6"/>'),
+    "dropped": ("mirror gone", f'<path d="M-6 0H6" stroke="{ink("lost")}" stroke-width="3"/>'),
+    "alarm": ("alarm", f'<path d="M0-8 8 0 0 8-8 0Z" fill="{ink("lacking")}" {_EDGE}/>'),
+    "crashed": ("crashed",
+                f'<path d="M0-8 2-3 7-5 4 0 8 4 2 3 0 8-2 3-7 5-4 0-8-4-2-3Z" fill="{ink("lost")}" {_EDGE}/>'),
+    "halted": ("queue down", f'<circle r="6" fill="{ink("ground")}" stroke="{ink("lost")}" stroke-width="2.2"/>'
+                             f'<path d="M-4 4 4-4" stroke="{ink("lost")}" stroke-width="2.2"/>'),
+    "noted": ("", f'<circle r="3.4" fill="{ink("faint")}" {_EDGE}/>'),
+}  # fmt: skip
+"""What a mark is called in the key, and its shape."""
+
+
+class _Lane(Struct):
+    """A lane as it is laid out: the middle of its bar, and the words above it, as (row, x, mark, words)."""
+
+    middle: float
+    words: list[tuple[int, float, Mark, str]]
+
+
+def svg(picture: Picture, titled: bool = False) -> str:
+    """The picture as an SVG element; `titled` writes its sentence above it."""
+    scale = axis(_moments(picture), LEFT, WIDTH - RIGHT)
+    top = TOP + (30 * len(_lines(picture.title)) if titled else 0)
+    lanes, bottom = _laid_out(picture, scale, top)
+    key, height = _key(picture, bottom + FOOT)
+    drawn = "".join((
+        *(_tear(tear, lanes, scale) for tear in picture.tears),
+        *(_lane(node, lane, picture, scale) for node, lane in lanes.items()),
+        *(_way(way, number, lanes, scale) for number, way in enumerate(picture.ways)),
+        _names_of_ways(picture.ways, lanes, scale),
+        *(_words(lane, scale) for lane in lanes.values()),
+        *(_mark(mark, lanes, scale) for mark in picture.marks if mark.node in lanes),
+        _axis(scale, bottom), key,
+    ))  # fmt: skip
+    title = "".join(f'<text x="16" y="{24 + 20 * at}" font-size="16" font-weight="700">{escape(line)}</text>'
+                    for at, line in enumerate(_lines(picture.title))) if titled else ""  # fmt: skip
+    hatch = (f'<defs><pattern id="{HATCH}" width="6" height="6" patternUnits="userSpaceOnUse"'
+             f' patternTransform="rotate(45)"><path d="M0 0V6" stroke="{ink("lacking")}" stroke-width="2.4"/>'
+             "</pattern></defs>")  # fmt: skip
+    told = escape(" ".join(dict.fromkeys(mark.told for mark in picture.marks if mark.told)))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="wide" role="img" width="{WIDTH}" height="{height:g}"'
+        f' viewBox="0 0 {WIDTH} {height:g}" font-family="{style.FONT}" font-size="12" fill="{ink("ink")}"'
+        f' style="max-width:100%;height:auto"><title>{html(picture.title)}</title><desc>{told}</desc>{hatch}'
+        f'<rect width="{WIDTH}" height="{height:g}" fill="{ink("ground")}"/>{title}{drawn}</svg>'
+    )
+
+
+def _lines(title: str) -> list[str]:
+    return wrap(shown(title), TITLE_LETTERS, break_on_hyphens=False)
+
+
+def _moments(picture: Picture) -> list[int]:
+    ends = [moment for one in (*picture.spans, *picture.tears) for moment in (one.from_us, one.until_us)]
+    ends += [moment for way in picture.ways for leg in way.legs for moment in (leg.from_us, leg.until_us)]
+    return [*ends, *(mark.at_us for mark in picture.marks)]
+
+
+# Where everything stands
+
+
+def _laid_out(picture: Picture, scale: Axis, top: float) -> tuple[dict[str, _Lane], float]:
+    """The lanes by their nodes, and where the last one ends."""
+    lanes = {}
+    for node in picture.nodes:
+        words = _placed([mark for mark in picture.marks if mark.node == node], scale)
+        rows = max((row + 1 for row, *_ in words), default=0)
+        lanes[node] = _Lane(top + ROW * rows + BAND / 2 + 4, words)
+        top = lanes[node].middle + BAND / 2 + GAP
+    return lanes, top
+
+
+def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, str]]:
+    """The words of a lane's marks in rows above it, from the last mark to the first: whatever does not fit beside what
+    comes later goes above it, so that no line from words to their mark goes through other words. Where there are too
+    many rows, the number alone is written, and then nothing."""
+    begins, placed = [WIDTH + 4.0] * MOST_ROWS, []
+    for mark in sorted(marks, key=lambda mark: mark.at_us, reverse=True):
+        x = scale.at(mark.at_us)
+        for words in dict.fromkeys((shortened(shown(mark.words), WORDS_LETTERS), "")):
+            wide = BADGE + 4 + LETTER * (len(str(mark.number)) - 1 + len(words))
+            start = min(x + ASIDE, WIDTH - 4 - wide)
+            row = next((row for row, begin in enumerate(begins) if start + wide + 6 < begin), None)
+            if row is not None:
+                begins[row] = min(x, start) - 2
+                placed.append((row, start, mark, words))
+                break
+    return placed
+
+
+# What is drawn
+
+
+def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
+    """A node's name and its bars."""
+    y = lane.middle
+    name = f"{html(shortened(shown(node), NAME_LETTERS))}<title>{html(node)}</title>"
+    drawn = (
+        f'<text x="{LEFT - 14}" y="{y + 4:g}" text-anchor="end" font-weight="600">{name}</text>'
+        f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("line")}" stroke-width="1.5" stroke-dasharray="1 5"/>'
+    )
+    for span in (span for span in picture.spans if span.node == node and span.state in STATES):
+        x, end = scale.at(span.from_us), scale.at(span.until_us)
+        told = f"{shown(node)} {STATES[span.state][0]} from {time_of_day(span.from_us)} to {time_of_day(span.until_us)}"
+        drawn += (f'<rect x="{x:.1f}" y="{y - BAND / 2:g}" width="{max(end - x, 2):.1f}" height="{BAND}" rx="2"'
+                  f' {STATES[span.state][1]}><title>{escape(told)}</title></rect>')  # fmt: skip
+    return drawn
+
+
+def _words(lane: _Lane, scale: Axis) -> str:
+    """The numbers and words of a lane's marks, each with a line to its mark."""
+    y, drawn = lane.middle, ""
+    for row, start, mark, words in lane.words:
+        x, base = scale.at(mark.at_us), y - BAND / 2 - 5 - ROW * row
+        drawn += f'<path d="M{x:.1f} {y - BAND / 2:g}V{base + 3:g}" stroke="{ink("line")}"/>'
+        wide = BADGE + LETTER * (len(str(mark.number)) - 1)
+        drawn += (f'<rect x="{start:.1f}" y="{base - 10.5:g}" width="{wide:.1f}" height="13" rx="6.5"'
+                  f' fill="{ink("accent")}"/><text x="{start + wide / 2:.1f}" y="{base:g}" font-size="10.5"'
+                  f' font-weight="700" text-anchor="middle" fill="{ink("ground")}">{mark.number}</text>'
+                  f'<text x="{start + wide + 4:.1f}" y="{base:g}" font-size="11.5">{escape(words)}</text>')  # fmt: skip
+    return drawn
+
+
+def _mark(mark: Mark, lanes: Mapping[str, _Lane], scale: Axis) -> str:
+    told, ground = escape(mark.told or mark.words), f'<circle r="8.5" fill="{ink("ground")}"/>'
+    return (f'<g transform="translate({scale.at(mark.at_us):.1f} {lanes[mark.node].middle:g})"><title>{told}</title>'
+            f"{ground}{SHAPES[mark.look][1]}</g>")  # fmt: skip
+
+
+def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
+    """A ground behind the lanes while nodes do not see each other, and a torn line between lanes of two sides."""
+    x, end = scale.at(tear.from_us), scale.at(tear.until_us)
+    of = {node: at for at, side in enumerate(tear.sides) for node in side}
+    long = lasted(tear.until_us - tear.from_us)
+    told = f"{' | '.join(', '.join(map(shown, side)) for side in tear.sides)}: {long}"
+    drawn, words = "", f"apart for {long}"
+    for (one, lane), (other, below) in pairwise(lanes.items()):
+        if one in of and other in of and of[one] != of[other]:
+            y, height = lane.middle + BAND / 2, below.middle - lane.middle - BAND
+            drawn += (f'<g><title>{escape(told)}</title><rect x="{x:.1f}" y="{y:g}" width="{end - x:.1f}"'
+                      f' height="{height:g}" fill="{ink("lost-ground")}"/><path d="{_zigzag(x, end, y + TORN)}"'
+                      f' fill="none" stroke="{ink("lost")}" stroke-width="2.2"/></g>')  # fmt: skip
+            if not drawn.count("<text") and end - x > LETTER * len(words):
+                drawn += (f'<text x="{end - 4:.1f}" y="{y + TORN + 18:g}" font-size="11" text-anchor="end"'
+                          f' fill="{ink("lost")}">{words}</text>')  # fmt: skip
+    return drawn
+
+
+def _zigzag(x: float, end: float, y: float) -> str:
+    steps = max(int((end - x) / 7), 2)
+    points = ((x + (end - x) * step / steps, y + (4 if step % 2 else -4)) for step in range(1, steps + 1))
+    return f"M{x:.1f} {y:g}" + "".join(f"L{at:.1f} {height:g}" for at, height in points)
+
+
+def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
+    """The line of a queue: along the lanes of its masters, and from one to the next."""
+    shift = WAY_SHIFTS[number % len(WAY_SHIFTS)]
+    drawn, before = "", None
+    for leg in sorted((leg for leg in way.legs if leg.node in lanes), key=lambda leg: leg.from_us):
+        x, end, y = scale.at(leg.from_us), scale.at(leg.until_us), lanes[leg.node].middle + shift
+        look = f'fill="none" stroke="{ink("master")}" stroke-width="{WAY}"'
+        dash = ' stroke-dasharray="7 4"' if leg.lost else ""
+        if before is not None and before.node != leg.node:
+            since = min(scale.at(before.until_us), x)
+            drawn += f'<path d="M{since:.1f} {lanes[before.node].middle + shift:g}L{x:.1f} {y:g}" {look}/>'
+        told = f"{shown(way.words)} on {shown(leg.node)} from {time_of_day(leg.from_us)}"
+        drawn += f'<path d="M{x:.1f} {y:g}H{end:.1f}" {look}{dash}><title>{escape(told)}</title></path>'
+        before = leg
+    return drawn
+
+
+def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis) -> str:
+    """What goes which way, below its beginning; beside what is there already."""
+    drawn, taken = "", dict.fromkeys(lanes, 0.0)
+    begins = [min(way.legs, key=lambda leg: leg.from_us) for way in ways]
+    for way, leg in sorted(zip(ways, begins, strict=True), key=lambda one: one[1].from_us):
+        x, words = max(scale.at(leg.from_us) + 2, taken[leg.node]), shortened(shown(way.words), WORDS_LETTERS)
+        taken[leg.node] = x + LETTER * (len(words) + 2)
+        drawn += (f'<text x="{x:.1f}" y="{lanes[leg.node].middle + BAND / 2 + 12:g}" font-size="11.5"'
+                  f' font-weight="600" fill="{ink("master")}">{escape(words)}</text>')  # fmt: skip
+    return drawn
+
+
+def _axis(scale: Axis, top: float) -> str:
+    """Times, and where time was left out."""
+    y = top + 6
+    drawn = f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("faint")}"/>'
+    days = sorted({day(moment) for moment in (scale.moments[0], scale.moments[-1])})
+    taken = []
+    for cut in scale.cuts:
+        words = f"{lasted(cut.lasted_us)} left out"
+        drawn += (f'<path d="M{cut.x - 5:.1f} {y + 6:g}l4-12m3 12l4-12" stroke="{ink("ink")}" stroke-width="1.5"/>'
+                  f'<text x="{cut.x:.1f}" y="{y + 20:g}" font-size="11" font-style="italic" text-anchor="middle"'
+                  f' fill="{ink("faint")}">{words}</text>')  # fmt: skip
+        taken.append((cut.x - LETTER * len(words) / 2, cut.x + LETTER * len(words) / 2))
+    for moment, x in zip(scale.moments, scale.places, strict=True):
+        if all(x + TICK / 2 < since or x - TICK / 2 > until for since, until in taken):
+            label = f'x="{x:.1f}" y="{y + 20:g}" font-size="11" text-anchor="middle" fill="{ink("faint")}"'
+            drawn += f'<path d="M{x:.1f} {y:g}v5" stroke="{ink("faint")}"/><text {label}>{_tick(moment, days)}</text>'
+            taken.append((x - TICK / 2, x + TICK / 2))
+    return drawn + (f'<text x="{LEFT - 14}" y="{y + 4:g}" font-size="11" text-anchor="end" fill="{ink("faint")}">'
+                    f"{days[0] if len(days) == 1 else days[0][:4]}</text>")  # fmt: skip
+
+
+def _tick(moment: int, days: Sequence[str]) -> str:
+    """A time on the axis; where there are several days, with its own and to the minute."""
+    return time_of_day(moment) if len(days) == 1 else f"{day(moment)[5:]} {time_of_day(moment)[:5]}"
+
+
+def _key(picture: Picture, top: float) -> tuple[str, float]:
+    """What the shapes mean that are in the picture, and where that ends."""
+    x, y, drawn = float(LEFT), top + KEY / 2, ""
+    for shape, words in _explained(picture):
+        if x + 22 + LETTER * len(words) > WIDTH - 8:
+            x, y = float(LEFT), y + KEY
+        drawn += f'<g transform="translate({x + 8:.1f} {y:g})">{shape}</g>'
+        drawn += f'<text x="{x + 22:.1f}" y="{y + 4:g}" font-size="11" fill="{ink("faint")}">{escape(words)}</text>'
+        x += 22 + LETTER * len(words) + 12
+    return drawn, y + KEY / 2
+
+
+def _explained(picture: Picture) -> Iterator[tuple[str, str]]:
+    states = {span.state for span in picture.spans}
+    for state, (words, look) in STATES.items():
+        if state in states:
+            yield f'<rect x="-9" y="-5" width="18" height="10" rx="2" {look}/>', words
+    if picture.ways:
+        yield f'<path d="M-9 0H9" stroke="{ink("master")}" stroke-width="{WAY}"/>', "master or leader"
+    if any(leg.lost for way in picture.ways for leg in way.legs):
+        yield f'<path d="M-9 0H9" stroke="{ink("master")}" stroke-width="{WAY}" stroke-dasharray="7 4"/>', "thrown away"
+    if picture.tears:
+        yield f'<path d="{_zigzag(-10, 10, 0)}" fill="none" stroke="{ink("lost")}" stroke-width="2"/>', "partition"
+    looks = {mark.look for mark in picture.marks}
+    for look, (words, shape) in SHAPES.items():
+        if look in looks and words:
+            yield shape, words

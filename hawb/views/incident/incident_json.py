@@ -1,0 +1,71 @@
+"""An incident as plain values, for JSON (`hawb.views.incident_answers.Incident`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.engine import runs
+from hawb.incident.compared import Comparison
+from hawb.incident.events import Event
+from hawb.incident.losses import QueueLosses
+from hawb.planning.alternatives import Alternatives
+from hawb.scenario.dump import plain as plain_scenario
+from hawb.views.incident.incident_report import Account, expected
+from hawb.views.incident.incident_verdict import verdict
+from hawb.views.incident.sentences import Sentence
+from hawb.views.incident.timeline import plain as plain_events
+
+LIFE = ("node", "from_us", "until_us", "started_us", "seen_us", "ended_by", "reason")
+CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us", "at_us", "listed", "only")
+
+
+def plain(of: Account) -> dict[str, Any]:
+    """All that there is to be told of an incident, with the events behind it."""
+    incident = of.incident
+    told = verdict(incident, of.names)
+    return {
+        "verdict": {"answer": told.answer, "sentence": told.sentence},
+        "headline": of.picture.title,
+        "story": [_sentence(one) for one in of.told],
+        "lives": [_fields(life, LIFE) for life in incident.lives],
+        "losses": [_losses(one) for one in incident.losses],
+        "comparison": None if incident.comparison is None else _comparison(incident.comparison),
+        "keepers": [_keepers(one) for one in incident.keepers],
+        "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in incident.retold.doubts]
+        if incident.retold else [],
+        "scenario": plain_scenario(incident.retold.scenario) if incident.retold else None,
+        "untold": incident.untold,
+        **plain_events(incident.reading),
+    }  # fmt: skip
+
+
+def _fields(of: object, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _lines(events: tuple[Event, ...]) -> list[dict[str, Any]]:
+    return [{"file": event.file, "line": event.line} for event in events]
+
+
+def _sentence(one: Sentence) -> dict[str, Any]:
+    return {**_fields(one, ("number", "kind", "at_us", "until_us", "text")), "nodes": [*one.moments],
+            "queues": [*one.queues], "lines": _lines(one.events)}  # fmt: skip
+
+
+def _losses(one: QueueLosses) -> dict[str, Any]:
+    return {"queue": one.queue, "kept": one.kept, "certain": [_fields(loss, CERTAIN) for loss in one.certain],
+            "possible": [_fields(loss, POSSIBLE) | {"nodes": [*loss.nodes]} for loss in one.possible]}  # fmt: skip
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    parted = [{"at_us": pair.at_us, "step": pair.step, "kind": pair.kind,
+               "seen": _lines(pair.seen.events) if pair.seen else None,
+               "expected": expected(pair) if pair.expected else None} for pair in found.apart]  # fmt: skip
+    return {"equal": found.equal, "parted": parted}
+
+
+def _keepers(of: Alternatives) -> dict[str, Any]:
+    changes = [{"what": one.change.what, "where": one.change.where, "kept": one.kept,
+                "lost": runs.size(one.result.lost), "state": one.result.state}
+               for one in of.changed if one.result is not None]  # fmt: skip
+    return {"queue": of.harm.queue, "lost": runs.size(of.harm.lost), "changes": changes}

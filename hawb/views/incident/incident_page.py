@@ -1,0 +1,47 @@
+"""An incident as one page: the verdict, then the picture and the story that its numbers tell of, then the rest."""
+
+from __future__ import annotations
+
+from html import escape
+
+from hawb.scenario.dump import dump
+from hawb.views.formatting import counted, html
+from hawb.views.incident.figure import svg
+from hawb.views.incident.incident_report import BY_RULES, STORY, Account, report_of
+from hawb.views.incident.sentences import Sentence
+from hawb.views.page import closed, figure, report_page
+
+MOST_OPEN, MOST_LINES = 40, 3
+"""A longer story, and more lines of a sentence, are closed until somebody opens them."""
+
+
+def page(of: Account) -> str:
+    """The page, which fetches and runs nothing."""
+    drawn = [figure(svg(of.picture), of.picture.title)] if of.picture.spans else []
+    retold = of.incident.retold
+    below = [] if retold is None else [closed("The same as a scenario", dump(retold.scenario))]
+    return report_page(report_of(of), drawn, below, {STORY: _story(of)})
+
+
+def _story(of: Account) -> str:
+    """The story as a list, numbered as the picture is."""
+    items = "".join(_item(one, of) for one in of.told)
+    listed = f'<ol class="story told">{items}</ol>'
+    if len(of.told) <= MOST_OPEN:
+        return listed
+    return f"<details><summary>{counted(len(of.told), 'sentence')}</summary>{listed}</details>"
+
+
+def _item(one: Sentence, of: Account) -> str:
+    weight = ' class="weighs"' * (one.words.weight == 2)
+    told = f"<b>{one.number}</b><time>{of.names.time(one.at_us)}</time>"
+    return f"<li{weight}>{told}<div>{escape(one.text)} {_lines(one, of)}</div></li>"
+
+
+def _lines(one: Sentence, of: Account) -> str:
+    """Where the messages of a sentence are; many are opened by whoever wants them."""
+    told = [html(of.names.line(event)) for event in one.events] or [BY_RULES]
+    if len(told) <= MOST_LINES:
+        return f'<span class="lines">{", ".join(told)}</span>'
+    return (f'<details class="lines"><summary>{told[0]} and {len(told) - 1} more</summary>'
+            f"{', '.join(told[1:])}</details>")  # fmt: skip

@@ -1,0 +1,197 @@
+"""An incident as an answer: what it cost, what happened, where the rules would have gone another way, what would have
+kept the messages, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.incident.compared import Comparison, Pair
+from hawb.incident.doubts import Doubt
+from hawb.incident.losses import QueueLosses
+from hawb.incident.understanding import Incident
+from hawb.planning.alternatives import Alternatives
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.incident import strips
+from hawb.views.incident.figure import Picture
+from hawb.views.incident.headline import headline
+from hawb.views.incident.incident_verdict import todo, verdict
+from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, perhaps, with_losses
+from hawb.views.incident.names import Names, names
+from hawb.views.incident.picture import picture
+from hawb.views.incident.sentences import Sentence, sentences
+from hawb.views.incident.times import day, time_of_day
+from hawb.views.report import Part, Report
+from hawb.views.story.telling import sentence as expected_sentence
+from hawb.views.tables import Table
+
+QUESTION = "Are all messages still there?"
+STORY, LOST, KEEPERS, COMPARED = (
+    "What happened", "What became of messages", "What would have kept them",
+    "Where the rules would have gone another way",
+)  # fmt: skip
+TRIED = ("All or some of the messages that were tried, one at each node whenever something happened: no file tells what"
+         " was there.")  # fmt: skip
+NOTHING_KEEPS = "none of the single changes that were tried"
+BY_RULES = "by the rules"
+MOST_LINES, MOST_PARTINGS, MOST_CHANGES = 3, 20, 6
+TOLD = (
+    "Times are in UTC, by the clock of one node, to which those of the others were set by what several of them saw.",
+    "What is certain follows from the story by RabbitMQ's rules, whatever clients did; what is possible depends on what"
+    " they sent meanwhile, which no log tells.",
+)
+
+
+class Account(Struct, frozen=True):
+    """An incident, told: its names, sentences and picture."""
+
+    incident: Incident
+    names: Names
+    told: list[Sentence]
+    picture: Picture
+
+
+def account(incident: Incident) -> Account:
+    """What there is to be told of an incident."""
+    nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
+    moments = [one.at_us for one in incident.happenings]
+    called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
+    told = with_losses(sentences(incident.happenings, called), incident, called)
+    drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses)
+    title = headline(told, drawn, called)
+    first = min((span.from_us for span in drawn.spans), default=0)
+    if incident.lives and first > min(life.from_us for life in incident.lives):
+        title = f"{title} Drawn is what happened from {called.time(first)} on."
+    return Account(incident, called, told, replace(drawn, title=title))
+
+
+def report_of(of: Account) -> Report:
+    """The report on an incident."""
+    incident = of.incident
+    parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
+    if incident.losses:
+        parts.append(Part(LOST, _losses(of)))
+    tried = not (incident.outcome and incident.outcome["losses"])
+    parts += [Part(f"{KEEPERS}: {shown(one.harm.queue)}", _keepers(one, tried), (TRIED,) * tried)
+              for one in incident.keepers]  # fmt: skip
+    if incident.comparison is not None:
+        parts.append(_compared(of, incident.comparison))
+    doubts = incident.retold.doubts if incident.retold is not None else ()
+    assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
+    return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
+
+
+def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
+    """Doubts in sentences; one of a kind about several queues is one sentence."""
+    alike: dict[Doubt, list[str]] = {}
+    for doubt in doubts:
+        same = replace(doubt, queue=None, from_us=None, until_us=None)
+        alike.setdefault(same, []).extend([] if doubt.queue is None else [doubt.queue])
+    for doubt, queues in alike.items():
+        yield replace(doubt, queue=listing(dict.fromkeys(queues))).text
+
+
+def about(of: Account) -> str:
+    """Whose logs were read, and of when."""
+    reading = of.incident.reading
+    nodes = ", ".join(shown(life) for life in dict.fromkeys(life.node for life in of.incident.lives))
+    if not of.incident.happenings:
+        return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}."
+    first, last = of.incident.happenings[0].at_us, max(one.until_us or one.at_us for one in of.incident.happenings)
+    until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
+    files = counted(len(reading.files), "log file")
+    return f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}.{_explained(of.incident)}"
+
+
+def _explained(incident: Incident) -> str:
+    """How much of what was seen is as the rules have it."""
+    if incident.comparison is None or not incident.comparison.pairs:
+        return ""
+    seen = sum(pair.seen is not None for pair in incident.comparison.pairs)
+    return f" RabbitMQ's rules explain {incident.comparison.equal:,} of {counted(seen, 'event')}." if seen else ""
+
+
+def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
+    """Where a sentence's messages are."""
+    told = [called.line(event) for event in one.events] or [BY_RULES]
+    more = f" and {len(told) - most} more" if len(told) > most else ""
+    return f"{', '.join(told[:most])}{more}"
+
+
+def _story(of: Account) -> Table:
+    """The story as a table, each sentence with how its nodes were just after."""
+    rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
+             f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
+    return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
+
+
+def _losses(of: Account) -> Table:
+    """A row for what was lost at a moment for a cause, and the queues that lost it so; the weightiest first."""
+    alike: dict[tuple[int, str, str, str], list[QueueLosses]] = {}
+    for one in of.incident.losses:
+        for row in _of_queue(one, of):
+            alike.setdefault(row, []).append(one)
+    rows = [(listing(one.queue for one in ones), certain, possible, _kept(ones), why)
+            for (_, certain, possible, why), ones in sorted(alike.items(), key=lambda row: row[0][0])]  # fmt: skip
+    return Table(LOST, ("queue", "certainly lost", "possibly lost", "kept at the end", "why"), rows)
+
+
+def _kept(ones: Sequence[QueueLosses]) -> str:
+    """How many messages queues have in the end."""
+    told = [one.kept for one in ones if one.kept is not None]
+    return "not known" if len(told) < len(ones) else f"{sum(told):,}{' in all' if len(ones) > 1 else ''}"
+
+
+def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, str]]:
+    """A row for what was lost at a moment for a cause, certainly and possibly, with its weight: the least first."""
+    ranked = dangers(one)
+    for at_us, cause in dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked)):
+        certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))
+        same = [loss for loss in ranked if (loss.at_us, loss.cause) == (at_us, cause)]
+        possible = "; ".join(perhaps(loss, of.names, "", begins(of.incident)) for loss in same)
+        weight = 0 if certain else 1 + [*WHAT].index(same[0].only)
+        told = f"▼ {certain:,}" if certain else "none", f"◌ {possible}" if possible else "none"
+        yield weight, *told, f"{because(cause)}, at {of.names.time(at_us)}"
+    if not (one.certain or ranked):
+        yield len(WHAT) + 1, "none", "none", ""
+
+
+def _keepers(of: Alternatives, tried: bool) -> Table:
+    """What would have kept a queue's messages, the best first; of messages that were only tried: all or some."""
+    lost = runs.size(of.harm.lost)
+    rows = [(shown(one.change.what), shown(one.change.where),
+             ("all" if one.kept == lost else "some") if tried else f"{one.kept:,} of {lost:,}", one.result.state)
+            for one in of.changed if one.result is not None and one.kept][:MOST_CHANGES]  # fmt: skip
+    return Table(KEEPERS, ("change", "in", "kept", "queue at the end"), rows or [(NOTHING_KEEPS, "", "none", "")])
+
+
+def _compared(of: Account, comparison: Comparison) -> Part:
+    parted = comparison.apart
+    agreed = f"{counted(comparison.equal, 'event')} went as RabbitMQ's rules have it."
+    if not parted:
+        return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
+    rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]
+    more = f" {counted(len(parted) - MOST_PARTINGS, 'other')} not shown." if len(parted) > MOST_PARTINGS else ""
+    table = Table(COMPARED, ("time, UTC", "what the logs have", "line", "what the rules expect"), rows)
+    return Part(
+        COMPARED, table, (f"{agreed} From the first line above on, the story that was played is another.{more}",)
+    )
+
+
+def _parting(pair: Pair, of: Account) -> tuple[str, str, str, str]:
+    seen, line = "nothing", ""
+    if pair.seen is not None:
+        one = next(iter(sentences([pair.seen], of.names)), None)
+        seen = one.text if one else pair.seen.kind.replace("_", " ")
+        line = of.names.line(pair.seen.events[0])
+    return of.names.time(pair.at_us), seen, line, of.names.text(expected(pair))
+
+
+def expected(pair: Pair) -> str:
+    """What the rules expect, in a sentence."""
+    if pair.expected is None:
+        return "nothing"
+    return expected_sentence(pair.expected, [pair.expected["queue"]] if pair.expected["queue"] else [])

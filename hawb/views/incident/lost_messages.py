@@ -1,0 +1,153 @@
+"""Lost messages in words, and in the story: what the rules say that is lost, or may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from hawb.incident.losses import Only, Possible, QueueLosses
+from hawb.incident.understanding import Incident
+from hawb.views.formatting import counted, listing, sentence, shown
+from hawb.views.incident.names import Names
+from hawb.views.incident.sentences import ENDANGERED, LEADS, LOST, Sentence
+
+PASSIVE: Mapping[str, str] = {
+    "unsynchronised_promotion": "a mirror that lacked {them} took over",
+    "transient_message": "{they} {were} not persistent, and the last process that had {them} ended",
+    "transient_queue": "the queue was not durable, and its last replica ended",
+    "exclusive_queue": "the queue was exclusive, and such a queue is never mirrored",
+    "dropped_replicas": "every replica was dropped but a mirror, which refused to take over",
+    "disk_lost": "the only disk that had {them} was lost",
+    "shrunk_by_force": "only members had {them} that were given up by force",
+    "node_forgotten": "only a node had {them} that was forgotten",
+    "side_given_up": "the side of the partition that had {them} was given up",
+    "node_reset": "only a node had {them} that was reset",
+    "auto_ack_in_flight": "{they} {were} on the way to clients that need not acknowledge",
+}
+"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`)."""
+
+
+WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
+"""Doubts that exports beside the logs would settle."""
+
+
+AFTER_US = 500_000
+"""What the rules say stands behind what the logs say of the same half second: both are about one thing."""
+WHAT: Mapping[Only, str] = {
+    "": "messages{of} that came in {when}{where}",
+    "transient": "messages{of} that were not persistent and came in {when}{where}",
+    "auto_ack": "messages{of} that were on the way to consumers which need not acknowledge, {when}{where}",
+}
+"""What may be lost, the weightiest first."""
+
+
+def begins(incident: Incident) -> int:
+    """When the story begins that was played."""
+    return incident.retold.begins_us if incident.retold is not None else 0
+
+
+def because(cause: str, count: int = 2) -> str:
+    """Why so many messages were lost, as the end of a sentence."""
+    one = count == 1
+    words = {"them": "it" if one else "them", "they": "it" if one else "they", "were": "was" if one else "were"}
+    return PASSIVE.get(cause, shown(cause).replace("_", " ")).format_map(words)
+
+
+def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
+    """What may be lost: what came in between two moments, and where, if there was any. What was there when the story
+    begins is among what came in from then on."""
+    who = [names.node(node) for node in loss.nodes]
+    where = f" at {' or '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))}" if who else ""
+    when = f"from {names.time(loss.from_us)} to {names.time(loss.until_us)}"
+    if loss.from_us <= begins_us and loss.only != "auto_ack":
+        when = f"by {names.time(loss.until_us)}"
+    of = f" of {queues}" if queues else ""
+    if loss.listed:
+        also = WHAT[loss.only].format(of="", when=when, where=where)
+        return f"{counted(loss.listed)}{of} that a listing had, and {also}"
+    return WHAT[loss.only].format(of=of, when=when, where=where)
+
+
+def unless(loss: Possible) -> str:
+    """On what it depends whether such messages are lost."""
+    return "unless clients had taken them by then" if loss.listed else "if there were any"
+
+
+def dangers(of: QueueLosses) -> list[Possible]:
+    """What may be lost of a queue, the weightiest first, without what is part of something else that was lost at the
+    same time for the same cause."""
+    kept: list[Possible] = []
+    for loss in sorted(of.possible, key=lambda loss: ([*WHAT].index(loss.only), loss.from_us, -loss.until_us)):
+        place = next((at for at, other in enumerate(kept) if _is_part(loss, other)), None)
+        if place is None:
+            kept.append(loss)
+        elif loss.listed:
+            kept[place] = replace(kept[place], listed=loss.listed)
+    return kept
+
+
+def _is_part(loss: Possible, other: Possible) -> bool:
+    """Whether a span of danger lies in another, but for the moment it takes to publish."""
+    return (
+        loss.cause == other.cause and abs(loss.at_us - other.at_us) <= AFTER_US and other.only in ("", loss.only)
+        and other.from_us <= loss.from_us and loss.until_us <= other.until_us + AFTER_US
+        and (not other.nodes or {*loss.nodes} <= {*other.nodes})
+    )  # fmt: skip
+
+
+def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
+    """The story with what the rules say of messages, each at its moment, numbered anew."""
+    ordered = sorted((*told, *_lost(incident), *_endangered(incident, names)),
+                     key=lambda one: one.at_us + (0 if one.events else AFTER_US))  # fmt: skip
+    return [replace(one, number=number) for number, one in enumerate(ordered, 1)]
+
+
+def _lost(incident: Incident) -> Iterator[Sentence]:
+    """What is certainly lost, a sentence for each moment and cause."""
+    alike: dict[tuple[int, str], list[tuple[str, int, str | None]]] = {}
+    for one in incident.losses:
+        for loss in one.certain:
+            node = _node(incident.outcome, loss.event)
+            alike.setdefault((loss.at_us, loss.cause), []).append((one.queue, loss.count, node))
+    for (at_us, cause), lost in alike.items():
+        count = sum(number for _, number, _ in lost)
+        queues = tuple(queue for queue, *_ in lost)
+        were = "was" if count == 1 else "were"
+        text = f"{counted(count)} of {listing(queues)} {were} lost: {because(cause, count)}."
+        moments = {node: at_us for *_, node in lost if node}
+        yield Sentence(0, LOST, at_us, at_us, at_us, text, f"{count:,} lost", moments, queues, ())
+
+
+def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
+    """What is possibly lost, whatever it was sent as."""
+    alike: dict[Possible, list[str]] = {}
+    for one in incident.losses:
+        for loss in dangers(one):
+            if not loss.only:
+                alike.setdefault(loss, []).append(one.queue)
+    for loss, queues in alike.items():
+        what = sentence(perhaps(loss, names, listing(queues), begins(incident)))
+        text = f"{what} were lost, {unless(loss)}: {because(loss.cause)}."
+        node, at_us = _led_from(queues[0], loss.at_us, incident)
+        moments = dict.fromkeys(loss.nodes or filter(None, [node]), at_us)
+        yield Sentence(0, ENDANGERED, at_us, at_us, at_us, text, "perhaps lost", moments, tuple(queues), ())
+
+
+def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, int]:
+    """The node that the queue was led from when messages were lost, and when that is told: not before somebody took
+    over, where that is what lost them."""
+    led = [one for one in incident.happenings
+           if one.queue == queue and one.kind in LEADS and one.at_us <= at_us + 2 * AFTER_US]  # fmt: skip
+    return (led[-1].node, max(at_us, led[-1].at_us + 1)) if led else (None, at_us)
+
+
+def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:
+    """The node on which messages were lost: that of the event, or of what brought it about."""
+    while outcome is not None and place is not None:
+        event = outcome["events"][place]
+        if event["node"]:
+            return event["node"]
+        place = event.get("because")
+    return None

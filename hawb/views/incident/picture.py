@@ -1,0 +1,192 @@
+"""What the picture of an incident shows: the lives of its brokers, who did not see whom, the ways of the queues that
+the story is about, and a mark for each sentence that is worth one.
+
+The way of a queue is what logs tell of its master or leader: who added its mirrors, took over, was elected. It ends
+with the broker that it was on, or where another takes over that was not cut off from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from hawb.incident.happenings import Happening
+from hawb.incident.lives import Life
+from hawb.incident.losses import QueueLosses
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.incident.figure import Leg, Mark, Picture, Span, Tear, Way
+from hawb.views.incident.names import Names
+from hawb.views.incident.sentences import LEADS, STORY, Sentence, sides
+
+MOST_MARKS, MOST_WAYS = 60, 3
+"""How many marks and ways there are at most: of marks the last, and what was before them is not drawn."""
+AS_ONE_US = 3_000_000
+"""Queues whose masters changed no further apart went the same way."""
+
+Timed = TypeVar("Timed", Span, Tear, Leg)
+Seen = tuple[int, str, bool]
+"""When a node was seen to have a queue's master or leader, and whether the queue is mirrored."""
+
+
+def picture(
+    title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
+    losses: Sequence[QueueLosses] = (),
+) -> Picture:  # fmt: skip
+    """The picture of a story; the ways of queues that lost something are shown first."""
+    end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
+    end_us = max([end_us, *(life.seen_us for life in lives)])
+    tears = tuple(_tears(happenings, end_us, names))
+    marks = tuple(_marks(told, names))
+    drawn = Picture(
+        title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
+        tuple(_ways(happenings, lives, tears, end_us, names, losses)), marks[-MOST_MARKS:],
+    )  # fmt: skip
+    return drawn if len(marks) <= MOST_MARKS else _from(drawn, drawn.marks[0].at_us)
+
+
+def _from(drawn: Picture, from_us: int) -> Picture:
+    """The picture from a moment on."""
+
+    def later(of: Iterable[Timed]) -> tuple[Timed, ...]:
+        return tuple(replace(one, from_us=max(one.from_us, from_us)) for one in of if one.until_us > from_us)
+
+    ways = tuple(replace(way, legs=later(way.legs)) for way in drawn.ways)
+    return replace(
+        drawn, spans=later(drawn.spans), tears=later(drawn.tears), ways=tuple(way for way in ways if way.legs)
+    )
+
+
+def _in_order(nodes: set[str], tears: Sequence[Tear], names: Names) -> tuple[str, ...]:
+    """The nodes by their names, those of one side beside each other."""
+    side = {node: at for at, nodes_of in enumerate(tears[0].sides if tears else ()) for node in nodes_of}
+    called = sorted(map(names.node, nodes))
+    return tuple(sorted(called, key=lambda node: side.get(node, len(side))))
+
+
+def _spans(lives: Sequence[Life], end_us: int, names: Names) -> Iterator[Span]:
+    """What each broker did from when to when."""
+    for place, life in enumerate(lives):
+        node, until_us = names.node(life.node), end_us if life.until_us is None else life.until_us
+        booted_us = life.from_us
+        if life.first.kind == "node_starting":
+            booted_us = min(life.started_us or until_us, until_us)
+            yield Span(node, "booting", life.from_us, booted_us)
+        if life.ended_by in ("killed", "unknown") and booted_us <= life.seen_us < until_us:
+            yield Span(node, "running", booted_us, life.seen_us)
+            yield Span(node, "doubted", life.seen_us, until_us)
+        elif booted_us < until_us:
+            yield Span(node, "running", booted_us, until_us)
+        if life.ended_by == "paused":
+            again = (other.from_us for other in lives[place + 1 :] if other.node == life.node)
+            yield Span(node, "paused", until_us, next(again, end_us))
+
+
+def _tears(happenings: Sequence[Happening], end_us: int, names: Names) -> Iterator[Tear]:
+    for one in happenings:
+        if one.kind == "partition_begun":
+            told = tuple(tuple(map(names.node, side)) for side in sides(one.pairs))
+            yield Tear(told, one.at_us, end_us if one.until_us is None else one.until_us)
+
+
+def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
+    """A mark for each node of a sentence; of a long story only those of what it is about."""
+    least = 0 if len(told) <= MOST_MARKS else STORY
+    for one in (one for one in told if one.words.weight >= least):
+        for node, at_us in one.moments.items():
+            if one.short:
+                yield Mark(at_us, names.node(node), one.words.look, one.number, one.short, one.text)
+
+
+def _ways(
+    happenings: Sequence[Happening], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names,
+    losses: Sequence[QueueLosses],
+) -> Iterator[Way]:  # fmt: skip
+    """The ways of queues: those that lost something, then those that moved most; what went the same way is one."""
+    about = {one.queue: one for one in losses if one.certain or any(not loss.only for loss in one.possible)}
+    legs = {queue: tuple(_given_up(_legs(seen, lives, tears, end_us, names), about.get(queue), names))
+            for queue, seen in _leading(happenings, {life.node for life in lives}).items()}  # fmt: skip
+    alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for queue in legs:
+        way = tuple((leg.node, round(leg.from_us / AS_ONE_US) if at else 0) for at, leg in enumerate(legs[queue]))
+        alike.setdefault(way, []).append(queue)
+
+    def weight(queues: Sequence[str]) -> tuple[bool, int, int]:
+        return any(queue in about for queue in queues), len(legs[queues[0]]), len(queues)
+
+    known = [queues for queues in alike.values() if legs[queues[0]]]
+    for queues in sorted(known, key=weight, reverse=True)[:MOST_WAYS]:
+        words = listing(queues) if len(queues) < MOST_WAYS else counted(len(queues), "queue")
+        yield Way(shown(words), legs[queues[0]])
+
+
+def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, list[Seen]]:
+    """When which of these nodes was seen to have the master or leader of each queue."""
+    seen: dict[str, list[Seen]] = {}
+    for one in happenings:
+        node = _leader(one)
+        if one.queue is not None and node in nodes and (one.kind != "mirrors_stopped" or one.queue not in seen):
+            seen.setdefault(one.queue, []).append((one.at_us, node, one.kind.startswith("mirror")))
+    return seen
+
+
+def _leader(one: Happening) -> str | None:
+    """The node that had a queue's master or leader as something happened; None if that does not tell."""
+    if one.kind == "mirror_added":
+        return next((event.node for event in one.events if event.node != one.node), None)
+    return one.node if one.kind in (*LEADS, "mirrors_stopped") else None
+
+
+def _legs(
+    seen: Sequence[Seen], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
+) -> Iterator[Leg]:
+    """The legs of a queue's way."""
+    open_: dict[str, int] = {}
+    for at_us, node, mirrored in seen:
+        for other, from_us in [*open_.items()]:
+            ended_us = _life_end(lives, other, from_us, end_us)
+            apart = _apart(other, node, at_us, tears, lives if mirrored else (), names)
+            if ended_us <= at_us or (other != node and not apart):
+                yield Leg(names.node(other), open_.pop(other), min(ended_us, at_us))
+        if _runs(lives, node, at_us):
+            open_.setdefault(node, at_us)
+    for node, from_us in open_.items():
+        yield Leg(names.node(node), from_us, _life_end(lives, node, from_us, end_us))
+
+
+def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iterator[Leg]:
+    """The legs, those marked whose messages were given up with their side; they end there."""
+    losses = [(loss.at_us, loss.nodes) for loss in (of.possible if of else ()) if loss.cause == "side_given_up"]
+    for leg in legs:
+        ended_us = next((at_us for at_us, nodes in losses
+                         if leg.node in map(names.node, nodes) and leg.from_us < at_us), None)  # fmt: skip
+        if ended_us is None:
+            yield leg
+        else:
+            yield Leg(leg.node, leg.from_us, min(leg.until_us, ended_us), True)
+
+
+def _runs(lives: Sequence[Life], node: str, at_us: int) -> bool:
+    """Whether a broker runs on a node, and is not stopping; of a node that no log tells of: yes."""
+    of = [life for life in lives if life.node == node]
+    return not of or any(life.from_us <= at_us and (life.until_us is None or at_us < life.until_us) for life in of)
+
+
+def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
+    """When the broker ended that ran on a node at a time, or next."""
+    ends = (end_us if life.until_us is None else life.until_us for life in lives if life.node == node)
+    return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
+
+
+def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names) -> bool:
+    """Whether two nodes did not see each other; with `lives`: or have not booted since, for until then Mnesia keeps two
+    sets of records."""
+    both = {names.node(one), names.node(other)}
+    for tear in tears:
+        if tear.from_us > at_us or any(both <= {*side} for side in tear.sides):
+            continue
+        booted = any(life.node in (one, other) and tear.from_us < life.from_us <= at_us for life in lives)
+        if at_us <= tear.until_us or (lives and not booted):
+            return True
+    return False

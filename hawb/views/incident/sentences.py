@@ -1,0 +1,309 @@
+"""An incident told in sentences, each with the lines of the logs that say so.
+
+What happened to many queues, or on many nodes, in the same way and within moments is one sentence; so is what prepares
+a cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from hawb.incident.events import Event
+from hawb.incident.happenings import Happening
+from hawb.views.formatting import counted, listing, shown
+from hawb.views.incident.names import Names
+from hawb.views.incident.times import lasted
+
+MINOR_US, REPEATED_US, LONG_US = 3_000_000, 60_000_000, 2_000_000
+"""How far apart things of one kind are told together; a process that crashes again and again; what took long."""
+MOST_NAMES, FEW_LETTERS = 3, 24
+STORY = 2
+AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
+LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
+"""Happenings after which the queue's master or leader is on the node."""
+LOST, ENDANGERED = "messages_lost", "messages_endangered"
+"""What the rules say, and no log: `hawb.views.incident.lost_messages`."""
+LATER, NEEDLESS, STOPPED = "node_back", "synchronisation_needless", "synchronisation_stopped"
+"""Kinds of their own: the boot of a node that had gone before (not how a cluster came up, but how it came back), a
+synchronisation of nothing, and one that ended before it was done."""
+
+
+class Words(Struct, frozen=True):
+    """How a kind of happening is told: the look of its mark, a sentence, a few words for the picture, and its weight. A
+    weight of 0 prepares, 1 goes with something, 2 is what the story is about."""
+
+    look: str
+    sentence: str
+    short: str = ""
+    weight: int = 1
+    within_us: int = MINOR_US
+
+
+WORDS: Mapping[str, Words] = {
+    "node_started": Words("started", "{nodes} booted{release}.", "", 0),
+    LATER: Words("started", "{nodes} booted again{took}.", "back", 2),
+    "node_stopped": Words("stopped", "{nodes} {was} asked to stop.", "asked to stop", 2),
+    "node_killed": Words("killed", "{nodes} went without a word: killed, crashed, or without power{why}.", "killed", 2),
+    "node_paused": Words("paused", "{by}.", "paused", 2),
+    "boot_failed": Words("crashed", "{nodes} gave up booting{why}.", "gives up booting", 2),
+    "node_gone": Words("killed", "{nodes} {was} missed by the others; no log of {its} own tells how {it} went.", "gone",
+                       2),
+    "node_waiting": Words("noted", "{nodes} booted, and waited for the tables of other nodes.", "waits for others", 2),
+    "disk_lost": Words("lost", "{nodes} booted on an empty database: {its} disk was lost.", "disk lost", 2),
+    "node_drained": Words("noted", "{nodes} {was} put into maintenance mode.", "drained"),
+    "node_revived": Words("noted", "{nodes} came back from maintenance mode.", "revived"),
+    "node_joined": Words("noted", "{nodes} joined the cluster.", "joins"),
+    "node_forgotten": Words("dropped", "{nodes} {was} removed from the cluster.", "forgotten", 2),
+    "node_reset": Words("lost", "{nodes} left the cluster and emptied {its} database.", "reset", 2),
+    "partition_begun": Words("missed", "{sides} did not see each other{apart}.", "", 2),
+    "partition_healed": Words("met", "{sides} saw each other again.", "seen again", 2),
+    "autoheal": Words("noted", "Autoheal chose: {nodes} won, and {others} had to restart.", ""),
+    "autoheal_refused": Words("noted", "Autoheal gave up{why}.", "autoheal gives up"),
+    "mirror_added": Words("added", "{queues} got {mirrors} on {nodes}.", "{few}", 0),
+    "mirror_dropped": Words("dropped", "{queues} lost the mirror on {nodes}: it was taken away.", "{few}"),
+    "mirror_promoted": Words("promoted", "{nodes} took over {queues}: {its} {mirror_became}.", "{few}", 2),
+    "mirror_failed": Words("dropped", "No mirror of {queues} could be started on {nodes}{why}.", "{few}"),
+    "mirrors_stopped": Words("halted", "{queues} went down with {the_master} on {nodes}: no mirror was synchronised.",
+                             "{few}", 2),
+    "queue_stale": Words("noted", "A replica of {queues} on {nodes} found a dead master or mirror on record.", "", 0),
+    "synchronisation": Words("synced", "{queues}: {synchronised}.", "{few}"),
+    NEEDLESS: Words("noted", "{queues}: there was no mirror to be synchronised.", "", 0),
+    STOPPED: Words("unsynced", "{queues}: {synchronised}.", "{few}", STORY),
+    "leader_elected": Words("elected", "{nodes} was elected to lead {queues}{term}.", "{few}", 2),
+    "store_leader_elected": Words("noted", "The metadata store elected {nodes}.", "", 0),
+    "leader_left": Words("noted", "{nodes} stepped down from leading {queues}.", "{few}"),
+    "queue_declared": Words("noted", "{queues} {were} declared, led by {nodes}.", "{few}", 0),
+    "queue_deleted": Words("dropped", "{queues} {were} deleted.", "{few}", 2),
+    "member_added": Words("added", "{queues} got a member on {nodes}.", "{few}"),
+    "member_removed": Words("dropped", "{queues} lost the member on {nodes}.", "{few}", 2),
+    "member_change_failed": Words("dropped", "The member of {queues} on {nodes} could not be changed{why}.", "{few}"),
+    "queue_shrunk": Words("lost", "{everything} cut down by force to the member on {nodes}.", "cut by force", 2),
+    "queue_moved": Words("promoted", "The leader of {queues} was moved to {nodes}.", "{few}"),
+    "queue_restarted": Words("crashed", "The process of {queues} on {nodes} crashed and was restarted{times}.",
+                             "{few}", 2, REPEATED_US),
+    "queues_deleted": Words("dropped", "The transient queues of {nodes} were deleted.", "transient queues", 2),
+    "queue_forced": Words("dropped", "{queues} {were} deleted by force.", "{few}", 2),
+    "vhost_failed": Words("lost", "The messages of virtual host {name} could not be recovered on {nodes}.", "vhost", 2),
+    "vhost_deleted": Words("dropped", "The virtual host {name} was deleted.", "", 2),
+    "alarm_set": Words("alarm", "{nodes} ran short of {name}, and publishers were blocked everywhere.", "{name}", 2),
+    "alarm_cleared": Words("noted", "{nodes} had enough {name} again.", "{name} again"),
+    "policy_set": Words("noted", "{policies} set.", "", 0),
+    "rebalanced": Words("noted", "Queue leaders were rebalanced.", ""),
+    LOST: Words("lost", "", weight=STORY),
+    ENDANGERED: Words("endangered", "", weight=STORY),
+}  # fmt: skip
+"""How each kind is told. What is not here (a replica that misses others, which goes with what made it) is left out."""
+
+REASONS: Mapping[str, str] = {
+    "net_tick_timeout": "nothing was heard of {it} for as long as net_ticktime allows",
+    "connection_closed": "the connection to {it} was closed",
+    "disconnect": "the connection to {it} was closed",
+}
+"""What Erlang has for a node that is gone, in words."""
+BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
+"""What makes a broker stop by itself."""
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence of the story, by its number, from 1: when the first and the last of it happened, and until when it
+    went on; of which queues, by which events; for a picture a few words, and when it happened to each node."""
+
+    number: int
+    kind: str
+    at_us: int
+    last_us: int
+    until_us: int
+    text: str
+    short: str
+    moments: Mapping[str, int]
+    queues: tuple[str, ...]
+    events: tuple[Event, ...]
+
+    @property
+    def words(self) -> Words:
+        """How its kind is told."""
+        return WORDS[self.kind]
+
+
+Together = tuple[str, list[Happening]]
+"""A kind, and what is told of it in one sentence."""
+
+
+def sentences(happenings: Sequence[Happening], names: Names) -> list[Sentence]:
+    """The story of an incident, in the order of time."""
+    alike = [part for fold in _folds(happenings) for part in _alike(*fold)]
+    ordered = sorted(alike, key=lambda part: part[1][0].at_us)
+    return [_sentence(number, kind, part, names) for number, (kind, part) in enumerate(ordered, 1)]
+
+
+def _folds(happenings: Sequence[Happening]) -> Iterator[Together]:
+    """What is of one kind, and close enough to be told together. What prepares is told together as long as nothing
+    happens that the story is about."""
+    open_: dict[tuple[object, ...], Together] = {}
+    gone: set[str | None] = set()
+    declared = [one for one in happenings if one.kind == "queue_declared"]
+    for one in happenings:
+        kind = _kind(one, gone)
+        if kind in AWAY:
+            gone.add(one.node)
+        if kind not in WORDS or (kind == "leader_elected" and _as_declared(one, declared)):
+            continue
+        if WORDS[kind].weight == STORY:
+            yield from [open_.pop(key) for key, (other, _) in [*open_.items()] if not WORDS[other].weight]
+        key = kind, *_apart(one, WORDS[kind].weight)
+        if key in open_ and WORDS[kind].weight and one.at_us - open_[key][1][-1].at_us > WORDS[kind].within_us:
+            yield open_.pop(key)
+        open_.setdefault(key, (kind, []))[1].append(one)
+    yield from open_.values()
+
+
+def _kind(one: Happening, gone: set[str | None]) -> str:
+    """How a happening is told, by what went before and what came of it."""
+    if one.kind == "node_started" and one.node in gone:
+        return LATER
+    if one.kind == "synchronisation" and one.reason != "done":
+        return NEEDLESS if one.reason == "needless" else STOPPED
+    return one.kind
+
+
+def _apart(one: Happening, weight: int) -> tuple[object, ...]:
+    """What sets a happening apart from others of its kind, so that they are not told together."""
+    if one.kind == "store_leader_elected":
+        return (one.term,)
+    if one.kind == "synchronisation":
+        return (one.reason, one.nodes)
+    if one.queue is not None:
+        return (one.node,) if weight == STORY else ()
+    return (one.name, one.reason, one.nodes) if weight else ()
+
+
+def _as_declared(one: Happening, declared: Sequence[Happening]) -> bool:
+    """Whether an election is the first of a queue, which is told as it is declared."""
+    return any((other.queue, other.node) == (one.queue, one.node) and abs(other.at_us - one.at_us) <= MINOR_US
+               for other in declared)  # fmt: skip
+
+
+def _alike(kind: str, fold: Sequence[Happening]) -> Iterator[Together]:
+    """What one sentence can tell: the same queues on several nodes, or several queues on the same."""
+    queues: dict[str | None, dict[str, None]] = {}
+    for one in fold:
+        queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})
+    for same in dict.fromkeys(tuple(sorted(told)) for told in queues.values()):
+        yield kind, [one for one in fold if tuple(sorted(queues[one.node])) == same]
+
+
+def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -> Sentence:
+    words, told = WORDS[kind], _told(part, names)
+    at_us, until_us = part[0].at_us, max(one.until_us or one.at_us for one in part)
+    text = words.sentence.format_map(told)
+    if part[-1].at_us - at_us > LONG_US:
+        text = f"{text[:-1]}, the last at {names.time(part[-1].at_us)}."
+    moments: dict[str, int] = {}
+    for one in part:
+        for node in [one.node] if one.node else one.nodes:
+            moments.setdefault(node, one.at_us)
+    return Sentence(number, kind, at_us, part[-1].at_us, until_us, text, words.short.format_map(told), moments,
+                    tuple(dict.fromkeys(one.queue for one in part if one.queue)),
+                    tuple(dict.fromkeys(event for one in part for event in one.events)))  # fmt: skip
+
+
+def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
+    """What sentences may speak of."""
+    first = part[0]
+    nodes = [*dict.fromkeys(names.node(one.node) for one in part if one.node)]
+    queues = [*dict.fromkeys(shown(one.queue) for one in part if one.queue)]
+    many, several = len(nodes) > 1, len(queues) > 1
+    it = "they" if many else "it"
+    return {
+        "nodes": listing(nodes), "others": listing(map(names.node, first.nodes)), "queues": _many(queues),
+        "was": "were" if many else "was", "its": "their" if many else "its", "it": it,
+        "name": shown(first.name or ""), "few": listing(queues) if len(", ".join(queues)) <= FEW_LETTERS else (
+            counted(len(queues), "queue")),
+        "mirror_became": "mirrors became masters" if several else "mirror became the master",
+        "the_master": "their masters" if several else "its master",
+        "mirrors": "mirrors" if several or many else "a mirror",
+        "were": "were" if several else "was",
+        "everything": f"{_many(queues)} {'were' if several else 'was'}" if queues else "Every quorum queue was",
+        "why": f" ({_reason(first.reason, 'them' if many else 'it')})" if first.reason else "",
+        "by": _by(first, listing(nodes), it), "term": _term(part),
+        "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
+        "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
+        "synchronised": _synchronised(part, names), "policies": _policies(part),
+    }  # fmt: skip
+
+
+def _many(names: Sequence[str]) -> str:
+    """Names, or how many there are and the first."""
+    return listing(names) if len(names) <= MOST_NAMES else f"{counted(len(names), 'queue')} ({listing(names)})"
+
+
+def _reason(reason: str, it: str) -> str:
+    return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
+
+
+def _by(one: Happening, nodes: str, it: str) -> str:
+    return BY.get(one.name or "", BY["pause"]).format(nodes=nodes, it=it, was="were" if it == "they" else "was")
+
+
+def _term(part: Sequence[Happening]) -> str:
+    terms = {one.term for one in part if one.term is not None}
+    return f" in term {terms.pop()}" if len(terms) == 1 else ""
+
+
+def _release(part: Sequence[Happening]) -> str:
+    releases = {one.name for one in part if one.name}
+    return f" RabbitMQ {shown(releases.pop())}" if len(releases) == 1 else ""
+
+
+def _took(one: Happening) -> str:
+    if one.until_us is None:
+        return ", and had not started by the end of its log"
+    return f", which took {lasted(one.until_us - one.at_us)}"
+
+
+def _times(part: Sequence[Happening]) -> str:
+    count = max(Counter((one.node, one.queue) for one in part).values())
+    return f", up to {count} times each" if count > 1 and len({one.queue for one in part}) > 1 else (
+        f", {count} times" if count > 1 else "")  # fmt: skip
+
+
+def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
+    """Who did not see whom: a, and b and c."""
+    told = [listing(map(names.node, side)) for side in sides(pairs)]
+    if all(len(side) == 1 for side in sides(pairs)):
+        return listing(told)
+    return f"{told[0]} on one side and {told[1]} on the other" if len(told) == 2 else " | ".join(told)
+
+
+def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The sides of a partition by the pairs that missed each other: nodes are on one side that missed the same."""
+    nodes = sorted({node for pair in pairs for node in pair})
+    of: dict[frozenset[str], list[str]] = {}
+    for node in nodes:
+        of.setdefault(frozenset(other for pair in pairs if node in pair for other in pair if other != node), []).append(
+            node
+        )
+    return [tuple(side) for side in of.values()]
+
+
+def _synchronised(part: Sequence[Happening], names: Names) -> str:
+    """What mirrors were sent, of all queues together."""
+    one = part[0]
+    many = len(one.nodes) != 1 or len({each.queue for each in part}) > 1
+    where = f" on {listing(map(names.node, one.nodes))}" if one.nodes else ""
+    mirrors, sent = f"{'mirrors' if many else 'the mirror'}{where}", counted(sum(each.count or 0 for each in part))
+    if one.reason == "done":
+        took_us = max(each.until_us or each.at_us for each in part) - one.at_us
+        were, are = ("were", "are") if many else ("was", "is")
+        return f"{mirrors} {were} sent {sent} in {lasted(took_us)}, and {are} synchronised"
+    why = f" ({shown(one.reason)})" if one.reason else ""
+    return f"the synchronisation of {sent} with {mirrors} ended before it was done{why}"
+
+
+def _policies(part: Sequence[Happening]) -> str:
+    named = [*dict.fromkeys(shown(one.name) for one in part)]
+    many = len(named) > 1
+    return f"{'Policies' if many else 'Policy'} {listing(named)} {'were' if many else 'was'}"

@@ -1,0 +1,35 @@
+"""Moments of logs as a person reads them: in UTC, by the clock that all others were set right by."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hawb.views.formatting import left
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = len("2026-11-27")
+
+
+def moment(at_us: int) -> str:
+    """A time to the millisecond, with its day: 2026-11-27 08:55:23.659."""
+    try:
+        return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    except OverflowError:
+        return f"{at_us} µs"
+
+
+def day(at_us: int) -> str:
+    """The day of a moment: 2026-11-27."""
+    return moment(at_us)[:DAY]
+
+
+def time_of_day(at_us: int) -> str:
+    """The time of a moment to the second, without its day: 08:55:23."""
+    return moment(at_us)[DAY + 1 : -4]
+
+
+def lasted(duration_us: int) -> str:
+    """How long something took: 40 ms, 1.3 s, 40 s, 12 min."""
+    if duration_us < 1_000_000:
+        return f"{duration_us / 1000:.0f} ms"
+    return f"{duration_us / 1e6:.1f} s" if duration_us < 10_000_000 else left(duration_us / 1e6)

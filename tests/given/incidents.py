@@ -1,0 +1,47 @@
+"""Incidents of real clusters, with losses made up where a test is about how they are told."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kept_logs import DATA, STORIES
+from msgspec.structs import replace
+
+from hawb.incident.losses import Certain, Only, Possible, QueueLosses
+from hawb.incident.understanding import Incident, understand
+
+LOGS = DATA / "logs"
+SOME = STORIES[:: -(-len(STORIES) // 16)]
+"""Stories of all releases, at most sixteen."""
+AUTOHEAL = "3.10/partition-autoheal"
+NINE_US = 1_795_770_000_000_000
+"""Nine o'clock of that day: five minutes after AUTOHEAL."""
+
+
+@cache
+def incident(story: str) -> Incident:
+    """What is understood of the logs of a story, such as 3.10/partition-autoheal."""
+    return understand([LOGS / story])
+
+
+def with_losses(*losses: QueueLosses, story: str = AUTOHEAL) -> Incident:
+    """The incident with these losses in place of its own."""
+    return replace(incident(story), untold="", losses=losses)
+
+
+def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up") -> QueueLosses:
+    """So many messages of a queue are certainly lost."""
+    return QueueLosses(queue, (Certain(count, cause, NINE_US, 0),), (), 15)
+
+
+def possible(queue: str = "orders", only: Only = "", from_s: int = 0, listed: int | None = None) -> QueueLosses:
+    """What two nodes took of a queue for nine seconds, from nine o'clock on or so much later, is possibly lost."""
+    from_us = NINE_US + from_s * 1_000_000
+    nodes = ("n2@10.77.0.2", "n3@10.77.0.3")
+    loss = Possible("side_given_up", from_us, from_us + 9_000_000, from_us + 20_000_000, nodes, listed, only)
+    return QueueLosses(queue, (), (loss,), None)
+
+
+def kept(queue: str = "bills") -> QueueLosses:
+    """A queue that lost nothing."""
+    return QueueLosses(queue, (), (), 3)

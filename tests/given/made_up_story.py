@@ -1,0 +1,35 @@
+"""Stories that no cluster has had, as logs would tell them: events and happenings by seconds since the beginning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hawb.incident.events import Event
+from hawb.incident.happenings import Happening
+from hawb.incident.retold import Retold
+from hawb.scenario.load import load
+
+BEGINS_US = 1_000_000_000
+
+
+def event(at_s: float, node: str, kind: str, **fields: Any) -> Event:
+    """A message that a node wrote."""
+    return Event(at_us=us(at_s), node=node, kind=kind, **fields)
+
+
+def happening(at_s: float, kind: str, node: str | None = None, queue: str | None = None, **fields: Any) -> Happening:
+    """What several messages come to; `by` is the node that wrote the first of them."""
+    by = fields.pop("by", node) or "a"
+    return Happening(kind=kind, at_us=us(at_s), node=node, queue=queue, events=(event(at_s, by, kind),), **fields)
+
+
+def us(at_s: float) -> int:
+    """A moment of the story in microseconds since 1970."""
+    return BEGINS_US + round(at_s * 1_000_000)
+
+
+def retold(scenario: str, *sources: tuple[Happening, ...], doubts: tuple = ()) -> Retold:
+    """A scenario's text as a story that was retold."""
+    read = load(scenario)
+    rows = tuple(sources[place] if place < len(sources) else () for place in range(len(read.steps)))
+    return Retold(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts)

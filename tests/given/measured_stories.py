@@ -1,0 +1,252 @@
+"""How well logs are understood, measured on real clusters: beside what the driver did and what the nodes knew
+(`kept_logs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kept_logs import exports, scenario_of, seen, story_of
+from msgspec.structs import replace
+
+from hawb.broker.definitions import profile
+from hawb.engine import runs
+from hawb.incident.happenings import Happening
+from hawb.incident.understanding import Incident, understand
+from hawb.scenario import verbs
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+LATE_S = 40.0
+"""How long after a step what it does may be logged: a boot takes half a minute on a busy machine, and links are missed
+after net_ticktime, which has its own."""
+SETTLED_S = 3.0
+"""How far apart the logs and the looks at nodes may tell of the same."""
+UNWRITTEN_S = 1.2
+ENDS = {verbs.Stop: "node_stopped", verbs.Kill: "node_killed", verbs.PowerOff: "node_killed"}
+Key = tuple[str, str | None, str | None]
+"""Kind, node by the driver's name, queue."""
+
+
+class Fact(NamedTuple):
+    """What truly happened, in a span of seconds since 1970."""
+
+    key: Key
+    from_s: float
+    until_s: float
+
+
+def is_of(fact: Fact, key: Key, at_s: float) -> bool:
+    """Whether something that was found is this fact."""
+    return fact.key == key and fact.from_s <= at_s <= fact.until_s
+
+
+class Measure(NamedTuple):
+    """What was found of all facts, what is missing, and what was found that nothing confirms."""
+
+    found: int
+    missing: list[Fact]
+    unconfirmed: list[Key]
+
+
+@cache
+def understood(story: Path, later: bool = False) -> Incident:
+    """A story's logs and exports of before it, as they are understood; or with those of after it, too."""
+    return understand([story], exports(story, "before"), later=exports(story, "after") if later else (), keepers=False)
+
+
+def facts(story: Path) -> Iterator[Fact]:
+    """What the driver did to nodes, and what the nodes were seen to know of queues."""
+    yield from of_steps(story)
+    yield from (fact for fact in of_queues(story) if not unwritten(story, fact))
+
+
+def unwritten(story: Path, fact: Fact) -> bool:
+    """Whether the log of a fact may have gone with its node: 3.8's lager writes a second late, and what it still held
+    is lost with a kill."""
+    told, steps = story_of(story), scenario_of(story).steps
+    kills = [at_s for at_s, place in told["begun"] if place is not None and place >= 0
+             and isinstance(steps[place].verb, verbs.Kill)]  # fmt: skip
+    return told["release"].startswith("3.8") and any(
+        fact.from_s <= at_s <= fact.until_s + UNWRITTEN_S for at_s in kills
+    )
+
+
+def of_steps(story: Path) -> Iterator[Fact]:
+    """What steps do to nodes that are as a step finds them."""
+    facts_, scenario = story_of(story), scenario_of(story)
+    begun = [(at_s, place) for at_s, place in facts_["begun"] if place is not None and place >= 0]
+    down = set(scenario.cluster.down) | (set(scenario.known_nodes) - set(scenario.cluster.nodes))
+    for at_s, place in begun:
+        verb, span = scenario.steps[place].verb, (at_s - 1, at_s + LATE_S)
+        match verb:
+            case verbs.Stop(nodes=nodes) | verbs.Kill(nodes=nodes) | verbs.PowerOff(nodes=nodes):
+                late = LATE_S + scenario.cluster.net_ticktime * 1.5 if isinstance(verb, verbs.PowerOff) else LATE_S
+                yield from (Fact((ENDS[type(verb)], node, None), at_s - 1, at_s + late) for node in nodes
+                            if node not in down)  # fmt: skip
+                down |= {*nodes}
+            case verbs.Wipe(node=node) if node not in down:
+                yield Fact(("node_killed", node, None), *span)
+                down.add(node)
+            case verbs.Start(nodes=nodes):
+                yield from (Fact(("node_started", node, None), at_s - 1, at_s + 4 * LATE_S) for node in nodes
+                            if node in down)  # fmt: skip
+                down -= {*nodes}
+            case verbs.Drain(node=node) if node not in down:
+                yield Fact(("node_drained", node, None), *span)
+            case verbs.Join(node=node):
+                yield Fact(("node_joined", node, None), at_s - 1, at_s + 4 * LATE_S)
+                down -= {node}
+
+
+def of_queues(story: Path) -> Iterator[Fact]:
+    """Masters that took over, leaders that were elected and mirrors that joined, between one look and the next."""
+    known: dict[str, dict[str, Any]] = {}
+    last_s = 0.0
+    for look in seen(story):
+        for queue, now in look.get("queues", {}).items():
+            before = known.get(queue)
+            if before and now and "views" not in now and "views" not in before:
+                span = last_s - SETTLED_S, look["at"] + SETTLED_S
+                for key in ("master", "leader"):
+                    if before.get(key) and now.get(key) and before[key] != now[key]:
+                        kind = "mirror_promoted" if key == "master" else "leader_elected"
+                        yield Fact((kind, now[key], queue), *span)
+                for node in set(now.get("mirrors", ())) - {*before.get("mirrors", ()), before.get("master")}:
+                    yield Fact(("mirror_added", node, queue), *span)
+            if now is None:
+                known.pop(queue, None)
+            else:
+                known[queue] = (before or {}) | {key: value for key, value in now.items() if value or key != "leader"}
+        last_s = look["at"]
+
+
+def confirmed(story: Path, key: Key, at_s: float) -> bool:
+    """Whether nodes were seen to know of a promotion, an election or a mirror at about a time, or later. What nobody
+    looked at in time, while a step only let time pass, can be neither confirmed nor denied, and is taken to be so."""
+    kind, node, queue = key
+    if not any(at_s <= look["at"] <= at_s + SETTLED_S for look in seen(story)):
+        return True
+    field = {"mirror_promoted": "master", "leader_elected": "leader", "mirror_added": "mirrors"}[kind]
+    looks = [(look["at"], look["queues"][queue]) for look in seen(story) if queue in look.get("queues", {})]
+    near = [(seen_s, now) for seen_s, now in looks if seen_s >= at_s - SETTLED_S]
+    before = [now for seen_s, now in looks if seen_s < at_s - SETTLED_S][-1:]
+    values = [view.get(field) for now in [*before, *(now for _, now in near)] if now
+              for view in (now, *now.get("views", ()))]  # fmt: skip
+    return any(node == value or node in (value or ()) for value in values)
+
+
+def measured(story: Path) -> Measure:
+    """What was found of a story's facts from its logs, and what was found besides."""
+    incident, facts_ = understood(story), story_of(story)
+    names, begins_s = facts_["names"], facts_["begun"][0][0]
+    told = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.happenings
+            if one.at_us / 1e6 >= begins_s - 1]  # fmt: skip
+    true = [*facts(story)]
+    missing = [fact for fact in true if not any(is_of(fact, key, at_s) for _, key, at_s in told)]
+    return Measure(len(true) - len(missing), missing, [*unconfirmed(story, told)])
+
+
+def unconfirmed(story: Path, told: list[tuple[Happening, Key, float]]) -> Iterator[Key]:
+    """What was found and nothing confirms: ends of nodes that the driver did not bring about, and what nobody knew."""
+    of_nodes = [fact for fact in of_steps(story) if fact.key[0] in ENDS.values()]
+    joining = [at_s for one, _, at_s in told if one.kind == "node_joined"]
+    for _, key, at_s in told:
+        if key[0] in ENDS.values():
+            done = any(is_of(fact, key, at_s) for fact in of_nodes)
+            if not done and not any(abs(at_s - joined_s) < LATE_S for joined_s in joining):
+                yield key
+        elif key[0] in ("mirror_promoted", "leader_elected", "mirror_added") and seen(story):
+            if not confirmed(story, key, at_s):
+                yield key
+        elif key[0] in ("partition_begun", "node_paused") and not any(
+            isinstance(step.verb, verbs.Partition | verbs.Cut) for step in scenario_of(story).steps
+        ):
+            yield key
+
+
+# How the cluster stands in the end, and what is lost
+
+
+class Difference(NamedTuple):
+    """What a story's retelling has otherwise than the real cluster in the end: `messages` or `place`, both sides, and
+    whether it says itself that it is not sure of it."""
+
+    queue: str
+    what: str
+    real: Any
+    told: Any
+    unsure: bool
+
+
+def stands(queue: dict[str, Any] | None, names: dict[str, str]) -> dict[str, Any]:
+    """Where a queue stands and how many messages it holds, of an outcome; the order of mirrors is not looked at."""
+    if queue is None:
+        return {"messages": None, "place": None}
+    first = queue.get("master") or queue.get("leader")
+    others = queue.get("members") if "members" in queue else queue.get("mirrors", ())
+    place = names.get(first or "", first), sorted(names.get(node, node) for node in others or ())
+    return {"messages": queue.get("messages"), "place": place}
+
+
+def views_of(queue: dict[str, Any] | None) -> list[dict[str, Any] | None]:
+    """A queue of an outcome, and as each side has it where the cluster is partitioned: a real one was asked through
+    links that work again."""
+    views = (queue or {}).get("views", ())
+    return [queue, *(view | {"messages": sum(last - first + 1 for first, last in view["ids"])} for view in views)]
+
+
+def differences(story: Path, later: bool = False) -> list[Difference]:
+    """Where the retelling of a story ends otherwise than the real cluster did."""
+    incident, facts_ = understood(story, later), story_of(story)
+    told = incident.outcome["queues"] if incident.outcome else {}
+    found = []
+    for queue, real in facts_["queues"].items():
+        one, others = stands(real, {}), [stands(view, facts_["names"]) for view in views_of(told.get(queue))]
+        found += [Difference(queue, what, one[what], others[0][what], what in incident.unsure(queue))
+                  for what in one if one[what] not in [other[what] for other in others]]  # fmt: skip
+    return found
+
+
+class Lost(NamedTuple):
+    """How many messages of a queue were lost, how many are told to be certainly, and whether more may be."""
+
+    queue: str
+    real: int
+    certain: int
+    possible: bool
+
+
+def lost(story: Path) -> list[Lost]:
+    """The losses of a story's queues that serve in the end; none where they were not kept."""
+    facts_, told = story_of(story), {one.queue: one for one in understood(story).losses}
+    found = []
+    for queue, account in facts_.get("ledger", {}).items():
+        real = facts_["queues"].get(queue, {})
+        if "ids" in real and real.get("state") == "running":
+            gone = runs.size(missing_in_the_end(story, queue, account, real))
+            one = told.get(queue)
+            found.append(Lost(queue, gone, one.certainly_lost if one else 0, bool(one and one.possible)))
+    return found
+
+
+def missing_in_the_end(story: Path, queue: str, account: dict[str, Any], real: dict[str, Any]) -> runs.Runs:
+    """The numbers of messages that were published and are neither in the queue nor known to have left it: what clients
+    acknowledged, and what the steps purge or let expire."""
+    model = expected(story)["ledger"].get(queue, {"removed": {}, "refused": []})
+    there = [view["ids"] for view in (real, *(real.get("views") or ())) if view.get("ids")]
+    left = [*there, account["acknowledged"], account["nacked"], model["refused"], *model["removed"].values()]
+    numbers = runs.run(1, account["published"])
+    for some in left:
+        numbers = runs.minus(numbers, runs.normal((first, last) for first, last in some))
+    return numbers
+
+
+@cache
+def expected(story: Path) -> dict[str, Any]:
+    """What the driver's scenario leads to by the rules."""
+    scenario = scenario_of(story)
+    version = profile(story_of(story)["release"]) or scenario.cluster.version
+    return outcome(Run.of(replace(scenario, cluster=replace(scenario.cluster, version=version))))

@@ -1,0 +1,111 @@
+"""How a cluster stood before, worked out from what happened later."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_story import event, happening, us
+
+from hawb.incident.before import Exports, listed_after, older, replicas_at, stood
+from hawb.incident.happenings import Happening
+from hawb.incident.lives import Life
+
+
+def replicas(found: list[Happening], at_s: float) -> dict[str, tuple]:
+    return {queue: (one.first, sorted(one.others)) for queue, one in replicas_at(found, us(at_s)).items()}
+
+
+PROMOTED = [
+    happening(5, "mirrors_missed", "b", "q", name="mirror", nodes=("a",)),
+    happening(5, "node_killed", "a"),
+    happening(5, "mirror_promoted", "b", "q"),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # declared with two mirrors
+        ([happening(-9, "mirror_added", "b", "q", by="a"), happening(-9, "mirror_added", "c", "q", by="a")],
+         ("a", ["b", "c"])),
+        # who missed its master as it took over tells who that was
+        (PROMOTED, ("a", ["b"])),
+        # one that came since was not there
+        ([*PROMOTED, happening(9, "mirror_added", "a", "q"), happening(20, "mirror_dropped", "a", "q")], ("a", ["b"])),
+        # a master tells of itself
+        ([happening(4, "synchronisation", "c", "q", nodes=("a",), count=7)], ("c", ["a"])),
+        # mirrors end with their node
+        ([happening(-9, "mirror_added", "b", "q", by="a"), happening(-4, "node_stopped", "b")], ("a", [])),
+        # a group's leader and members
+        ([happening(-9, "leader_elected", "a", "q"), happening(-5, "member_added", "b", "q", by="a"),
+          happening(-3, "leader_elected", "b", "q")], ("b", ["a"])),
+        ([happening(4, "member_removed", "c", "q", by="a"), happening(6, "leader_elected", "b", "q")],
+         (None, ["b", "c"])),
+    ],
+)  # fmt: skip
+def test_where_replicas_were(found, expected):
+    assert replicas(found, 0) == {"q": expected}
+
+
+@pytest.mark.parametrize(("master", "after"), [("a", False), ("b", True), ("c", False)])
+def test_a_listing_is_of_the_moment_that_it_fits(master, after):
+    begun, ended = replicas_at(PROMOTED, us(0)), replicas_at(PROMOTED, us(9))
+    assert listed_after([{"queue": "q", "master": master, "mirrors": []}], begun, ended) is after
+
+
+CLUSTER = {"nodes": [], "version": "3.10"}
+
+
+def document(**parts) -> Exports:
+    return Exports({"cluster": CLUSTER, "policies": [], "operator_policies": [], "queues": []} | parts, True)
+
+
+def test_a_listing_of_before_stands():
+    entry = {"queue": "q", "master": "a", "mirrors": ["b"], "messages": 9}
+    before = stood(PROMOTED, [], document(queues=[entry]), us(0), None)
+    assert before.queues == [entry]
+    assert [doubt.kind for doubt in before.doubts] == ["listed_before"]
+
+
+def test_a_listing_of_after_tells_what_logs_do_not():
+    entry = {"queue": "q", "master": "b", "mirrors": [], "messages": 9, "durable": False}
+    other = {"queue": "other", "master": "c", "messages": 4}
+    (one, two) = stood(PROMOTED, [], document(queues=[entry, other]), us(0), None).queues
+    assert (one["master"], one["mirrors"], one["durable"]) == ("a", ["b"], False)
+    assert two == other
+
+
+def test_a_policy_that_the_release_refuses_is_left_out():
+    policy = {"name": "ha", "pattern": "", "definition": {"ha-mode": "some"}, "priority": 0, "apply_to": "all"}
+    before = stood([], [], document(policies=[policy]), us(0), None)
+    assert not before.policies
+    assert ("policy_refused", "ha") in {(doubt.kind, doubt.name) for doubt in before.doubts}
+
+
+def test_without_definitions_queues_have_the_mirrors_that_were_seen():
+    exports = document()
+    exports.defined = False
+    (policy,) = stood(PROMOTED, [], exports, us(0), None).policies
+    assert (policy["pattern"], policy["definition"]) == ("^q$", {"ha-mode": "exactly", "ha-params": 2})
+
+
+@pytest.mark.parametrize(
+    ("found", "handling"),
+    [
+        ([happening(5, "node_paused", "a", name="pause")], "pause_minority"),
+        ([happening(5, "node_paused", "a", name="autoheal"), happening(5, "autoheal", "b")], "autoheal"),
+        ([happening(5, "partition_begun")], "ignore"),
+        ([happening(5, "partition_begun", nodes=("a", "b", "c")), happening(6, "node_paused", "b", name="pause"),
+          happening(6, "node_paused", "c", name="pause")], {"pause_if_all_down": ["a"], "recover": "ignore"}),
+    ],
+)
+def test_what_is_done_about_partitions_is_what_was_seen(found, handling):
+    boots = [event(-50, node, "node_starting") for node in "abc"]
+    lives = [Life(boot.node, boot.at_us, None, None, boot, boot, us(9)) for boot in boots]
+    assert stood(found, lives, document(), us(0), None).cluster["cluster_partition_handling"] == handling
+
+
+def test_a_listing_was_made_before_what_it_does_not_show():
+    """Leaders that were moved, which no log tells of as something that was done."""
+    elected = [happening(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
+    assert older([{"queue": "q", "leader": "a", "members": ["a"]}], elected, us(0)) == us(-9)
+    assert older([{"queue": "q", "leader": "c", "members": ["c"]}], elected, us(0)) == us(0)

@@ -1,0 +1,71 @@
+"""What was seen beside what the rules expect, event by event."""
+
+from __future__ import annotations
+
+from kept_logs import DATA
+from made_up_story import happening, retold
+from measured_stories import understood
+from msgspec.structs import replace
+
+from hawb.incident.compared import Comparison, compared
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+KILLED = """
+scenario: A master is killed
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b, c], synchronised_mirrors: [b, c], messages: 5}
+steps:
+  - {kill: a, at: 1}
+  - {start: a, at: 60}
+  - {wait: 0, at: 90}
+"""
+SEEN = [happening(1, "node_killed", "a"), happening(1.2, "mirror_promoted", "b", "q"),
+        happening(62, "node_started", "a"), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
+
+
+def beside(found) -> Comparison:
+    story = retold(KILLED)
+    return compared(story, found, outcome(Run.of(story.scenario)))
+
+
+def test_what_was_expected_was_seen():
+    comparison = beside(SEEN)
+    assert [pair.verdict for pair in comparison.pairs] == ["equal"] * 4
+    assert comparison.equal == 4
+    assert all(pair.expected and pair.seen for pair in comparison.pairs)
+
+
+def test_where_they_part():
+    comparison = beside([*SEEN[:1], happening(1.2, "mirror_promoted", "c", "q"), *SEEN[2:3]])
+    assert [(pair.verdict, pair.kind, pair.step) for pair in comparison.apart] == [
+        ("only expected", "mirror_promoted", 0), ("only seen", "mirror_promoted", 0),
+        ("only expected", "mirror_added", 1),
+    ]  # fmt: skip
+
+
+def test_what_is_far_apart_is_not_the_same():
+    """a comes up a minute after, and its mirror another one."""
+    comparison = beside([*SEEN[:3], happening(140, "mirror_added", "a", "q")])
+    assert [pair.verdict for pair in comparison.apart] == ["only expected", "only seen"]
+
+
+def test_of_two_the_nearer_one_is_the_same():
+    comparison = beside([happening(30, "mirror_added", "a", "q"), *SEEN])
+    assert [pair.at_us for pair in comparison.apart] == [happening(30, "").at_us]
+
+
+def test_a_story_that_misses_a_step_parts_from_what_was_seen():
+    """A kill that is left out of a real story."""
+    incident = understood(DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted")
+    story = incident.retold
+    assert story is not None and incident.comparison is not None and not incident.comparison.apart
+    steps, sources = story.scenario.steps[:-2], story.sources[:-2]
+    cut = replace(story, scenario=replace(story.scenario, steps=steps), sources=sources)
+    comparison = compared(cut, incident.happenings, outcome(Run.of(cut.scenario)))
+    assert [(pair.verdict, pair.kind) for pair in comparison.apart] == [
+        ("only seen", "node_killed"), ("only seen", "mirror_promoted"),
+    ]  # fmt: skip

@@ -1,0 +1,29 @@
+"""When clients were connected, as far as logs tell."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_story import event, us
+
+from hawb.incident.connected import changes, connected
+from hawb.incident.reading import Reading
+
+TOLD = changes(Reading([
+    event(1, "a", "connection_accepted"), event(2, "a", "connection_accepted"), event(4, "a", "connection_closed"),
+    event(6, "a", "node_starting"), event(8, "b", "connection_closed"), event(9, "b", "connection_accepted"),
+], {}, [], 0))  # fmt: skip
+
+
+def test_each_node_has_so_many():
+    assert [(change.node, change.count) for change in TOLD] == [
+        ("a", 1), ("a", 2), ("a", 1), ("a", 0), ("b", 0), ("b", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("from_s", "until_s", "expected"),
+    [(-5, 0.5, False), (0, 1.5, True), (3, 5, True), (5, 5.5, True), (5, 5, False), (6.5, 7.5, False),
+     (6.5, 9.5, True)],
+)  # fmt: skip
+def test_whether_somebody_was_connected(from_s, until_s, expected):
+    assert connected(TOLD, us(from_s), us(until_s)) is expected

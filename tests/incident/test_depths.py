@@ -1,0 +1,49 @@
+"""How deep queues were, by what their synchronisations tell and by a listing of after."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_story import happening, retold
+
+from hawb.incident.depths import deepened
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.scenario.verbs import Get, Publish
+
+STORY = """
+scenario: A mirror comes back
+cluster: {nodes: [a, b], version: "3.10"}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all, ha-sync-mode: automatic}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 7, unacknowledged: 2}
+steps:
+  - {stop: b, at: 1}
+  - {start: b, at: 20}
+  - {wait: 0, at: 60}
+"""
+
+
+def seen(count: int, node: str = "a"):
+    return happening(25.1, "synchronisation", node, "q", count=count)
+
+
+@pytest.mark.parametrize(("ready", "verb", "held"), [(12, Publish, 14), (1, Get, 3), (5, None, 7)])
+def test_as_many_are_published_or_taken_as_a_synchronisation_tells(ready, verb, held):
+    """What is unacknowledged is not counted by it."""
+    story = deepened(retold(STORY), [seen(ready)])
+    new = [step for step in story.scenario.steps if isinstance(step.verb, Publish | Get)]
+    assert [type(step.verb) for step in new] == ([verb] if verb else [])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == held
+    assert [(doubt.kind, doubt.count) for doubt in story.doubts] == [("depth_seen", ready)] * bool(verb)
+    assert len(story.sources) == len(story.scenario.steps)
+
+
+def test_what_another_master_was_seen_to_hold_is_not_this_one_s():
+    assert not deepened(retold(STORY), [seen(12, "b")]).doubts
+
+
+def test_a_listing_of_after_tells_all_messages():
+    story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": 20}, {"queue": "new"}])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
+    assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]

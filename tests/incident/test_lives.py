@@ -1,0 +1,97 @@
+"""The lives of brokers, of real clusters and of made up ones."""
+
+from __future__ import annotations
+
+import pytest
+from kept_logs import STORIES, scenario_of, story_of, title
+
+from hawb.incident.events import Event
+from hawb.incident.lives import Life, lives
+from hawb.incident.reading import read_logs
+from hawb.scenario import verbs
+
+SECOND_US = 1_000_000
+
+
+def found(story) -> list[Life]:
+    reading = read_logs([story])
+    return lives(reading.events, reading.clocks)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_lives_end_as_the_driver_ended_them(story):
+    """Whatever was stopped or killed is told as that, at its step, and nothing else ended from the first step on, but
+    what a partition makes pause and a new member's own restart."""
+    facts = story_of(story)
+    names, scenario = facts["names"], scenario_of(story)
+    begun = sorted((at_s, place) for at_s, place in facts["begun"] if place is not None and place >= 0)
+    ended = sorted((life.until_us / 1e6, names[life.node], life.ended_by) for life in found(story) if life.until_us)
+    told = [(node, how, at_s) for at_s, node, how in ended if at_s >= begun[0][0] - 1]
+    down = {*scenario.cluster.down}
+    expected = []
+    for at_s, place in begun:
+        verb = scenario.steps[place].verb
+        if isinstance(verb, verbs.Stop | verbs.Kill | verbs.PowerOff):
+            how = "stopped" if isinstance(verb, verbs.Stop) else "killed"
+            expected += [(node, how, at_s) for node in verb.nodes if node not in down]
+            down |= {*verb.nodes}
+        elif isinstance(verb, verbs.Wipe) and verb.node not in down:
+            expected.append((verb.node, "killed", at_s))
+            down.add(verb.node)
+        elif isinstance(verb, verbs.Start):
+            down -= {*verb.nodes}
+        elif isinstance(verb, verbs.Join):
+            expected.append((verb.node, "stopped", at_s))
+    by_itself = [one for one in told if one[1] == "paused"]
+    assert [one[:2] for one in told if one not in by_itself] == [one[:2] for one in expected]
+    for (_, _, seen_s), (_, _, at_s) in zip([one for one in told if one not in by_itself], expected, strict=True):
+        assert at_s - 0.5 <= seen_s <= at_s + 30
+    handled = scenario.cluster.cluster_partition_handling != "ignore"
+    assert bool(by_itself) == (handled and any(isinstance(step.verb, verbs.Partition) for step in scenario.steps))
+
+
+def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
+    return [Event(at_us=round(at_s * SECOND_US), node=node, kind=kind, peer=peer) for at_s, node, kind, peer in said]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        # a stop, and a boot
+        (told((1, "a", "node_starting", None), (3, "a", "node_started", None), (9, "a", "node_stopping", None),
+              (10, "a", "node_stopped", None), (20, "a", "node_starting", None)),
+         [("a", 1, 9, "stopped", 9), ("a", 20, None, None, 20)]),
+        # the log breaks off and goes on with a boot
+        (told((1, "a", "node_starting", None), (5, "a", "alarm_set", "a"), (20, "a", "node_starting", None)),
+         [("a", 1, 5, "killed", 5), ("a", 20, None, None, 20)]),
+        # another one misses it, and it writes no more
+        (told((1, "a", "alarm_set", "a"), (2, "b", "alarm_set", "a"), (7, "b", "node_down", "a"),
+              (9, "b", "alarm_cleared", "a")),
+         [("a", 1, 7, "killed", 1), ("b", 2, None, None, 9)]),
+        # it is missed and goes on
+        (told((1, "a", "alarm_set", "a"), (2, "b", "alarm_set", "a"), (7, "b", "node_down", "a"),
+              (15, "a", "node_down", "b")),
+         [("a", 1, None, None, 15), ("b", 2, None, None, 15)]),
+        # both miss each other, whoever writes last
+        (told((1, "a", "alarm_set", "a"), (2, "b", "alarm_set", "a"), (7, "a", "node_down", "b"),
+              (15, "b", "node_down", "a")),
+         [("a", 1, None, None, 15), ("b", 2, None, None, 15)]),
+        # it pauses
+        (told((1, "a", "node_starting", None), (9, "a", "pause_begun", None), (9, "a", "node_stopping", None)),
+         [("a", 1, 9, "paused", 9)]),
+        # autoheal restarts it, which Mnesia notes between two lives
+        (told((1, "a", "node_starting", None), (9, "a", "autoheal_restarting", "b"), (9, "a", "node_stopping", None),
+              (10, "a", "node_stopped", None), (11, "a", "partition_seen", "b"), (12, "a", "node_starting", None)),
+         [("a", 1, 9, "paused", 9), ("a", 12, None, None, 12)]),
+        (told((1, "a", "node_starting", None), (9, "a", "boot_failed", None)), [("a", 1, 9, "failed", 9)]),
+        # Erlang says something before the broker does
+        (told((1, "a", "leader_elected", None), (2, "a", "node_starting", None)), [("a", 2, None, None, 2)]),
+        # its own log is not there
+        (told((1, "b", "alarm_set", "b"), (2, "b", "rabbit_up", "a"), (7, "b", "rabbit_down", "a"),
+              (8, "b", "node_down", "a"), (9, "b", "rabbit_up", "a"), (12, "b", "alarm_cleared", "b")),
+         [("b", 1, None, None, 12), ("a", 2, 7, "unknown", 7), ("a", 9, None, None, 12)]),
+    ],
+)  # fmt: skip
+def test_how_lives_end(events, expected):
+    assert [(life.node, life.from_us // SECOND_US, life.until_us and life.until_us // SECOND_US, life.ended_by,
+             life.seen_us // SECOND_US) for life in lives(events, {})] == expected  # fmt: skip

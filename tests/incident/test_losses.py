@@ -1,0 +1,74 @@
+"""Losses that are certain, and those that are possible."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_story import BEGINS_US, retold, us
+
+from hawb.incident.connected import Change
+from hawb.incident.doubts import Doubt
+from hawb.incident.losses import QueueLosses, losses
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+BEHIND = """
+scenario: A mirror that is behind takes over
+cluster: {nodes: [a, b], version: "3.10"}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 7}
+steps:
+  - {stop: b, at: 1}
+  - {start: b, at: 20}
+  - {kill: a, at: 40}
+  - {wait: 0, at: 60}
+"""
+CONNECTED = [Change(BEGINS_US - 5, "a", 1)]
+
+
+def told(clients=(), doubts=(), logged: bool = True, listed_us: int | None = None) -> QueueLosses:
+    story = retold(BEHIND, doubts=doubts)
+    (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged, listed_us)
+    return one
+
+
+def test_what_nobody_could_have_taken_is_certainly_lost():
+    one = told()
+    assert [(loss.count, loss.cause) for loss in one.certain] == [(7, "unsynchronised_promotion")]
+    assert (one.certainly_lost, one.possible, one.kept) == (7, (), 0)
+
+
+def test_with_clients_it_is_possible_and_so_is_whatever_they_published():
+    one = told(CONNECTED)
+    assert not one.certain
+    listed = [loss for loss in one.possible if loss.listed]
+    assert [(loss.listed, loss.cause) for loss in listed] == [(7, "unsynchronised_promotion")]
+    published = [loss for loss in one.possible if not loss.listed and not loss.only]
+    assert [loss.cause for loss in published] == ["unsynchronised_promotion"]
+    assert published[0].at_us == pytest.approx(us(40), abs=1000)
+
+
+def test_a_client_that_had_gone_before_the_listing_was_made_has_taken_nothing():
+    gone = [*CONNECTED, Change(BEGINS_US - 3, "a", 0)]
+    assert not told(gone).certain
+    assert told(gone, listed_us=BEGINS_US - 2).certainly_lost == 7
+
+
+@pytest.mark.parametrize("doubts", [(Doubt(kind="no_listing"),), (Doubt(kind="listed_after"),)])
+def test_without_a_listing_of_before_nothing_is_certain(doubts):
+    one = told(doubts=doubts)
+    assert not one.certain
+    assert {loss.cause for loss in one.possible} >= {"unsynchronised_promotion"}
+    assert one.kept is None
+
+
+def test_logs_without_connections_tell_of_no_client():
+    assert not told(logged=False).certain
+
+
+def test_what_was_published_once_it_was_safe_is_in_no_danger():
+    """b, which boots until 25 s, has whatever is published after that."""
+    one = told(CONNECTED)
+    spans = [(loss.from_us, loss.until_us) for loss in one.possible if not loss.listed and not loss.only]
+    assert spans and all(us(20) < until_us <= us(26) for _, until_us in spans)

@@ -1,0 +1,88 @@
+"""Rates that were put in come back within their intervals, and so do shares and what nodes have in common."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_rates import ALONE, BURSTS, DAY, KNOWN, known_spans
+
+from hawb.incident.rates import ALONE as FAILURES
+from hawb.incident.rates import EACH, TOGETHER, Shares, rates, share_interval
+from hawb.incident.spans import Span
+
+SEEDS = range(3)
+"""Of made-up clusters, ten each; a seed that fails is played again by `known_spans(seed=…)`."""
+TRUTHS = {
+    "time_to_failure": ALONE.every.mean_s, "repair": ALONE.repair.mean_s,
+    "time_to_common_failure": KNOWN.rack_failures.every.mean_s / 2, "common_repair": KNOWN.rack_failures.repair.mean_s,
+    "time_to_rolling_restart": KNOWN.rolling_upgrades.every_days * DAY, "restart": KNOWN.rolling_upgrades.down_s,
+    "time_to_partition": KNOWN.partitions.every.mean_s, "partition": KNOWN.partitions.lasts.mean_s,
+    "synchronisation": EACH / KNOWN.timing.sync_messages_s,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def come_back() -> dict[str, list[tuple[int, float, float]]]:
+    """(seed, from, to) of the intervals of each kind."""
+    found: dict[str, list[tuple[int, float, float]]] = {kind: [] for kind in TRUTHS}
+    for seed in SEEDS:
+        told = rates(known_spans(seed=seed))
+        for kind in TRUTHS:
+            found[kind].append((seed, *told.fits[kind].interval()))
+    return found
+
+
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_rates_that_were_put_in_come_back_within_their_intervals(kind, come_back):
+    """Of three intervals of 95 % two miss in one of a hundred and forty such tests; these seeds are always the same."""
+    missed = [seed for seed, low, high in come_back[kind] if not low <= TRUTHS[kind] <= high]
+    assert len(missed) <= 1, f"{kind}: {TRUTHS[kind]:g} is in none of the intervals of the seeds {missed}"
+    assert all(high < 5 * low for _, low, high in come_back[kind])
+
+
+def test_failures_in_bursts_are_seen_to_be_so():
+    told = rates(known_spans(BURSTS))
+    best = told.fits[FAILURES].best
+    assert best.distribution == "weibull"
+    low, high = told.fits[FAILURES].interval(lambda one: one.shape or 1.0)
+    assert low <= 0.7 <= high < 1
+    low, high = told.fits[FAILURES].interval()
+    assert low <= BURSTS.node_failures.every.mean_s <= high
+
+
+def test_repairs_have_the_distribution_that_was_put_in():
+    best = rates(known_spans()).fits["repair"].best
+    assert best.distribution == "lognormal" and best.shape == pytest.approx(1.0, rel=0.15)
+
+
+def test_shares_come_back_within_their_intervals():
+    shares = rates(known_spans()).shares
+    alone = shares[FAILURES]
+    for some, of, true in ((alone.stopped, alone.known, 0.2), (alone.power_off, alone.known, 0.2),
+                           (alone.disk_lost, alone.power_off + alone.killed, 0.1 / 0.8)):  # fmt: skip
+        low, high = share_interval(some, of)
+        assert low <= true <= high
+    assert shares[TOGETHER].power_off == shares[TOGETHER].known
+
+
+def test_racks_are_told_by_who_goes_together():
+    told = rates(known_spans())
+    assert (told.clusters, told.nodes, told.groups, told.racks) == (10, 4, 2, 2)
+    together, of = told.company
+    assert together == 2 * told.sizes[2] and of == together + told.shares[FAILURES].known
+    assert told.watched_s == pytest.approx(40 * 365 * DAY, rel=0.01)
+
+
+def test_nothing_that_ended_is_no_fit_and_no_rack():
+    only = Span(cluster="c", kind=FAILURES, node="a", from_us=0, length_s=5.0, ended=False, fresh=True, nodes=1)
+    told = rates([only])
+    assert told.fits == {FAILURES: None} and (told.groups, told.racks, told.company) == (1, 0, (0, 0))
+
+
+def test_without_spans_there_are_no_rates():
+    with pytest.raises(ValueError, match="no event"):
+        rates([])
+
+
+def test_shares_are_of_all_failures():
+    stopped, power_off, lost = Shares(stopped=20, power_off=30, killed=50, disk_lost=8, unknown=7).told()
+    assert (stopped, power_off, lost) == (0.2, 0.3, pytest.approx(0.08))

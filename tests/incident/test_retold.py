@@ -1,0 +1,107 @@
+"""Stories of real clusters, retold from their logs: what is found of what truly happened, how they end, and what is
+told to be lost."""
+
+from __future__ import annotations
+
+import pytest
+from kept_logs import DATA, STORIES, exports, title
+from made_up_story import happening
+from measured_stories import differences, lost, measured, understood
+
+from hawb.incident.doubts import DOUBTS
+from hawb.incident.retold import together
+from hawb.incident.steps import Told
+from hawb.scenario.dump import dump
+from hawb.scenario.load import load
+from hawb.scenario.verbs import Kill, Start, Stop, SyncQueue
+
+PLAYED = [story for story in STORIES if exports(story, "before")]
+"""The stories that have exports."""
+LOGS = DATA / "logs"
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_nothing_is_found_that_was_not(story):
+    assert not measured(story).unconfirmed
+
+
+def test_nearly_everything_is_found_that_was():
+    of_each = [measured(story) for story in STORIES]
+    missing = [fact for one in of_each for fact in one.missing]
+    assert len(missing) <= 0.01 * sum(one.found + len(one.missing) for one in of_each), missing
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_a_story_that_ends_otherwise_says_that_it_is_not_sure(story):
+    assert not [one for one in differences(story) if not one.unsure]
+
+
+def test_most_stories_end_with_the_same_replicas():
+    """With exports of before; depths too, where a listing of after tells what clients did."""
+    places = [story for story in PLAYED if any(one.what == "place" for one in differences(story))]
+    assert len(places) <= 0.1 * len(PLAYED), places
+    depths = [story for story in PLAYED[:2] if differences(story, later=True)]
+    assert not depths
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_what_is_certainly_lost_is_lost_and_no_loss_is_left_out(story):
+    told = lost(story)
+    assert not [one for one in told if one.certain > one.real]
+    assert not [one for one in told if one.real > one.certain and not one.possible]
+
+
+@pytest.mark.parametrize("story", PLAYED, ids=title)
+def test_leaders_are_followed(story):
+    comparison = understood(story).comparison
+    assert comparison is not None
+    assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=title)
+def test_a_story_is_a_scenario_file(story):
+    retold = understood(story).retold
+    assert retold is not None
+    assert load(dump(retold.scenario)) == retold.scenario
+    assert len(retold.sources) == len(retold.scenario.steps)
+    assert {doubt.kind for doubt in retold.doubts} <= DOUBTS.keys()
+    assert all(doubt.text for doubt in retold.doubts)
+
+
+def steps_of(name: str) -> list[tuple[str, tuple[str, ...]]]:
+    retold = understood(LOGS / name).retold
+    assert retold is not None
+    return [(step.name, step.verb.nodes) for step in retold.scenario.steps
+            if isinstance(step.verb, Stop | Kill | Start)]  # fmt: skip
+
+
+def test_steps_are_what_was_done_to_nodes():
+    a, b, c = (f"n{n}@10.77.0.{n}" for n in (1, 2, 3))
+    assert steps_of("3.10/unsynchronised-mirror-promoted") == [
+        ("stop", (b,)), ("start", (b,)), ("stop", (c,)), ("kill", (a,)),
+    ]  # fmt: skip
+
+
+def test_a_story_without_exports_begins_with_what_the_logs_show():
+    retold = understood(LOGS / "3.10" / "promotion-table-stop").retold
+    assert retold is not None
+    stood = {entry.queue: entry for entry in retold.scenario.queues}
+    assert all(entry.master == "n1@10.77.0.1" and entry.mirrors == ("n2@10.77.0.2",) for entry in stood.values())
+    assert {queue for queue, entry in stood.items() if not entry.synchronised_mirrors} >= {
+        "default.behind", "failure-when-synced.behind",
+    }  # fmt: skip
+    assert {"no_listing", "no_definitions"} <= {doubt.kind for doubt in retold.doubts}
+
+
+def test_a_synchronisation_that_was_asked_for_is_a_step():
+    retold = understood(LOGS / "3.10" / "sync-cancelled").retold
+    assert retold is not None
+    assert isinstance(retold.scenario.steps[0].verb, SyncQueue)
+    assert retold.scenario.queues[0].messages == 30010
+
+
+def test_nodes_that_are_killed_at_once_go_in_one_step():
+    sources = [happening(at_s, "node_killed", node) for at_s, node in ((1, "a"), (1.05, "b"), (9, "c"))]
+    told = together([Told(one.at_us, Kill((one.node,)), (one,)) for one in sources])
+    assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
+    assert told[0].source == tuple(sources[:2])

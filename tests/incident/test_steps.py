@@ -1,0 +1,107 @@
+"""What happened as the steps of a scenario."""
+
+from __future__ import annotations
+
+import pytest
+from made_up_story import event, happening, us
+from msgspec.structs import replace
+
+from hawb.incident.lives import Life
+from hawb.incident.steps import STEPS, Teller, sides_of
+from hawb.scenario import verbs
+
+IMPORTED = {"cluster": {"version": "3.10"}, "policies": [], "operator_policies": []}
+
+
+def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: float) -> Life:
+    first = event(from_s, node, "node_starting")
+    return Life(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
+
+
+def told(found, lives=(), **imported) -> list[tuple[float, object]]:
+    tell = Teller(found, lives, IMPORTED | imported)
+    return [(round((step.at_us - us(0)) / 1e6, 2), step.verb) for one in found if one.kind in STEPS
+            for step in STEPS[one.kind](tell, one)]  # fmt: skip
+
+
+def test_a_node_that_fell_silent_lost_its_power_net_ticktime_before():
+    found = [replace(happening(80, "node_killed", "a"), reason="net_tick_timeout")]
+    assert told(found, [life("a", 0, 80, "killed", 3)]) == [(20.0, verbs.PowerOff(("a",)))]
+    assert told(found, [life("a", 0, 80, "killed", 33)]) == [(33.0, verbs.PowerOff(("a",)))]
+
+
+def test_a_boot_is_put_so_that_it_ends_when_it_did():
+    """The quickest boot took two seconds, this one five."""
+    quick = replace(happening(-50, "node_started", "b"), until_us=us(-48))
+    slow = replace(happening(40, "node_started", "a"), until_us=us(45))
+    assert told([quick, slow], [life("a", 0, 30, "killed", 30)]) == [(43.0, verbs.Start(("a",)))]
+
+
+@pytest.mark.parametrize("ended_by", ["paused", None])
+def test_a_node_that_comes_back_by_itself_is_not_started(ended_by):
+    lives = [life("a", 0, 30, ended_by, 30)] if ended_by else []
+    assert not told([happening(40, "node_started", "a")], lives)
+
+
+def test_a_node_that_joins_is_neither_stopped_nor_started():
+    found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
+             happening(6, "node_started", "d")]  # fmt: skip
+    assert told(found, [life("d", 1, 4, "stopped", 4)]) == [(5.0, verbs.Join("d"))]
+
+
+def test_members_of_a_node_that_is_forgotten_go_with_it():
+    found = [happening(1, "node_forgotten", "c", by="a"), happening(1.2, "member_removed", "c", "q")]
+    assert told(found) == [(1.0, verbs.ForgetClusterNode("c", "a"))]
+
+
+def test_a_lost_disk_is_lost_before_the_node_boots():
+    found = [happening(40, "node_started", "a"), happening(41, "disk_lost", "a")]
+    steps = told(found, [life("a", 0, 30, "killed", 30)])
+    assert [type(verb) for _, verb in steps] == [verbs.Wipe, verbs.Start]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("a", "b"), ("a", "c")], verbs.Partition((("a",), ("b", "c")))),
+        ([("a", "b"), ("a", "c"), ("b", "c")], verbs.Partition((("a",), ("b",), ("c",)))),
+        ([("a", "b")], verbs.Partition((("a",), ("b",)))),
+        ([("a", "b"), ("b", "c"), ("c", "d")], verbs.Cut((("a", "b"), ("b", "c"), ("c", "d")))),
+    ],
+)
+def test_links_that_broke(pairs, expected):
+    nodes = tuple(sorted({node for pair in pairs for node in pair}))
+    found = [happening(70, "partition_begun", pairs=tuple(pairs), nodes=nodes, reason="net_tick_timeout")]
+    assert told(found) == [(10.0, expected)]
+
+
+def test_nodes_that_reach_each_other_by_way_of_others_are_one_side():
+    assert sides_of("abcd", {("a", "d")}) == [("a", "b", "c", "d")]
+
+
+def test_a_synchronisation_is_a_step_only_where_no_policy_asks_for_it():
+    found = [happening(5, "synchronisation", "a", "q", reason="done", count=3)]
+    policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
+    assert told(found) == [(5.0, verbs.SyncQueue("q"))]
+    assert not told(found, policies=[policy])
+
+
+def test_a_policy_is_what_definitions_say():
+    policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}
+    found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="unknown")]
+    assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
+
+
+@pytest.mark.parametrize(
+    ("others", "verb"),
+    [
+        ([life("b", -50, 30, "stopped", 30)], verbs.ForceBoot("a")),  # b ran when a had gone, and does not run now
+        ([life("b", -50, 5, "stopped", 5)], verbs.Start(("a",))),  # a was the last
+        ([life("b", -50, None, None, 90)], verbs.Start(("a",))),  # b runs
+    ],
+)  # fmt: skip
+def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others, verb):
+    found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
+    lives = [life("a", -50, 20, "stopped", 20), *others]
+    assert [step for _, step in told(found, lives)] == [verb]
+    assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]

@@ -1,0 +1,56 @@
+"""From logs and exports to an incident, whatever is given of them."""
+
+from __future__ import annotations
+
+import pytest
+from kept_logs import DATA, exports, logs
+
+from hawb.broker.untrusted import ImportRefused
+from hawb.incident.understanding import understand
+from hawb.scenario.verbs import Kill
+
+STORY = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
+
+
+def test_an_incident_has_what_would_have_kept_its_messages():
+    incident = understand([STORY], exports(STORY, "before"))
+    (kept,) = incident.keepers
+    assert kept.harm.queue == "ha.orders"
+    assert {one.change.what for one in kept.changed if one.kept == 100} >= {"ha-sync-mode: automatic"}
+    assert isinstance(incident.retold.scenario.steps[kept.harm.step].verb, Kill)
+
+
+def test_exports_may_be_given_in_any_order():
+    files = exports(STORY, "before")
+    told = [understand([STORY], given, keepers=False).retold for given in (files, files[::-1])]
+    assert told[0] == told[1]
+
+
+def test_a_listing_of_after_is_known_as_that():
+    incident = understand([STORY], exports(STORY, "after"), keepers=False)
+    assert "listed_after" in {doubt.kind for doubt in incident.retold.doubts}
+    (entry,) = incident.retold.scenario.queues
+    assert (entry.master, entry.mirrors) == ("n1@10.77.0.1", ("n2@10.77.0.2", "n3@10.77.0.3"))
+    assert incident.unsure("ha.orders") >= {"messages"}
+
+
+def test_a_log_in_which_nothing_happens_has_no_story(tmp_path):
+    head = "2026-11-27 08:55:31.694468+00:00 [info] <0.1.0>"
+    (tmp_path / "rabbit@a.log").write_text(f"{head} Starting RabbitMQ 3.10.8 on Erlang 25\n{head} node rabbit@b up\n")
+    incident = understand([tmp_path])
+    assert incident.retold is None and incident.untold
+    assert [one.kind for one in incident.happenings] == ["node_started"]
+    assert incident.unsure("any") == {"messages", "place"}
+
+
+def test_logs_of_one_node_alone_are_understood():
+    (log,) = [file for file in logs(STORY) if file.name.startswith("b")]
+    incident = understand([log], exports(STORY, "before"), keepers=False)
+    assert incident.retold is not None
+    assert len(incident.retold.scenario.cluster.nodes) == 3
+
+
+def test_an_export_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "queues.json").write_text("[[[")
+    with pytest.raises(ImportRefused):
+        understand([STORY], [tmp_path / "queues.json"])

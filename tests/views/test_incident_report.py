@@ -1,0 +1,151 @@
+"""The report on an incident as data, text, page and JSON."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+from html_pages import FETCHING, Page
+from incidents import AUTOHEAL, SOME, certain, incident, kept, possible, with_losses
+from json_schemas import validate
+from kept_logs import title
+
+from hawb.incident.doubts import Doubt
+from hawb.incident.understanding import understand
+from hawb.views.incident.incident_json import plain
+from hawb.views.incident.incident_page import page
+from hawb.views.incident.incident_report import COMPARED, LOST, STORY, Account, account, doubted, report_of
+from hawb.views.incident.picture import MOST_MARKS
+from hawb.views.tables import Table
+from hawb.views.terminal import text
+
+
+@cache
+def told(story: str) -> Account:
+    return account(incident(story))
+
+
+def rows(of: Account, heading: str) -> list[tuple]:
+    [table] = [part.table for part in report_of(of).parts if part.title == heading]
+    assert isinstance(table, Table)
+    return table.rows
+
+
+def test_the_story_has_how_the_nodes_were_and_lines():
+    assert rows(told("3.10/promotion-table-stop"), STORY)[3] == (
+        4, "08:59:49", "✕   ●", "n1 was asked to stop (a.log.gz:157, b.log.gz:133, b.log.gz:143).",
+    )  # fmt: skip
+
+
+def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
+    found = account(with_losses(certain(), possible(from_s=9)))
+    sentences = [one for one in found.told if not one.events]
+    assert [one.text for one in sentences] == [
+        "7 messages of orders were lost: the side of the partition that had them was given up.",
+        "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the side"
+        " of the partition that had them was given up.",
+    ]  # fmt: skip
+    assert [one.number for one in found.told] == [*range(1, len(found.told) + 1)]
+    marks = [(mark.look, mark.node, mark.number) for mark in found.picture.marks if mark.look == "endangered"]
+    assert marks == [("endangered", node, sentences[1].number) for node in ("n2", "n3")]
+
+
+def test_losses_are_a_row_for_each_cause_and_moment_with_queues_alike_together():
+    found = account(with_losses(certain(), kept("a"), kept("b")))
+    assert [row[:4] for row in rows(found, LOST)] == [
+        ("orders", "▼ 7", "none", "15"), ("a and b", "none", "none", "6 in all"),
+    ]  # fmt: skip
+    found = account(with_losses(possible(), possible(only="auto_ack"), possible(only="transient")))
+    assert [row[2].split(" from")[0] for row in rows(found, LOST)] == [
+        "◌ messages that came in", "◌ messages that were not persistent and came in",
+        "◌ messages that were on the way to consumers which need not acknowledge,",
+    ]  # fmt: skip
+
+
+def test_where_story_and_rules_part_the_line_and_what_was_expected_are_told():
+    apart = rows(told("3.8/promotion-table-kill"), COMPARED)
+    lines = [row for row in apart if row[1] == "both.behind got a mirror on n2."]
+    assert [row[2:] for row in lines] == [("a.log.gz:1558", "nothing")]
+    expected = [row[3] for row in apart if row[1] == "nothing"]
+    assert "n2, a synchronised mirror, took over both.behind from n1 with no messages." in expected
+
+
+def test_where_they_agree_it_says_so():
+    [part] = [part for part in report_of(told("4.3/quorum-leader-killed")).parts if part.title == COMPARED]
+    assert part.table is None and part.notes[0].startswith("Nowhere: all ")
+
+
+def test_doubts_of_a_kind_about_several_queues_are_one_sentence():
+    doubts = [Doubt(kind="mirrors_unknown", queue=queue) for queue in ("q", "r", "q")]
+    doubts += [Doubt(kind="no_log", node="a"), Doubt(kind="no_log", node="b")]
+    assert [*doubted(doubts)] == [
+        "Which mirrors of q and r were synchronised is not told: all of them are taken to be.",
+        "There is no log of a: how it went is what the others saw.",
+        "There is no log of b: how it went is what the others saw.",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_asked(width):
+    lines = text(report_of(told(AUTOHEAL)), width=width).splitlines()
+    assert max(len(line) for line in lines if not line.lstrip().startswith("$ ")) <= width
+
+
+@pytest.mark.parametrize("story", SOME, ids=title)
+def test_a_page_fetches_nothing_and_answers_as_json_does(story):
+    found = told(title(story))
+    read = Page(page(found))
+    assert not {tag for tag, _ in read.elements} & {*FETCHING}
+    values = json.loads(json.dumps(plain(found)))
+    validate("incident", values)
+    assert values["verdict"]["sentence"] in read.said
+    assert [one["text"] for one in values["story"]] == [one.text for one in found.told]
+    assert all(one.text in read.said for one in found.told)
+
+
+def test_no_client_is_named():
+    for told_of in (page(told(AUTOHEAL)), json.dumps(plain(told(AUTOHEAL)))):
+        assert "guest" not in told_of
+
+
+def test_names_from_outside_are_no_markup(tmp_path):
+    said = ["RabbitMQ is asked to stop...",
+            "Mirrored queue '<b>q' in vhost '/': Adding mirror on node 'rabbit@b': <0.1.0>"]  # fmt: skip
+    file = tmp_path / "rabbit@<i>.log"
+    head = "2026-11-27 08:55:0{}.000001+00:00 [info] <0.1.0> {}\n"
+    file.write_text("".join(head.format(at, one) for at, one in enumerate(said)))
+    drawn = page(account(understand([file])))
+    assert "<b>q" not in drawn and "<i>.log" not in drawn
+    assert "&lt;b&gt;q" in drawn
+
+
+def test_logs_that_tell_of_nothing_are_an_answer(tmp_path):
+    (tmp_path / "rabbit@a.log").write_text("")
+    found = account(understand([tmp_path]))
+    assert text(report_of(found)).startswith("! Yes, but what became of messages cannot be told: ")
+    assert "<svg" not in page(found)
+
+
+def test_a_story_of_several_days_has_them_and_of_a_long_one_its_end_is_drawn(tmp_path):
+    said = "".join(
+        f"2026-07-{day:02} 10:00:00.000000+00:00 [info] <0.1.0>  Starting RabbitMQ 3.10.8 on Erlang 25.2.3 [jit]\n"
+        f"2026-07-{day:02} 10:00:{at:02}.000000+00:00 [info] <0.1.0> RabbitMQ is asked to stop...\n"
+        for at, day in enumerate(range(1, 31), 20)
+    )
+    for node in "abc":
+        (tmp_path / f"rabbit@{node}.log").write_text(said)
+    found = account(understand([tmp_path]))
+    assert found.told[0].text.endswith("booted RabbitMQ 3.10.8.")
+    times = [row[1] for row in rows(found, STORY)]
+    assert (times[0], times[-1]) == ("2026-07-01 10:00:00", "2026-07-30 10:00:49")
+    assert found.picture.title.endswith(f" Drawn is what happened from {times[-MOST_MARKS // 3]} on.")
+    assert len(found.picture.marks) == MOST_MARKS
+    assert min(span.from_us for span in found.picture.spans) == found.picture.marks[0].at_us
+
+
+def test_a_node_that_says_one_thing_has_no_lane_to_be_drawn(tmp_path):
+    (tmp_path / "rabbit@a.log").write_text("2026-07-01 10:00:00.000000+00:00 [info] <0.1.0> node 'rabbit@b' up\n")
+    found = account(understand([tmp_path]))
+    assert "<svg" not in page(found)
+    assert "rabbit@a" in text(report_of(found))

@@ -1,0 +1,70 @@
+"""The verdict on an incident: no, yes but, yes."""
+
+from __future__ import annotations
+
+import pytest
+from incidents import AUTOHEAL, certain, incident, kept, possible, with_losses
+from msgspec.structs import replace
+
+from hawb.engine.trace import CAUSES
+from hawb.views.incident.incident_report import account
+from hawb.views.incident.incident_verdict import todo, verdict
+from hawb.views.incident.lost_messages import PASSIVE, because
+from hawb.views.incident.names import Names
+
+PLAIN = Names({}, {})
+GIVEN_UP = "the side of the partition that had them was given up"
+
+
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ((certain(), kept()), f"No: 7 messages of orders are lost: {GIVEN_UP}."),
+        ((certain(count=1, cause="unsynchronised_promotion"),),
+         "No: 1 message of orders is lost: a mirror that lacked it took over."),
+        ((certain("b", 3, "disk_lost"), certain("a", 4, "node_reset")), "No: 7 messages of b and a are lost."),
+        ((certain(), possible()),
+         f"No: 7 messages of orders are lost: {GIVEN_UP}. Possibly lost are messages of orders that came in from"
+         " 09:00:00 to 09:00:09 at n2 or n3."),
+        ((possible(), kept()),
+         "Yes, but messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were any."),
+        ((possible(listed=40, from_s=-3600),),
+         "No: 40 messages of orders that a listing had, and messages that came in by 08:00:09 at n2 or n3 are lost,"
+         " unless clients had taken them by then."),
+        ((possible("a"), possible("b"), possible("c", from_s=60)),
+         "Yes, but messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of time"
+         " are lost, if there were any."),
+        ((possible("a", "transient"), possible("b", "auto_ack")),
+         "Yes, but messages of a that were not persistent and came in from 09:00:00 to 09:00:09 at n2 or n3 are lost,"
+         " if there were any."),
+        ((kept(),), "Yes: nothing that the logs tell of has lost a message."),
+        ((), "Yes: the logs tell of no queue that could have lost any."),
+    ],
+)  # fmt: skip
+def test_what_is_lost_is_told_in_a_sentence(losses, told):
+    found = with_losses(*losses)
+    assert verdict(found, account(found).names).sentence == told
+
+
+def test_where_nothing_could_be_played_it_says_so():
+    found = replace(incident("3.10/sync-cancelled"), untold="the logs are of no cluster", losses=())
+    told = verdict(found, account(found).names)
+    assert (told.answer, told.why) == ("but", "what became of messages cannot be told: the logs are of no cluster")
+
+
+def test_every_cause_has_its_words():
+    assert {*PASSIVE} == {*CAUSES}
+    assert because("disk_lost", 1) == "the only disk that had it was lost"
+
+
+def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
+    asked = todo(incident(AUTOHEAL), PLAIN)
+    assert asked[0].what.startswith("Any of these would have kept what may be lost of orders: ")
+    assert "; a quorum queue;" in asked[0].what
+    assert asked[1].what.startswith("Ask those who publish what was confirmed to them from 08:55:18")
+    assert asked[2].commands == ("hawb incident LOGS definitions.json queues.json",)
+
+
+def test_where_nobody_knows_what_would_have_kept_them_it_says_what_keeps_such_messages():
+    found = replace(with_losses(certain(cause="disk_lost")), keepers=())
+    assert todo(found, PLAIN)[0].what == "Have more replicas than disks that can be lost together."

@@ -1,0 +1,66 @@
+"""What the picture of an incident has: of real clusters."""
+
+from __future__ import annotations
+
+import pytest
+from incidents import SOME, incident
+from kept_logs import title
+
+from hawb.views.incident.figure import SHAPES, STATES, Picture
+from hawb.views.incident.incident_report import account
+from hawb.views.incident.times import time_of_day
+
+
+def drawn(story: str) -> Picture:
+    return account(incident(story)).picture
+
+
+def way(story: str, words: str) -> list[tuple[str, str, str]]:
+    [found] = [way for way in drawn(story).ways if way.words == words]
+    return [(leg.node, time_of_day(leg.from_us), time_of_day(leg.until_us)) for leg in found.legs]
+
+
+@pytest.mark.parametrize("story", SOME, ids=title)
+def test_all_that_is_drawn_has_its_look_and_its_lane(story):
+    found = drawn(title(story))
+    assert {span.node for span in found.spans} == {*found.nodes}
+    assert all(span.state in STATES and span.from_us <= span.until_us for span in found.spans)
+    assert all(mark.look in SHAPES and mark.node in found.nodes for mark in found.marks)
+    assert all(leg.node in found.nodes and leg.from_us <= leg.until_us for one in found.ways for leg in one.legs)
+
+
+def test_a_node_boots_runs_is_paused_and_boots_again():
+    states = [span.state for span in drawn("3.10/partition-autoheal").spans if span.node == "n2"]
+    assert states == ["booting", "running", "paused", "booting", "running"]
+
+
+def test_what_others_saw_of_a_killed_node_is_doubted_from_its_last_line_on():
+    spans = [span for span in drawn("4.3/quorum-leader-killed").spans if span.node == "n1"]
+    assert [span.state for span in spans] == ["booting", "running", "doubted"]
+
+
+def test_nodes_of_one_side_stand_beside_each_other():
+    found = drawn("3.10/partition-autoheal")
+    assert found.nodes == ("n1", "n2", "n3")
+    assert [tear.sides for tear in found.tears] == [(("n1",), ("n2", "n3"))]
+
+
+def test_a_queue_has_two_masters_while_nodes_are_apart():
+    legs = way("3.10/partition-autoheal", "orders")
+    assert [node for node, *_ in legs[:2]] == ["n1", "n2"] or [node for node, *_ in legs[:2]] == ["n2", "n1"]
+    assert ("n2", "08:55:23", "08:55:32") in legs
+
+
+def test_the_way_of_a_queue_goes_on_with_its_heir():
+    assert way("3.10/promotion-table-stop", "5 queues") == [
+        ("n1", "08:59:01", "08:59:49"), ("n2", "08:59:50", "09:01:00"),
+    ]  # fmt: skip
+    assert way("4.3/quorum-leader-killed", "orders") == [
+        ("n1", "09:03:33", "09:03:40"), ("n3", "09:03:40", "09:03:44"),
+    ]  # fmt: skip
+
+
+def test_marks_have_the_numbers_of_their_sentences():
+    found = account(incident("3.10/promotion-table-stop"))
+    stop = next(mark for mark in found.picture.marks if mark.look == "stopped")
+    assert found.told[stop.number - 1].text == "n1 was asked to stop."
