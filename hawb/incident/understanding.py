@@ -86,25 +86,36 @@ def understand(
     said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
     would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
     cannot be read."""
-    reading, exported = read_logs(paths, zone), read_exports(exports)
+    reading = read_logs(paths, zone)
     later_queues = read_exports(later).document["queues"] if later else ()
     made_us = listed_us(exports, reading)
+    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
+    if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
+        return incident
+    return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
+
+
+def of_reading(
+    reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
+    later: Sequence[dict[str, Any]] = (),
+) -> Incident:
+    """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
+    the exports are of after it, `made_us` when their listing was made, and `later` are queues by a listing of after."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found)
     try:
-        retold = retell(reading, found, told, exported, listed_after, made_us)
+        retold = retell(reading, found, told, exports, after, made_us)
         if retold is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        retold, run, seen, comparison = play(deepened(retold, found, later_queues), found)
+        retold, run, seen, comparison = play(deepened(retold, found, later), found)
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, told, logged, made_us),
-        keepers=_keepers(retold, run, seen) if keepers else (),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later_queues},
+        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
     )  # fmt: skip
 
 
