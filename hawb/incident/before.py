@@ -55,6 +55,11 @@ class Exports(Struct):
     document: dict[str, Any]
     defined: bool
 
+    @property
+    def placed(self) -> list[QUEUE]:
+        """The queues of a listing."""
+        return [entry for entry in self.document["queues"] if entry.keys() & {"master", "members"}]
+
 
 class Before(Struct):
     """The cluster, the policies and the queues, as a scenario's file holds them, and what was taken."""
@@ -176,16 +181,34 @@ def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: 
     return fits[True] > fits[False]
 
 
+def is_after(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> bool:
+    """Whether a listing is of after the incident, as far as that can be told."""
+    ended = replicas_at(found, found[-1].at_us + 1) if found else {}
+    return listed_after(placed, replicas_at(found, begins_us), ended)
+
+
+def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> int:
+    """When a listing of before was made at the latest: no later than what its queues do not show yet."""
+    latest = begins_us
+    for entry in placed:
+        first = entry.get("master") or entry.get("leader")
+        taken = [one for one in found if one.queue == entry["queue"] and one.at_us < begins_us
+                 and one.kind in ("mirror_promoted", "leader_elected")]  # fmt: skip
+        if taken and taken[-1].node != first:
+            had = [one.at_us for one in taken if one.node == first]
+            latest = min([latest, *(one.at_us for one in taken if not had or one.at_us > had[-1])])
+    return latest
+
+
 def stood(
     found: Sequence[Happening], lives: Sequence[Life], exports: Exports, begins_us: int, after: bool | None
 ) -> Before:
     """The cluster at a moment. `after` says whether the exports are of after the incident, None if that is to be found
     out."""
     begun, imported = replicas_at(found, begins_us), exports.document
-    listed = {entry["queue"]: entry for entry in imported["queues"]}
-    placed = [entry for entry in listed.values() if entry.keys() & {"master", "members"}]
+    listed, placed = {entry["queue"]: entry for entry in imported["queues"]}, exports.placed
     if after is None:
-        after = listed_after(placed, begun, replicas_at(found, found[-1].at_us + 1) if found else {})
+        after = is_after(placed, found, begins_us)
     doubts = [Doubt(kind="no_listing" if not placed else "listed_after" if after else "listed_before")]
     if placed and not after:
         queues = list(listed.values())
@@ -256,8 +279,9 @@ def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
     """The nodes and settings: whoever has a life, but those that join later."""
-    joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     lived = [life for life in lives if life.from_us < begins_us]
+    joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
+    joining -= {life.node for life in lived}
     # What a listing has, and nobody's log names, was made up where there are logs.
     nodes = sorted({life.node for life in lives} - joining)
     releases = [life.first.release for life in lives if life.first.release]
@@ -270,18 +294,25 @@ def _cluster(
     ended |= {node: "stopped" for node in nodes if node not in {life.node for life in lived}}
     settings = {key: value for key, value in imported.items() if key not in ("nodes", "down", "version")}
     cluster = {"nodes": nodes, "version": version or imported["version"], **settings}
-    cluster["cluster_partition_handling"] = _handling(found, settings, doubts)
+    cluster["cluster_partition_handling"] = _handling(found, nodes, settings, doubts)
     return cluster | ({"down": ended} if ended else {})
 
 
-def _handling(found: Sequence[Happening], settings: Mapping[str, Any], doubts: list[Doubt]) -> str:
-    """What the cluster does about partitions, as far as it was seen to do it."""
-    if any(one.kind == "node_paused" and one.name == "pause" for one in found):
-        return "pause_minority"
-    if any(one.kind in ("autoheal", "autoheal_refused") for one in found):
-        return "autoheal"
-    if "cluster_partition_handling" in settings:
+def _handling(
+    found: Sequence[Happening], nodes: Sequence[str], settings: Mapping[str, Any], doubts: list[Doubt]
+) -> str | dict[str, Any]:
+    """What the cluster does about partitions, as far as it was seen to do it: where a side with most nodes pauses, the
+    others are those that all are to see."""
+    paused = {one.node for one in found if one.kind == "node_paused" and one.name == "pause"}
+    heals = any(one.kind in ("autoheal", "autoheal_refused") for one in found)
+    parted = next((one for one in found if one.kind == "partition_begun" and {*one.nodes} & paused), None)
+    if "cluster_partition_handling" in settings and not paused and not heals:
         return settings["cluster_partition_handling"]
-    if any(one.kind == "partition_begun" and one.until_us is None for one in found):
+    if parted is not None and (stayed := [node for node in nodes if node not in paused]) \
+            and len(stayed) <= len(nodes) / 2:  # fmt: skip
+        return {"pause_if_all_down": stayed, "recover": "autoheal" if heals else "ignore"}
+    if paused:
+        return "pause_minority"
+    if not heals and any(one.kind == "partition_begun" and one.until_us is None for one in found):
         doubts.append(Doubt(kind="handling_unknown"))
-    return "ignore"
+    return "autoheal" if heals else "ignore"

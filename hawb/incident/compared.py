@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from hawb.engine.naming import join_queue, split_queue
 from hawb.incident.happenings import Happening
 from hawb.incident.retold import Retold
+from hawb.incident.steps import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.verbs import TransferLeadership
@@ -117,6 +118,8 @@ OF_EVENTS: Mapping[str, tuple[str, Callable[[Expected], bool]]] = {
 ALSO = {"mirrors_stopped": "master_down"}
 """What is seen and expected by another event, too: a master that is shut down says that it stops its mirrors whether it
 has any or not (`rabbit_mirror_queue_master:terminate`)."""
+UNCHANGED = "only seen", "node_revived"
+"""What a node says though nothing changes: it boots out of maintenance mode, and is then told to come back."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
 WITHOUT_NODE = frozenset({"partition_begun", "partition_healed", "policy_set", "rebalanced", "synchronisation",
                           "queue_declared", "disk_lost", "autoheal"})  # fmt: skip
@@ -137,7 +140,7 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
-        if one.kind in COMPARED and one.at_us >= retold.begins_us and one.reason != "needless":
+        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found):
             seen.setdefault(_key_of(one), []).append((one.at_us, one))
     handovers = {place for place in range(len(retold.sources)) if is_handover(retold, place)}
     for place, event in enumerate(told["events"]):
@@ -152,12 +155,20 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
             rows.append((at_us, place, event))
     pairs = [pair for key in seen.keys() | expected.keys()
              for pair in _paired(key[0], seen.get(key, []), expected.get(key, []))]  # fmt: skip
-    pairs = [_also(retold, told, pair) for pair in pairs]
+    pairs = [_also(retold, told, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
     steps = [_us(retold, step) for step in retold.scenario.steps]
     followed = [replace(pair, verdict="by chance") if pair.kind in BY_CHANCE and pair.verdict != "equal"
                 and is_followed(retold, told, pair) else pair for pair in pairs]  # fmt: skip
     placed = [replace(pair, step=_step(pair, steps)) for pair in followed]
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
+
+
+def _is_a_part(one: Happening, found: Sequence[Happening]) -> bool:
+    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, and a
+    synchronisation that was not needed is none."""
+    return one.reason == "needless" or (one.kind in ("node_started", "node_stopped") and any(
+        other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
+        for other in found))  # fmt: skip
 
 
 def is_handover(retold: Retold, place: int) -> bool:

@@ -18,14 +18,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import MEETING_US, Absence, absences
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
 
 KINDS: Mapping[str, str] = {
     "node_started": "the broker on `node` booted, which took until `until_us`",
-    "node_stopped": "the broker on `node` was asked to stop",
+    "node_stopped": "the broker on `node` was asked to stop, and had stopped by `until_us`",
     "node_killed": "`node` went without a word: it was killed, crashed, or lost its power (`reason`: what others saw)",
     "node_paused": "the broker on `node` stopped by itself because of a partition (`name`: pause or autoheal)",
     "boot_failed": "`node` gave up booting, for `reason`",
@@ -185,8 +185,11 @@ def _lives(story: _Story) -> Iterator[Happening]:
                             name=life.first.release, events=(life.first, *up))  # fmt: skip
         if life.ended_by and life.until_us is not None:
             down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
+            stopped = (at_us for at_us, event in story.of("node_stopped")
+                       if event.node == life.node and at_us >= (life.until_us or 0))  # fmt: skip
             yield Happening(
                 kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
+                until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
                 name=_pause(story, life) if life.ended_by == "paused" else None,
                 events=tuple(dict.fromkeys((life.last, *down))),
             )  # fmt: skip
@@ -206,22 +209,29 @@ def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_u
 
 
 def _disks(story: _Story) -> Iterator[Happening]:
-    """Members that booted on an empty database, without having left before."""
+    """Members that booted on an empty database, without having left or joined before."""
     for at_us, event in story.of("disk_empty"):
-        before = [life for life in story.lives if life.node == event.node and life.from_us < at_us]
-        left = any(other.node == event.node for _, other in story.of("node_reset", "member_joining"))
-        if len(before) > 1 and before[-2].started_us and not left:
+        before = [life for life in story.lives if life.node == event.node and (life.until_us or at_us) < at_us]
+        since_us = before[-1].until_us or 0 if before else at_us
+        left = any(other.node == event.node and other_us >= since_us and other_us < at_us
+                   for other_us, other in story.of("node_reset", "member_joining"))  # fmt: skip
+        if before and before[-1].started_us and not left:
             yield Happening(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
 
 
 def _partitions(story: _Story) -> Iterator[Happening]:
-    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together."""
-    apart = [absence for absence in story.absences if absence.partition]
+    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together. Mnesia speaks of
+    one as well where a node was made to boot without those that had stopped later."""
+    ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
+    gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
+            if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
+    apart = [one for one in story.absences if one.partition and (one.peer, one.from_us) not in gone]
     while apart:
         begun = apart[0].from_us
         healed = next(_meetings(story, apart[0], begun), None)
         together = [one for one in apart if one.from_us - begun <= NOTICED_US
                     and (healed is None or one.from_us < healed[0])]  # fmt: skip
+        together += [one for one in apart if one not in together and any(_goes_on(one, other) for other in together)]
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
         meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
         reasons = [one.reason for one in together if one.reason]
@@ -232,6 +242,14 @@ def _partitions(story: _Story) -> Iterator[Happening]:
             seen = tuple(dict.fromkeys(event for at_us, event in meetings if at_us - meetings[0][0] <= TOGETHER_US))
             yield Happening(kind="partition_healed", at_us=meetings[0][0], pairs=tuple(pairs), events=seen)
         apart = [one for one in apart if one not in together]
+
+
+def _goes_on(late: Absence, other: Absence) -> bool:
+    """Whether an absence is a late notice of another's: a link that works again may be given up once more, for what it
+    had missed before."""
+    return {late.seer, late.peer} == {other.seer, other.peer} and late.from_us >= other.from_us and (
+        other.until_us is None or late.from_us <= other.until_us + MEETING_US
+    )
 
 
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:

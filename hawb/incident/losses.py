@@ -1,10 +1,10 @@
 """What an incident cost in messages: certainly lost, possibly lost between two moments, and kept.
 
-What the rules say of the messages that the listing counted is certain as long as no client was connected between the
-story's first step and the one that lost them. Whatever else there may have been is tried: the story is played again
-with a message published at each node whenever something has happened, persistent ones and then transient ones. Those
-that are lost there tell when a message was in danger, where, and why; one that was sent with automatic acknowledgement
-may have been lost whenever a node went that clients were connected to.
+What the rules say of the messages that the listing counted is certain as long as no client was connected from when it
+was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is
+tried: the story is played again with a message published at each node whenever something has happened, persistent ones
+and then transient ones. Those that are lost there tell when a message was in danger, where, and why; one that was sent
+with automatic acknowledgement may have been lost whenever a node went that clients were connected to.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Only = Literal["", "transient", "auto_ack"]
 CLOSE_S, SHORT_S, LONG_S = 0.001, 0.02, 5.0
 """How near something that happens a message is published, and gaps between two such things that are too short for
 one, and long enough for three."""
-MOST_MOMENTS = 60
+MOST_MOMENTS = 36
 """At how many moments messages are tried."""
 CONNECTION = "tried"
 
@@ -90,23 +90,24 @@ class Tried(Struct, frozen=True):
 
 
 def losses(
-    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool
+    retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool,
+    listed_us: int | None = None,
 ) -> tuple[QueueLosses, ...]:
-    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections."""
+    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections,
+    and `listed_us` when the listing was made; None: at any time before."""
     listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in retold.doubts)
-    first_us = retold.begins_us + EARLIER_US
     certain: dict[str, list[Certain]] = {}
     possible: dict[str, list[Possible]] = {}
     for loss in told["losses"]:
         at_us, root_us = _moment(retold, told, loss["event"]), _moment(retold, told, _root(told, loss["event"]))
         count = sum(last - first + 1 for first, last in loss["ids"])
-        if listed and logged and not connected(clients, first_us, max(root_us, first_us)):
+        if listed and logged and not connected(clients, listed_us or 0, root_us):
             numbers = tuple((first, last) for first, last in loss["ids"])
             certain.setdefault(loss["queue"], []).append(Certain(count, loss["cause"], at_us, loss["event"], numbers))
         else:
             span = Possible(loss["cause"], retold.begins_us, root_us, at_us, listed=count)
             possible.setdefault(loss["queue"], []).append(span)
-    if not listed or not logged or connected(clients, first_us, retold.ends_us):
+    if not listed or not logged or connected(clients, listed_us or 0, retold.ends_us):
         dangers = [*_endangered(retold, told, False), *_endangered(retold, told, True)]
         for queue, danger in [*dangers, *(_worst(retold) if not listed else ())]:
             possible.setdefault(queue, []).append(danger)
@@ -165,8 +166,10 @@ def tried(
     retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
 ) -> Run | None:
     """The story again, with a message of each queue published at each node whenever something has happened, at `most`
-    moments; None where it cannot be played so."""
-    nodes, queues = list(told["nodes"]), tuple(_queues(told))
+    moments; None where it cannot be played so. What is transient is that in classic queues alone."""
+    grouped = {name for name, queue in (told["queues"] | told["queues_elsewhere"]).items() if "members" in queue}
+    nodes = list(told["nodes"])
+    queues = tuple(name for name in _queues(told) if not (transient and name in grouped))
     verb = verbs.Publish(queues=queues, count=1, persistent=not transient, connection=CONNECTION) if queues else None
     moments = _moments(retold, told, most) if verb else []
     steps = [Step(replace(verb, node=node), at_s) for at_s in moments for node in nodes]

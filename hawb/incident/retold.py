@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from hawb.incident import connected
-from hawb.incident.before import Exports, stood
+from hawb.incident.before import Exports, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -33,12 +33,14 @@ EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
 AT_ONCE_US = MICROSECONDS // 4
 """How far apart nodes may be missed that were killed at once."""
+ON_ITS_WAY_S = 10
+"""How long a story goes on after the logs end: what was on its way then, such as a boot, comes to its end."""
 TITLE = "What the logs of {nodes} nodes tell"
 
 
 class Retold(Struct, frozen=True):
     """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in their
-    order; and what is taken and not told. The last step waits until the logs end."""
+    order; and what is taken and not told. The last step waits until the logs have ended."""
 
     scenario: Scenario
     begins_us: int
@@ -48,16 +50,23 @@ class Retold(Struct, frozen=True):
 
 
 def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None,
+    listed_us: int | None = None,
 ) -> Retold | None:
     """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
-    of after the incident; None: that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
+    of after the incident; None: that is to be found out. `listed_us` is when a listing was made, if that is known: a
+    story begins after that of before. Raises ScenarioRefused for what no scenario can hold."""
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
-    begins_us = begins_at(told)
+    if listed_us is not None and not after:
+        told = [step for step in told if step.at_us >= listed_us]
+    begins_us = begins_at(told, found)
     if begins_us is None:
         return None
+    after = is_after(exports.placed, found, begins_us) if after is None else after
+    if not after:
+        begins_us = older(exports.placed, found, begins_us)
     told = [step for step in told if step.at_us >= begins_us]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     before = stood(found, lives, exports, begins_us, after)
@@ -68,10 +77,11 @@ def retell(
                                 if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
-    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
+    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + ON_ITS_WAY_S))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
-        "cluster": before.cluster | {"timing": {"start_s": tell.boot_us / MICROSECONDS}},
+        "cluster": before.cluster
+        | {"timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS}},
         "policies": before.policies,
         "operator_policies": before.operator_policies,
         "queues": before.queues,
@@ -98,10 +108,14 @@ def together(told: Sequence[Told]) -> list[Told]:
     return found
 
 
-def begins_at(told: Sequence[Told]) -> int | None:
-    """When a story begins, by its steps in the order of time; None where nobody did anything once all had booted."""
+def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
+    """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
+    whatever had happened by then; None where nobody did anything once all had booted."""
     first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
-    return first.at_us - EARLIER_US if first else None
+    if first is None:
+        return None
+    before = max((one.at_us for one in found if one.at_us < first.at_us and one not in first.source), default=0)
+    return max(first.at_us - EARLIER_US, before + 1)
 
 
 def later(doubt: Doubt, begins_us: int) -> bool:

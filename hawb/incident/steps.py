@@ -24,9 +24,15 @@ from hawb.scenario.forms import Verb
 SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection that was silent for net_ticktime."""
 JOINING_US = 90_000_000
-"""How far from its joining a node stops and boots for it."""
-START_S = 5.0
-"""The longest that a boot is taken to take: what is longer is waiting."""
+"""How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
+GIVING_US = 15_000_000
+"""How long it may take until masters are given away that are told to."""
+GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten", "node_paused")
+"""Why a master may be another's without having crashed."""
+AT_ONCE_US = 3_000_000
+"""How long before its joining a node is reset for it."""
+START_S, STOP_S = 5.0, 1.0
+"""The longest that a boot and a stop are taken to take: what is longer is waiting."""
 
 
 class Told(NamedTuple):
@@ -47,6 +53,8 @@ class Teller:
         self.operator_policies = imported["operator_policies"]
         self.profile = PROFILES[imported["cluster"]["version"]]
         self.boot_us = min([round(START_S * MICROSECONDS), *map(booted_us, self._boots())])
+        stops = [one.until_us - one.at_us for one in found if one.kind == "node_stopped" and one.until_us]
+        self.stop_us = min([round(STOP_S * MICROSECONDS), *stops])
         self.doubts: list[Doubt] = []
 
     def _boots(self) -> Iterator[Happening]:
@@ -57,6 +65,29 @@ class Teller:
         """What happened to a node about then."""
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
+
+    def joins(self, one: Happening) -> bool:
+        """Whether what happens to a node is a part of its joining: a new one boots and stops for it, or one that was
+        reset, and then it boots."""
+        for other in self.found:
+            if other.kind == "node_joined" and other.node == one.node and one.at_us - other.at_us <= JOINING_US:
+                before = [life for life in self.lives if life.node == one.node and life.from_us < other.at_us]
+                resets = [reset.at_us for reset in self.found if reset.kind == "node_reset" and reset.node == one.node
+                          and reset.at_us <= other.at_us]  # fmt: skip
+                new = len(before) == 1 and before[0].first.kind == "node_starting"
+                empty = self.lost_disk(other)
+                from_us = before[0].from_us if new else max([*resets, *([empty] if empty else [])], default=other.at_us)
+                if one.at_us >= from_us:
+                    return True
+        return False
+
+    def lost_disk(self, joined: Happening) -> int | None:
+        """When a node that joins booted on an empty disk, though it had been a member."""
+        disks = [one.at_us for one in self.found if one.kind == "disk_lost" and one.node == joined.node
+                 and 0 <= joined.at_us - one.at_us <= JOINING_US]  # fmt: skip
+        boots = [one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
+                 and disks and one.at_us <= disks[-1]]  # fmt: skip
+        return boots[-1] if boots else None
 
     def doubt(self, kind: str, **about: Any) -> None:
         """Notes what is not told."""
@@ -75,7 +106,7 @@ def booted_us(started: Happening) -> int:
 
 def stopped(tell: Teller, one: Happening) -> Iterator[Told]:
     """A stop, but for that of a node that joins or is reset."""
-    if not tell.near("node_joined", one.node, one.at_us, JOINING_US):
+    if not tell.joins(one):
         yield Told(one.at_us, verbs.Stop((one.node or "",)), (one,))
 
 
@@ -97,7 +128,7 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
     """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so."""
     node, last = one.node or "", _last_end(tell, one)
-    if last is None or last.ended_by == "paused" or tell.near("node_joined", node, one.at_us, JOINING_US):
+    if last is None or last.ended_by == "paused" or tell.joins(one):
         return
     begins_us = one.at_us
     if not tell.near("node_waiting", node, one.at_us, JOINING_US) and (took_us := booted_us(one)):
@@ -105,7 +136,19 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
     disk = tell.near("disk_lost", node, one.at_us, TOGETHER_US * 3)
     if disk:
         yield Told(begins_us - 1, verbs.Wipe(node), (disk,))
-    yield Told(begins_us, verbs.Start((node,)), (one,))
+    verb = verbs.ForceBoot(node) if _is_forced(tell, one) else verbs.Start((node,))
+    yield Told(begins_us, verb, (one,))
+
+
+def _is_forced(tell: Teller, one: Happening) -> bool:
+    """Whether a node was made to boot without waiting: nobody else runs once it has booted, and somebody ran after it
+    had gone, for whom Mnesia would have had it wait (`rabbit_table:wait`)."""
+    ended, booted_at_us = _last_end(tell, one), one.until_us
+    if tell.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
+        return False
+    others = [life for life in tell.lives if life.node != one.node and life.from_us < booted_at_us]
+    runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
+    return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 
 
 def _last_end(tell: Teller, one: Happening) -> Life | None:
@@ -114,8 +157,10 @@ def _last_end(tell: Teller, one: Happening) -> Life | None:
     return ended[-1] if ended else None
 
 
-def joined(_: Teller, one: Happening) -> Iterator[Told]:
-    """A node that joins."""
+def joined(tell: Teller, one: Happening) -> Iterator[Told]:
+    """A node that joins, and may have lost its disk."""
+    if tell.lost_disk(one):
+        yield Told(one.at_us - 1, verbs.Wipe(one.node or ""), (one,))
     yield Told(one.at_us, verbs.Join(one.node or ""), (one,))
 
 
@@ -133,6 +178,11 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(at_us, verbs.Partition(tuple(sides)), (one,))
     else:
         yield Told(at_us, verbs.Cut(tuple(sorted(links))), (one,))
+
+
+def sides_in(parted: Happening) -> list[tuple[str, ...]]:
+    """The sides of a partition."""
+    return sides_of(parted.nodes, set(parted.pairs))
 
 
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -157,7 +207,7 @@ def forgotten(_: Teller, one: Happening) -> Iterator[Told]:
 
 def reset(tell: Teller, one: Happening) -> Iterator[Told]:
     """A node that leaves, but for the reset of one that joins."""
-    if not tell.near("node_joined", one.node, one.at_us, JOINING_US):
+    if not tell.near("node_joined", one.node, one.at_us, AT_ONCE_US):
         yield Told(one.at_us, verbs.Reset(one.node or ""), (one,))
 
 
@@ -217,6 +267,22 @@ def moved(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(one.at_us, verbs.TransferLeadership(one.queue or "", one.node or ""), (one,))
 
 
+def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
+    """The master's process that crashed: a mirror took over, and replicas miss one on a node that lived on, saw the
+    others, and had not been told to give masters away."""
+    told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
+            and abs(other.at_us - one.at_us) <= AT_ONCE_US]  # fmt: skip
+    missed = {node for other in told for node in other.nodes}
+    before = [other for other in tell.found if -AT_ONCE_US <= one.at_us - other.at_us <= GIVING_US]
+    given = any(other.kind in GIVEN_AWAY or (other.kind == "mirror_dropped" and other.queue == one.queue)
+                for other in before)  # fmt: skip
+    gone = {life.node for life in tell.lives
+            if life.until_us is not None and abs(one.at_us - life.until_us) <= GIVING_US}  # fmt: skip
+    running = {life.node for life in tell.lives if life.from_us < one.at_us <= life.seen_us}
+    if missed and not given and missed <= running - gone:
+        yield Told(one.at_us, verbs.Crash(one.queue or ""), (one,))
+
+
 def crashed(_: Teller, one: Happening) -> Iterator[Told]:
     """A queue's process that crashed."""
     yield Told(one.at_us, verbs.Crash(one.queue or "", one.node), (one,))
@@ -261,6 +327,7 @@ STEPS: dict[str, Callable[[Teller, Happening], Iterator[Told]]] = {
     "queue_deleted": deleted,
     "queue_moved": moved,
     "queue_restarted": crashed,
+    "mirror_promoted": taken_over,
     "synchronisation": synchronised,
     "alarm_set": alarmed,
     "alarm_cleared": alarmed,

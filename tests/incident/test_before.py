@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from made_up_story import happening, us
+from made_up_story import event, happening, us
 
-from hawb.incident.before import Exports, listed_after, replicas_at, stood
+from hawb.incident.before import Exports, listed_after, older, replicas_at, stood
 from hawb.incident.happenings import Happening
+from hawb.incident.lives import Life
 
 
 def replicas(found: list[Happening], at_s: float) -> dict[str, tuple]:
@@ -93,7 +94,18 @@ def test_without_definitions_queues_have_the_mirrors_that_were_seen():
         ([happening(5, "node_paused", "a", name="pause")], "pause_minority"),
         ([happening(5, "node_paused", "a", name="autoheal"), happening(5, "autoheal", "b")], "autoheal"),
         ([happening(5, "partition_begun")], "ignore"),
+        ([happening(5, "partition_begun", nodes=("a", "b", "c")), happening(6, "node_paused", "b", name="pause"),
+          happening(6, "node_paused", "c", name="pause")], {"pause_if_all_down": ["a"], "recover": "ignore"}),
     ],
 )
 def test_what_is_done_about_partitions_is_what_was_seen(found, handling):
-    assert stood(found, [], document(), us(0), None).cluster["cluster_partition_handling"] == handling
+    boots = [event(-50, node, "node_starting") for node in "abc"]
+    lives = [Life(boot.node, boot.at_us, None, None, boot, boot, us(9)) for boot in boots]
+    assert stood(found, lives, document(), us(0), None).cluster["cluster_partition_handling"] == handling
+
+
+def test_a_listing_was_made_before_what_it_does_not_show():
+    """Leaders that were moved, which no log tells of as something that was done."""
+    elected = [happening(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
+    assert older([{"queue": "q", "leader": "a", "members": ["a"]}], elected, us(0)) == us(-9)
+    assert older([{"queue": "q", "leader": "c", "members": ["c"]}], elected, us(0)) == us(0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kept_logs import STORIES, title
 from made_up_story import happening, retold
-from measured_stories import understood
 
 from hawb.incident.following import play
 from hawb.scenario.verbs import TransferLeadership
@@ -45,10 +43,3 @@ def test_who_cannot_lead_is_told():
     assert ("only seen", "a") in {(pair.verdict, pair.seen and pair.seen.node) for pair in played.comparison.apart}
     assert not [step for step in played.retold.scenario.steps if isinstance(step.verb, TransferLeadership)
                 and step.verb.node == "a" and (step.at or 0) < 30]  # fmt: skip
-
-
-@pytest.mark.parametrize("story", [story for story in STORIES if "wide" in title(story)], ids=title)
-def test_leaders_of_real_clusters_are_followed(story):
-    comparison = understood(story).comparison
-    assert comparison is not None
-    assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]

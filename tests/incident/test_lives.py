@@ -35,6 +35,9 @@ def test_lives_end_as_the_driver_ended_them(story):
             how = "stopped" if isinstance(verb, verbs.Stop) else "killed"
             expected += [(node, how, at_s) for node in verb.nodes if node not in down]
             down |= {*verb.nodes}
+        elif isinstance(verb, verbs.Wipe) and verb.node not in down:
+            expected.append((verb.node, "killed", at_s))
+            down.add(verb.node)
         elif isinstance(verb, verbs.Start):
             down -= {*verb.nodes}
         elif isinstance(verb, verbs.Join):

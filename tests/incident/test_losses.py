@@ -13,23 +13,23 @@ from hawb.scenario.run import Run
 
 BEHIND = """
 scenario: A mirror that is behind takes over
-cluster: {{nodes: [a, b], version: "3.10"}}
+cluster: {nodes: [a, b], version: "3.10"}
 policies:
-  - {{name: all, pattern: ^q$, definition: {{ha-mode: all}}}}
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
 queues:
-  - {{queue: q, master: a, mirrors: [b], synchronised_mirrors: {synchronised}, messages: 7}}
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 7}
 steps:
-  - {{stop: b, at: 1}}
-  - {{start: b, at: 20}}
-  - {{kill: a, at: {killed}}}
-  - {{wait: 0, at: 60}}
+  - {stop: b, at: 1}
+  - {start: b, at: 20}
+  - {kill: a, at: 40}
+  - {wait: 0, at: 60}
 """
 CONNECTED = [Change(BEGINS_US - 5, "a", 1)]
 
 
-def told(clients=(), doubts=(), killed: float = 40, logged: bool = True) -> QueueLosses:
-    story = retold(BEHIND.format(synchronised="[b]", killed=killed), doubts=doubts)
-    (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged)
+def told(clients=(), doubts=(), logged: bool = True, listed_us: int | None = None) -> QueueLosses:
+    story = retold(BEHIND, doubts=doubts)
+    (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged, listed_us)
     return one
 
 
@@ -47,6 +47,12 @@ def test_with_clients_it_is_possible_and_so_is_whatever_they_published():
     published = [loss for loss in one.possible if not loss.listed and not loss.only]
     assert [loss.cause for loss in published] == ["unsynchronised_promotion"]
     assert published[0].at_us == pytest.approx(us(40), abs=1000)
+
+
+def test_a_client_that_had_gone_before_the_listing_was_made_has_taken_nothing():
+    gone = [*CONNECTED, Change(BEGINS_US - 3, "a", 0)]
+    assert not told(gone).certain
+    assert told(gone, listed_us=BEGINS_US - 2).certainly_lost == 7
 
 
 @pytest.mark.parametrize("doubts", [(Doubt(kind="no_listing"),), (Doubt(kind="listed_after"),)])

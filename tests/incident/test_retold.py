@@ -51,6 +51,13 @@ def test_what_is_certainly_lost_is_lost_and_no_loss_is_left_out(story):
     assert not [one for one in told if one.real > one.certain and not one.possible]
 
 
+@pytest.mark.parametrize("story", PLAYED, ids=title)
+def test_leaders_are_followed(story):
+    comparison = understood(story).comparison
+    assert comparison is not None
+    assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
+
+
 @pytest.mark.parametrize("story", STORIES, ids=title)
 def test_a_story_is_a_scenario_file(story):
     retold = understood(story).retold

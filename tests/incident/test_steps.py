@@ -90,3 +90,38 @@ def test_a_policy_is_what_definitions_say():
     policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="unknown")]
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
+
+
+@pytest.mark.parametrize(
+    ("others", "verb"),
+    [
+        ([life("b", -50, 30, "stopped", 30)], verbs.ForceBoot("a")),  # b ran when a had gone, and does not run now
+        ([life("b", -50, 5, "stopped", 5)], verbs.Start(("a",))),  # a was the last
+        ([life("b", -50, None, None, 90)], verbs.Start(("a",))),  # b runs
+    ],
+)  # fmt: skip
+def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others, verb):
+    found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
+    lives = [life("a", -50, 20, "stopped", 20), *others]
+    assert [step for _, step in told(found, lives)] == [verb]
+    assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]
+
+
+def promoted(*before):
+    return [*before, happening(40, "mirrors_missed", "c", "q", name="mirror", nodes=("a",)),
+            happening(40.1, "mirror_promoted", "b", "q")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "end", "crashed"),
+    [
+        (promoted(), None, True),
+        (promoted(), (40, "killed"), False),  # its node went
+        (promoted(happening(35, "node_drained", "a")), None, False),  # it was given away
+        (promoted(happening(39, "mirror_dropped", "a", "q")), None, False),
+        ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
+    ],
+)  # fmt: skip
+def test_a_master_that_is_missed_on_a_node_that_lives_has_crashed(found, end, crashed):
+    lives = [life("a", -50, *(end or (None, None)), 40 if end else 90), life("b", -50, None, None, 90)]
+    assert ((40.1, verbs.Crash("q")) in told(found, lives)) is crashed

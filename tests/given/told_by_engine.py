@@ -1,0 +1,226 @@
+"""What nodes would have logged of a story that the engine has played: events of logs from those of an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from made_up_story import event
+
+from hawb.engine.naming import split_queue
+from hawb.incident.events import Event
+from hawb.incident.reading import Reading
+from hawb.scenario.document import Scenario
+from hawb.scenario.verbs import Ack, Consume, Declare, Get, Nack, Publish, Publisher, Purge
+
+CLIENTS = (Ack, Consume, Declare, Get, Nack, Publish, Publisher, Purge)
+"""Verbs that need a connection."""
+SILENCE = ("links_timed_out", "node_lost_power")
+BOOT_S = 0.2
+"""How long before others hear of it a broker says that it starts."""
+
+
+def reading(scenario: Scenario, told: dict[str, Any]) -> Reading:
+    """The logs of a story, as they would be read."""
+    events = [*_before(scenario), *_Logs(told).events(), *_connections(scenario, told)]
+    return Reading(sorted(events, key=lambda one: one.at_us), {}, [], 0)
+
+
+def _before(scenario: Scenario) -> Iterator[Event]:
+    for node in scenario.cluster.nodes:
+        yield event(-100, node, "node_starting", release=scenario.cluster.version + ".9")
+        yield event(-99, node, "node_started")
+        if scenario.cluster.down.get(node) == "stopped":
+            yield event(-50, node, "node_stopping")
+        elif node in scenario.cluster.down:
+            yield from (event(-50, other, "node_down", peer=node) for other in scenario.cluster.nodes
+                        if other not in scenario.cluster.down)  # fmt: skip
+
+
+def _connections(scenario: Scenario, told: dict[str, Any]) -> Iterator[Event]:
+    """One for each step that publishes or consumes."""
+    begun = {one["step"]: one["t"] for one in reversed(told["events"]) if one["step"] is not None}
+    for place, step in enumerate(scenario.steps):
+        if isinstance(step.verb, CLIENTS):
+            at_s = begun.get(place, step.at or 0.0)
+            yield event(at_s, getattr(step.verb, "node", None) or scenario.cluster.nodes[0], "connection_accepted")
+
+
+class _Logs:
+    """The messages of one outcome's events."""
+
+    def __init__(self, told: dict[str, Any]):
+        self.told = told
+        self.running = {node for node, state in told["nodes"].items() if state == "running"}
+        for one in reversed(told["events"]):
+            if one["event"] == "node_running":
+                self.running.discard(one["node"])
+            elif one["event"] in ("node_stopped", "node_killed", "node_lost_power", "node_paused"):
+                self.running.add(one["node"])
+        self.masters: dict[str, str] = {}
+        self.members = {queue: one["members"] for queue, one in told["queues"].items() if "members" in one}
+        self.wiped: set[str] = set()
+        self.missed: list[tuple[str, str]] = []
+
+    def events(self) -> Iterator[Event]:
+        """All of them."""
+        for one in self.told["events"]:
+            say = getattr(self, one["event"], None)
+            if say and one["t"] is not None:
+                yield from say(one["t"], one["node"], one["queue"], one["detail"], one)
+
+    def _of(self, queue: str) -> dict[str, str]:
+        vhost, name = split_queue(queue)
+        return {"queue": name, "vhost": vhost}
+
+    def _others(self, node: str) -> list[str]:
+        return sorted(self.running - {node})
+
+    def node_stopping(self, t, node, _queue, _detail, one):
+        because = one["because"] is not None and self.told["events"][one["because"]]["event"]
+        if because == "autoheal_started":
+            yield event(t, node, "autoheal_restarting")
+        yield event(t, node, "node_stopping")
+
+    def node_stopped(self, t, node, *_):
+        self.running.discard(node)
+        yield event(t, node, "node_stopped")
+
+    def node_killed(self, _t, node, *_):
+        self.running.discard(node)
+        yield from ()
+
+    node_lost_power = node_killed
+
+    def node_pausing(self, t, node, *_):
+        yield event(t, node, "pause_begun")
+        yield event(t, node, "node_stopping")
+
+    def node_paused(self, t, node, *_):
+        self.running.discard(node)
+        yield event(t, node, "node_stopped")
+
+    def node_down_noticed(self, t, node, _queue, detail, one):
+        because = one["because"] is not None and self.told["events"][one["because"]]["event"]
+        if because == "links_timed_out":
+            return
+        for other in detail["by"]:
+            yield event(t, other, "rabbit_down", peer=node)
+            reason = "net_tick_timeout" if because in SILENCE else "connection_closed"
+            yield event(t, other, "node_down", peer=node, reason=reason)
+
+    def links_timed_out(self, t, _node, _queue, detail, _one):
+        for one, other in detail["links"]:
+            for here, there in ((one, other), (other, one)):
+                if here in self.running:
+                    self.missed.append((here, there))
+                    yield event(t, here, "rabbit_down", peer=there)
+                    yield event(t, here, "node_down", peer=there, reason="net_tick_timeout")
+
+    def links_healed(self, t, *_):
+        for here, there in self.missed:
+            if here in self.running:
+                yield event(t, here, "node_up", peer=there)
+        self.missed.clear()
+
+    def autoheal_started(self, t, _node, _queue, detail, _one):
+        winner = detail["winner"][0]
+        yield event(t, winner, "autoheal_decided", peer=winner, nodes=tuple(detail["losers"]))
+
+    def node_waiting(self, t, node, *_):
+        yield event(t, node, "node_waiting", count=8)
+
+    def node_running(self, t, node, *_):
+        self.running.add(node)
+        yield event(t - BOOT_S, node, "node_starting", release="3.10.8")
+        if node in self.wiped:
+            self.wiped.discard(node)
+            yield event(t - BOOT_S / 2, node, "disk_empty")
+        yield from (event(t, other, "rabbit_up", peer=node) for other in self._others(node))
+        yield event(t + BOOT_S, node, "node_started")
+
+    def disk_lost(self, _t, node, *_):
+        self.wiped.add(node)
+        yield from ()
+
+    def queue_declared(self, t, _node, queue, detail, _one):
+        self.masters[queue] = detail["master"]
+        if detail["type"] == "quorum":
+            self.members[queue] = detail["members"]
+            yield from self._elected(t, detail["master"], queue, 1)
+            vhost, name = split_queue(queue)
+            yield event(t, detail["master"], "group_formed", peer=detail["master"], count=len(detail["members"]),
+                        name=f"{'%2F' if vhost == '/' else vhost}_{name}")  # fmt: skip
+        yield from (event(t, detail["master"], "mirror_added", peer=node, **self._of(queue))
+                    for node in detail["mirrors"])  # fmt: skip
+
+    def mirror_added(self, t, node, queue, *_):
+        yield event(t, self.masters.get(queue, node), "mirror_added", peer=node, **self._of(queue))
+
+    def mirror_removed(self, t, node, queue, detail, _one):
+        if detail["reason"] in ("policy", "transfer"):
+            yield event(t, self.masters.get(queue, node), "mirror_dropped", peer=node, **self._of(queue))
+
+    def promoted(self, t, node, queue, detail, _one):
+        self.masters[queue] = node
+        yield event(t, node, "replicas_down", peer=node, name="mirror", nodes=(detail["was"],), **self._of(queue))
+        yield event(t, node, "mirror_promoted", peer=node, **self._of(queue))
+
+    def mirrors_stopped(self, t, node, queue, *_):
+        yield event(t, node, "mirrors_stopped", **self._of(queue))
+
+    def sync_started(self, t, node, queue, detail, _one):
+        self.masters[queue] = node
+        yield event(t, node, "sync_begun", count=detail["messages"], **self._of(queue))
+        yield event(t, node, "sync_mirrors", nodes=tuple(detail["mirrors"]), **self._of(queue))
+
+    def sync_finished(self, t, _node, queue, *_):
+        yield event(t, self.masters.get(queue, ""), "sync_done", **self._of(queue))
+
+    def leader_elected(self, t, node, queue, detail, _one):
+        if detail["term"] > 1:
+            yield from self._elected(t, node, queue, detail["term"])
+
+    def _elected(self, t, node, queue, term):
+        yield event(t, node, "leader_elected", term=term, **self._of(queue))
+        yield from (event(t, other, "leader_seen", term=term, peer=node, **self._of(queue))
+                    for other in self.members.get(queue, ()) if other in self._others(node))  # fmt: skip
+
+    def member_added(self, t, node, queue, *_):
+        yield event(t, min(self.running), "member_added", peer=node, **self._of(queue))
+
+    def member_removed(self, t, node, queue, *_):
+        yield event(t, min(self.running), "member_removed", peer=node, **self._of(queue))
+
+    def node_joined(self, t, node, *_):
+        yield event(t, node, "member_joining", nodes=tuple(self._others(node)))
+
+    def node_forgotten(self, t, node, _queue, detail, _one):
+        yield event(t, detail["origin"], "member_forgotten", peer=node)
+
+    def node_reset(self, t, node, *_):
+        yield event(t, node, "node_reset")
+
+    def node_drained(self, t, node, *_):
+        yield event(t, node, "maintenance_begun")
+
+    def node_revived(self, t, node, *_):
+        yield event(t, node, "maintenance_ended")
+
+    def rebalance_started(self, t, *_):
+        yield event(t, min(self.running), "rebalance_begun")
+
+    def queue_recovered(self, t, node, queue, detail, _one):
+        self.masters[queue] = node
+        if detail["reason"] == "process_restarted":
+            yield event(t, node, "queue_recovered", **self._of(queue))
+
+    def alarm_set(self, t, node, _queue, detail, _one):
+        yield event(t, node, "alarm_set", peer=node, name=detail["resource"])
+
+    def alarm_cleared(self, t, node, _queue, detail, _one):
+        reason = "dead" if detail["reason"] == "node_down" else None
+        yield event(t, min(self.running or {node}), "alarm_cleared", peer=node, name=detail["resource"], reason=reason)
+
+    def policy_set(self, t, _node, _queue, detail, _one):
+        yield event(t, min(self.running), "policy_set", name=detail["name"], vhost=detail["vhost"])
