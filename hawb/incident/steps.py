@@ -180,11 +180,6 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(at_us, verbs.Cut(tuple(sorted(links))), (one,))
 
 
-def sides_in(parted: Happening) -> list[tuple[str, ...]]:
-    """The sides of a partition."""
-    return sides_of(parted.nodes, set(parted.pairs))
-
-
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:
     """The nodes in groups that still reach each other, if these links are broken."""
     sides: list[list[str]] = []
