@@ -196,7 +196,7 @@ def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -
                  and one.kind in ("mirror_promoted", "leader_elected")]  # fmt: skip
         if taken and taken[-1].node != first:
             had = [one.at_us for one in taken if one.node == first]
-            latest = min([latest, *(one.at_us for one in taken if had and one.at_us > had[-1])])
+            latest = min([latest, *(one.at_us for one in taken if not had or one.at_us > had[-1])])
     return latest
 
 

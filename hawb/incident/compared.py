@@ -118,6 +118,8 @@ OF_EVENTS: Mapping[str, tuple[str, Callable[[Expected], bool]]] = {
 ALSO = {"mirrors_stopped": "master_down"}
 """What is seen and expected by another event, too: a master that is shut down says that it stops its mirrors whether it
 has any or not (`rabbit_mirror_queue_master:terminate`)."""
+UNCHANGED = "only seen", "node_revived"
+"""What a node says though nothing changes: it boots out of maintenance mode, and is then told to come back."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
 WITHOUT_NODE = frozenset({"partition_begun", "partition_healed", "policy_set", "rebalanced", "synchronisation",
                           "queue_declared", "disk_lost", "autoheal"})  # fmt: skip
@@ -153,7 +155,7 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
             rows.append((at_us, place, event))
     pairs = [pair for key in seen.keys() | expected.keys()
              for pair in _paired(key[0], seen.get(key, []), expected.get(key, []))]  # fmt: skip
-    pairs = [_also(retold, told, pair) for pair in pairs]
+    pairs = [_also(retold, told, pair) for pair in pairs if (pair.verdict, pair.kind) != UNCHANGED]
     steps = [_us(retold, step) for step in retold.scenario.steps]
     followed = [replace(pair, verdict="by chance") if pair.kind in BY_CHANCE and pair.verdict != "equal"
                 and is_followed(retold, told, pair) else pair for pair in pairs]  # fmt: skip

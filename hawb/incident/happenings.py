@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import MEETING_US, Absence, absences
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
@@ -231,6 +231,7 @@ def _partitions(story: _Story) -> Iterator[Happening]:
         healed = next(_meetings(story, apart[0], begun), None)
         together = [one for one in apart if one.from_us - begun <= NOTICED_US
                     and (healed is None or one.from_us < healed[0])]  # fmt: skip
+        together += [one for one in apart if one not in together and any(_goes_on(one, other) for other in together)]
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
         meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
         reasons = [one.reason for one in together if one.reason]
@@ -241,6 +242,14 @@ def _partitions(story: _Story) -> Iterator[Happening]:
             seen = tuple(dict.fromkeys(event for at_us, event in meetings if at_us - meetings[0][0] <= TOGETHER_US))
             yield Happening(kind="partition_healed", at_us=meetings[0][0], pairs=tuple(pairs), events=seen)
         apart = [one for one in apart if one not in together]
+
+
+def _goes_on(late: Absence, other: Absence) -> bool:
+    """Whether an absence is a late notice of another's: a link that works again may be given up once more, for what it
+    had missed before."""
+    return {late.seer, late.peer} == {other.seer, other.peer} and late.from_us >= other.from_us and (
+        other.until_us is None or late.from_us <= other.until_us + MEETING_US
+    )
 
 
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:

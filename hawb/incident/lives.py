@@ -22,14 +22,9 @@ from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
 EndedBy = Literal["stopped", "killed", "paused", "failed", "unknown"]
-ENDS: Mapping[EndedBy, str] = {
-    "stopped": "somebody asked the broker to stop",
-    "killed": "it broke off: killed, crashed, or its host lost power",
-    "paused": "it stopped by itself, because of a partition",
-    "failed": "it gave up booting",
-    "unknown": "others saw it go, and its own log is not there to tell how",
-}
-"""How a life may end, and what that means."""
+"""How a life may end: somebody asked the broker to stop; it broke off (killed, crashed, or its host lost power); it
+stopped by itself because of a partition; it gave up booting; others saw it go, and its own log is not there to tell
+how."""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
 AT_ONCE_US = 1_000_000

@@ -33,12 +33,14 @@ EARLIER_US = MICROSECONDS
 """How long before its first step a story begins."""
 AT_ONCE_US = MICROSECONDS // 4
 """How far apart nodes may be missed that were killed at once."""
+ON_ITS_WAY_S = 10
+"""How long a story goes on after the logs end: what was on its way then, such as a boot, comes to its end."""
 TITLE = "What the logs of {nodes} nodes tell"
 
 
 class Retold(Struct, frozen=True):
     """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in their
-    order; and what is taken and not told. The last step waits until the logs end."""
+    order; and what is taken and not told. The last step waits until the logs have ended."""
 
     scenario: Scenario
     begins_us: int
@@ -48,13 +50,17 @@ class Retold(Struct, frozen=True):
 
 
 def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None,
+    listed_us: int | None = None,
 ) -> Retold | None:
     """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
-    of after the incident; None: that is to be found out. Raises ScenarioRefused for what no scenario can hold."""
+    of after the incident; None: that is to be found out. `listed_us` is when a listing was made, if that is known: a
+    story begins after that of before. Raises ScenarioRefused for what no scenario can hold."""
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
+    if listed_us is not None and not after:
+        told = [step for step in told if step.at_us >= listed_us]
     begins_us = begins_at(told, found)
     if begins_us is None:
         return None
@@ -71,7 +77,7 @@ def retell(
                                 if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
-    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
+    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + ON_ITS_WAY_S))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
         "cluster": before.cluster

@@ -25,6 +25,10 @@ SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection that was silent for net_ticktime."""
 JOINING_US = 90_000_000
 """How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
+GIVING_US = 15_000_000
+"""How long it may take until masters are given away that are told to."""
+GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten", "node_paused")
+"""Why a master may be another's without having crashed."""
 AT_ONCE_US = 3_000_000
 """How long before its joining a node is reset for it."""
 START_S, STOP_S = 5.0, 1.0
@@ -176,11 +180,6 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(at_us, verbs.Cut(tuple(sorted(links))), (one,))
 
 
-def sides_in(parted: Happening) -> list[tuple[str, ...]]:
-    """The sides of a partition."""
-    return sides_of(parted.nodes, set(parted.pairs))
-
-
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:
     """The nodes in groups that still reach each other, if these links are broken."""
     sides: list[list[str]] = []
@@ -263,6 +262,22 @@ def moved(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(one.at_us, verbs.TransferLeadership(one.queue or "", one.node or ""), (one,))
 
 
+def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
+    """The master's process that crashed: a mirror took over, and replicas miss one on a node that lived on, saw the
+    others, and had not been told to give masters away."""
+    told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
+            and abs(other.at_us - one.at_us) <= AT_ONCE_US]  # fmt: skip
+    missed = {node for other in told for node in other.nodes}
+    before = [other for other in tell.found if -AT_ONCE_US <= one.at_us - other.at_us <= GIVING_US]
+    given = any(other.kind in GIVEN_AWAY or (other.kind == "mirror_dropped" and other.queue == one.queue)
+                for other in before)  # fmt: skip
+    gone = {life.node for life in tell.lives
+            if life.until_us is not None and abs(one.at_us - life.until_us) <= GIVING_US}  # fmt: skip
+    running = {life.node for life in tell.lives if life.from_us < one.at_us <= life.seen_us}
+    if missed and not given and missed <= running - gone:
+        yield Told(one.at_us, verbs.Crash(one.queue or ""), (one,))
+
+
 def crashed(_: Teller, one: Happening) -> Iterator[Told]:
     """A queue's process that crashed."""
     yield Told(one.at_us, verbs.Crash(one.queue or "", one.node), (one,))
@@ -307,6 +322,7 @@ STEPS: dict[str, Callable[[Teller, Happening], Iterator[Told]]] = {
     "queue_deleted": deleted,
     "queue_moved": moved,
     "queue_restarted": crashed,
+    "mirror_promoted": taken_over,
     "synchronisation": synchronised,
     "alarm_set": alarmed,
     "alarm_cleared": alarmed,

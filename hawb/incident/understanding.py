@@ -45,8 +45,8 @@ class Incident(Struct, frozen=True):
     """What is understood of a cluster's logs. `lives` and `happenings` are what they tell. `retold` is the story as a
     scenario, None where there is nothing to be played, for the reason `untold`; `run` and `outcome` are that story
     played, `comparison` has it beside what was seen, `losses` what follows for messages, and `keepers` what would have
-    kept those that are lost (`hawb.planning.alternatives`). `listed_later` are the queues that a listing of after
-    tells of."""
+    kept those that are lost (`hawb.planning.alternatives`). `listed_later` is how many messages
+    queues had by a listing of after."""
 
     reading: Reading
     lives: list[Life]
@@ -58,7 +58,7 @@ class Incident(Struct, frozen=True):
     comparison: Comparison | None = None
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
-    listed_later: frozenset[str] = frozenset()
+    listed_later: dict[str, int] = {}
 
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
@@ -68,7 +68,8 @@ class Incident(Struct, frozen=True):
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        unsure = {"messages"} if untold and queue not in self.listed_later else set()
+        known = self.outcome["queues"].get(queue, {}).get("messages") == self.listed_later.get(queue, -1)
+        unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
         placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
@@ -85,24 +86,36 @@ def understand(
     said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
     would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
     cannot be read."""
-    reading, exported = read_logs(paths, zone), read_exports(exports)
+    reading = read_logs(paths, zone)
     later_queues = read_exports(later).document["queues"] if later else ()
+    made_us = listed_us(exports, reading)
+    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
+    if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
+        return incident
+    return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
+
+
+def of_reading(
+    reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
+    later: Sequence[dict[str, Any]] = (),
+) -> Incident:
+    """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
+    the exports are of after it, `made_us` when their listing was made, and `later` are queues by a listing of after."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found)
     try:
-        retold = retell(reading, found, told, exported, listed_after)
+        retold = retell(reading, found, told, exports, after, made_us)
         if retold is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        retold, run, seen, comparison = play(deepened(retold, found, later_queues), found)
+        retold, run, seen, comparison = play(deepened(retold, found, later), found)
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged, listed_us(exports, reading)),
-        keepers=_keepers(retold, run, seen) if keepers else (),
-        listed_later=frozenset(entry["queue"] for entry in later_queues),
+        losses=losses(retold, seen, clients, told, logged, made_us),
+        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
     )  # fmt: skip
 
 
@@ -110,8 +123,10 @@ def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
     """When listings were made, by the first of the files' own times, if that is while the logs were written; None if it
     is not known: the time of a copy tells nothing."""
     times = [round(file.stat().st_mtime * MICROSECONDS) for file in files if not holds_export(file)]
+    if not times or not reading.events:
+        return None
     first, last = (settled_us(reading.events[place], reading.clocks) for place in (0, -1))
-    return min(times) if times and first <= min(times) <= last else None
+    return min(times) if first <= min(times) <= last else None
 
 
 def read_exports(files: Sequence[Path]) -> Exports:

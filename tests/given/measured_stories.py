@@ -200,11 +200,16 @@ def views_of(queue: dict[str, Any] | None) -> list[dict[str, Any] | None]:
 
 def differences(story: Path, later: bool = False) -> list[Difference]:
     """Where the retelling of a story ends otherwise than the real cluster did."""
-    incident, facts_ = understood(story, later), story_of(story)
+    facts_ = story_of(story)
+    return otherwise(understood(story, later), facts_["queues"], facts_["names"])
+
+
+def otherwise(incident: Incident, queues: dict[str, Any], names: dict[str, str]) -> list[Difference]:
+    """Where an incident ends otherwise than these queues stand."""
     told = incident.outcome["queues"] if incident.outcome else {}
     found = []
-    for queue, real in facts_["queues"].items():
-        one, others = stands(real, {}), [stands(view, facts_["names"]) for view in views_of(told.get(queue))]
+    for queue, real in queues.items():
+        one, others = stands(real, {}), [stands(view, names) for view in views_of(told.get(queue))]
         found += [Difference(queue, what, one[what], others[0][what], what in incident.unsure(queue))
                   for what in one if one[what] not in [other[what] for other in others]]  # fmt: skip
     return found

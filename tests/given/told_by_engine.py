@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from made_up_story import event
+from msgspec.structs import replace
 
+from hawb.broker.witness import SETTING_UP
 from hawb.engine.naming import split_queue
+from hawb.incident.before import Exports
 from hawb.incident.events import Event
 from hawb.incident.reading import Reading
+from hawb.rules.policies import Policy
 from hawb.scenario.document import Scenario
+from hawb.scenario.dump import plain
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
 from hawb.scenario.verbs import Ack, Consume, Declare, Get, Nack, Publish, Publisher, Purge
 
 CLIENTS = (Ack, Consume, Declare, Get, Nack, Publish, Publisher, Purge)
@@ -24,6 +31,37 @@ def reading(scenario: Scenario, told: dict[str, Any]) -> Reading:
     """The logs of a story, as they would be read."""
     events = [*_before(scenario), *_Logs(told).events(), *_connections(scenario, told)]
     return Reading(sorted(events, key=lambda one: one.at_us), {}, [], 0)
+
+
+def exports(scenario: Scenario) -> Exports:
+    """What would have been exported before the first step that does more than to set up."""
+    first = next((place for place, step in enumerate(scenario.steps) if not isinstance(step.verb, SETTING_UP)), 0)
+    while first and scenario.steps[first].at is not None:
+        first -= 1
+    run = Run.of(replace(scenario, steps=scenario.steps[:first]))
+    state, told = run.moment().state, outcome(run)
+    given = {entry["queue"]: entry for entry in plain(scenario).get("queues", ())}
+    declared = [step["declare"] for step in plain(scenario)["steps"][:first] if "declare" in step]
+    given |= {queue["queue"]: queue for queue in declared}
+    cluster = {"version": scenario.cluster.version, "net_ticktime": scenario.cluster.net_ticktime}
+    return Exports({"cluster": cluster, "policies": [*map(_policy, state.policies)],
+                    "operator_policies": [*map(_policy, state.operator_policies)],
+                    "queues": [_listed(queue, one, given.get(queue, {})) for queue, one in told["queues"].items()]},
+                   defined=True)  # fmt: skip
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    return {key: getattr(policy, key) for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")}
+
+
+def _listed(queue: str, told: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """A queue of an outcome as a listing has it."""
+    entry = {key: given[key] for key in ("durable", "auto_delete", "arguments", "size") if key in given}
+    entry |= {"queue": queue, "type": told["type"], "messages": told["messages"]}
+    if told["type"] != "stream":
+        entry["unacknowledged"] = told["messages_unacknowledged"]
+    places = ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members")
+    return entry | {key: told[key] for key in places if told.get(key) is not None}
 
 
 def _before(scenario: Scenario) -> Iterator[Event]:
@@ -165,6 +203,10 @@ class _Logs:
         self.masters[queue] = node
         yield event(t, node, "replicas_down", peer=node, name="mirror", nodes=(detail["was"],), **self._of(queue))
         yield event(t, node, "mirror_promoted", peer=node, **self._of(queue))
+
+    def master_down(self, t, node, queue, detail, _one):
+        if detail["reason"] in ("policy", "transfer"):
+            yield event(t, node, "mirror_dropped", peer=node, **self._of(queue))
 
     def mirrors_stopped(self, t, node, queue, *_):
         yield event(t, node, "mirrors_stopped", **self._of(queue))

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept_logs import DATA, STORIES, logs, scenario_of, story_of, text, title
 
+from hawb.broker.node_logs import WRITTEN_S
 from hawb.incident import reading
 from hawb.incident.entries import EPOCH, Reader
 from hawb.incident.events import Event
@@ -95,11 +96,15 @@ def test_what_the_driver_did_is_found(story):
     names, steps = facts["names"], scenario_of(story).steps
     begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
     ends = max(at_s for at_s, _ in facts["begun"])
+    # Of 3.8 a node that is killed takes the lines of its last second with it.
+    kills = [begun[place] for place, step in enumerate(steps) if isinstance(step.verb, verbs.Kill)]
+    unwritten = {place for place, at_s in begun.items() for kill_s in kills
+                 if facts["release"].startswith("3.8") and kill_s - WRITTEN_S < at_s < kill_s}  # fmt: skip
     down: set[str] = set()
     missing = [
         (place, *wanted)
         for place, step in enumerate(steps)
-        for wanted in done(step, down) if place in begun
+        for wanted in done(step, down) if place in begun and place not in unwritten
         if not any(
             event.kind == wanted[0] and begun[place] - 1 <= event.at_us / 1e6 <= ends + 5
             and wanted[1] in (None, names[event.node]) and wanted[2] in (None, about(event, names))

@@ -105,3 +105,23 @@ def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others
     lives = [life("a", -50, 20, "stopped", 20), *others]
     assert [step for _, step in told(found, lives)] == [verb]
     assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]
+
+
+def promoted(*before):
+    return [*before, happening(40, "mirrors_missed", "c", "q", name="mirror", nodes=("a",)),
+            happening(40.1, "mirror_promoted", "b", "q")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "end", "crashed"),
+    [
+        (promoted(), None, True),
+        (promoted(), (40, "killed"), False),  # its node went
+        (promoted(happening(35, "node_drained", "a")), None, False),  # it was given away
+        (promoted(happening(39, "mirror_dropped", "a", "q")), None, False),
+        ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
+    ],
+)  # fmt: skip
+def test_a_master_that_is_missed_on_a_node_that_lives_has_crashed(found, end, crashed):
+    lives = [life("a", -50, *(end or (None, None)), 40 if end else 90), life("b", -50, None, None, 90)]
+    assert ((40.1, verbs.Crash("q")) in told(found, lives)) is crashed

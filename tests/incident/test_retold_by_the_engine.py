@@ -1,0 +1,42 @@
+"""Stories that the engine has played, retold from what nodes would have logged of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kept_logs import DATA
+from measured_stories import otherwise
+from told_by_engine import exports, reading
+
+from hawb.incident.understanding import Incident, of_reading
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+FILES = sorted((DATA / "scenarios").glob("*.yaml"))[::6]
+UNSEEN = {"exclusive-queues-on-another-node", "forgotten-offline-and-the-oldest-mirror", "node-reset",
+          "when-synced-master-lost-for-good"}  # fmt: skip
+"""What no log tells of: exclusive queues, what is done to a node that does not run, and queues declared anew."""
+
+
+def retold(file: Path) -> tuple[dict, Incident]:
+    scenario = load(file)
+    told = outcome(Run.of(scenario))
+    return told, of_reading(reading(scenario, told), exports(scenario), after=False)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.stem not in UNSEEN], ids=lambda file: file.stem)
+def test_a_story_ends_as_it_did_or_says_that_it_is_not_sure(file):
+    told, incident = retold(file)
+    if incident.retold is None:
+        assert incident.untold
+        return
+    queues = {name: queue for name, queue in told["queues"].items() if not queue.get("views")}
+    assert not [one for one in otherwise(incident, queues, {}) if not one.unsure]
+    losses = {one.queue: one for one in incident.losses}
+    for queue, account in told["ledger"].items():
+        lost = sum(last - first + 1 for first, last in account["lost"])
+        found = losses.get(queue)
+        assert (found.certainly_lost if found else 0) <= lost
+        assert not lost or (found and (found.certain or found.possible))
