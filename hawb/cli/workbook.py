@@ -75,6 +75,7 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     from hawb.lessons.translated import editions
 
     told = editions(language)
+    os.environ[VARIABLE] = language  # for the kernels' lab
     bring(folder, told)
     serve(folder, folder / next(iter(told), LESSONS), port, no_browser)
 

@@ -91,7 +91,8 @@ def _lost(queue: str, lost: int, confirmed: int) -> str:
 
 
 def _unusable(queue: str, state: str) -> str:
-    return _(UNUSABLE.get(state, IN_STATE), queue=shown(queue), state=state)
+    word = matrix.STATES[state]
+    return _(UNUSABLE.get(state, IN_STATE), queue=shown(queue), state=_(word))
 
 
 # As a picture
@@ -208,7 +209,8 @@ def _row(
     row: Row, order: Sequence[str], cut: int, top: int, content: Mapping[str, Runs], scale: tuple[int, int] | None
 ) -> str:  # fmt: skip
     letters = int((NAMES - 6) / 7)
-    beside = [] if row.state == "running" else [row.state or _("gone")]
+    state = matrix.STATES[row.state or "gone"]
+    beside = [] if row.state == "running" else [_(state)]
     beside += [_("by {nodes}", nodes="+".join(shown(node[cut:]) for node in row.side))] if row.side else []
     drawn = f'<text x="{PAD}" y="{top + 17}" font-weight="600">{escape(shortened(shown(row.queue), letters))}</text>'
     if beside:
