@@ -22,6 +22,7 @@ def test_the_page_is_drawn_anew_in_the_language_that_is_chosen_on_it() -> None:
         pick(page, "节点 a", "强制终止")
         assert page.locator(".hs-verdict").text_content() == "▼ha.orders 的 100 条消息已丢失，全部已确认。"
         page.get_by_role("button", name="更多…").click()
+        assert page.get_by_role("menuitem").first.text_content() == "简体中文当前"
         choose(page, "Português")
         assert page.locator(HEADS).all_text_contents() == [
             "O que você pode fazer", "O que acaba de acontecer", "Por quê", "E agora",

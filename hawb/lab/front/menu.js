@@ -15,7 +15,7 @@ class Menu {
   /** Opens with `groups` of entries ({entry, label, tells}); `choose` gets an entry's name. */
   open(anchor, title, groups, choose) {
     if (this.anchor === anchor && !this.box.hidden) return this.close();
-    this.anchor = anchor;
+    Object.assign(this, { anchor, typed: "" });
     anchor.setAttribute("aria-expanded", "true");
     this.box.setAttribute("aria-label", title);
     const parts = groups.flatMap(({ group, entries }) => [

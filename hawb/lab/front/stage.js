@@ -88,7 +88,9 @@ function stage(model, el) {
 
   const now = (is) => (is ? word("as it is now") : "");
   const paces = () => paces_of().map(([name, label, pace]) => ({ entry: { pace }, label, tells: now(pace === player.pace) }));
-  const languages = () => model.get("languages").map(([language, label, tag]) => ({ entry: { language }, label, tells: now(tag === el.lang) }));
+  /** The languages, the one in force first: whoever presses Enter at once changes nothing. */
+  const languages = () => model.get("languages").map(([language, label, tag]) => ({ entry: { language }, label, tells: now(tag === el.lang) }))
+    .sort((one, other) => Boolean(other.tells) - Boolean(one.tells));
   const chosen = (entry) => {
     if (entry.pace) player.pace = entry.pace;
     else if (entry.language) ask({ do: "language", ...entry });
