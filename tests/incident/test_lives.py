@@ -27,6 +27,7 @@ def test_lives_end_as_the_driver_ended_them(story):
     begun = sorted((at_s, place) for at_s, place in facts["begun"] if place is not None and place >= 0)
     ended = sorted((life.until_us / 1e6, names[life.node], life.ended_by) for life in found(story) if life.until_us)
     told = [(node, how, at_s) for at_s, node, how in ended if at_s >= begun[0][0] - 1]
+    refused = {error["step"] for error in facts.get("errors", ())}
     down = {*scenario.cluster.down}
     expected = []
     for at_s, place in begun:
@@ -41,11 +42,8 @@ def test_lives_end_as_the_driver_ended_them(story):
         elif isinstance(verb, verbs.Start):
             down -= {*verb.nodes}
         elif isinstance(verb, verbs.Join):
-            expected.append((verb.node, "stopped", at_s))
-    # A node that has lost its disk boots and ends by the driver's hand until it is a member again.
-    wiped = {step.verb.node for step in scenario.steps if isinstance(step.verb, verbs.Wipe)}
-    first = {node: min(at_s for other, _, at_s in expected if other == node) + 1 for node in wiped}
-    told, expected = ([one for one in ends if one[2] <= first.get(one[0], one[2])] for ends in (told, expected))
+            # The driver kills a node that was refused.
+            expected.append((verb.node, "killed" if place in refused else "stopped", at_s))
     by_itself = [one for one in told if one[1] == "paused"]
     assert [one[:2] for one in told if one not in by_itself] == [one[:2] for one in expected]
     for (_, _, seen_s), (_, _, at_s) in zip([one for one in told if one not in by_itself], expected, strict=True):
