@@ -286,7 +286,8 @@ class Audited(TypedDict):
 
 class Estimate(TypedDict):
     """A measure of a design in an environment: its mean over trials and the share of trials in which it is not 0, each
-    with its interval, and how much more the mean is than the baseline's."""
+    with its interval, and how much more the mean is than the baseline's. With numbers that have draws, `open_…` is what
+    half of an interval would be if the rates were all that is not known."""
 
     design: str
     environment: str
@@ -302,6 +303,9 @@ class Estimate(TypedDict):
     difference: float | None
     difference_low: float | None
     difference_high: float | None
+    open_mean: NotRequired[float]
+    open_share: NotRequired[float]
+    open_difference: NotRequired[float]
 
 
 class LogEvent(Event, frozen=True, kw_only=True):
