@@ -84,6 +84,10 @@ def test_logs():
     validate("incident", answer("incident", KEPT_LOGS[0], "--clients"))
 
 
+def test_rates():
+    validate("rates", answer("rates", KEPT_LOGS[0].parent))
+
+
 def test_audits():
     validate("audit", audit.plain(audited_summary()))
 
