@@ -154,15 +154,14 @@ class QueueEntries:
             self.met[_UNPLACED].append(name)
             return {}
         place: dict[str, Any] = {"members": facts.members}
-        offline = [node for node in facts.members if facts.online is not None and node not in facts.online]
-        if stopped := [node for node in offline if self.told.nodes.get(node)]:
+        if stopped := facts.stopped(self.told.nodes):
             place["stopped_members"] = stopped
         leader = facts.leader or facts.node
         if leader in facts.members and leader not in stopped:
             place["leader"] = leader
         else:
             self.met["no member is told to lead: carried without a leader"].append(name)
-        for node in offline:
+        for node in facts.offline():
             if node not in self.told.nodes:
                 self.met[f"the member on {quoted(node)} is not online: not carried"].append(name)
         return place

@@ -8,7 +8,7 @@ Every form becomes `QueueFacts`, in which None is "not told". The text form writ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,6 +105,14 @@ class QueueFacts(Struct, gc=False, omit_defaults=True):
     members: list[str] | None = None
     online: list[str] | None = None
     per_s: dict[str, float] | None = None
+
+    def offline(self) -> list[str]:
+        """The members of its group that are told not to be online."""
+        return [node for node in self.members or () if self.online is not None and node not in self.online]
+
+    def stopped(self, nodes: Mapping[str, bool]) -> list[str]:
+        """The members that do not run on nodes that do; `nodes` maps each to whether it runs."""
+        return [node for node in self.offline() if nodes.get(node)]
 
 
 # --- one cell of a queue listing: a reader raises ValueError with what it accepts ---

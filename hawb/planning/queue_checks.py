@@ -119,10 +119,8 @@ def _members_count(queue: Queue) -> int | None:
 
 def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
-    if not facts.members or facts.online is None:
-        return None
-    offline = [node for node in facts.members if node not in facts.online]
-    return ("members-offline", {"offline": len(offline), "members": len(facts.members)}) if offline else None
+    offline, members = facts.offline(), facts.members or ()
+    return ("members-offline", {"offline": len(offline), "members": len(members)}) if offline else None
 
 
 # What its mirrors cost, and what they ask of publishers

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from hawb.planning.inventory import Inventory, of_run
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.inventory import Inventory, Queue, of_run
 from hawb.planning.migration import Move, migrate
 from hawb.planning.refused_there import refused_arguments
 from hawb.rules.feature_matrix import Feature
@@ -20,6 +21,9 @@ from hawb.rules.policies import Policy
 from hawb.rules.profiles import HA_SETTINGS, PROFILES, Profile
 from hawb.scenario.document import PolicyEntry, QueueEntry, Scenario
 from hawb.scenario.run import Run
+
+GROUPS = ("quorum", "stream")
+"""The types of queues that have members."""
 
 
 def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Feature]) -> Scenario:
@@ -33,8 +37,7 @@ def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Featur
     policies, operators = inventory.policies, inventory.operator_policies
     if moved:
         plan = migrate(inventory, version, matrix)
-        nodes = [*inventory.nodes]
-        entries = [_moved(move, target, nodes) for move in plan.moves if not move.queue.facts.exclusive]
+        entries = [_moved(move, target, inventory.nodes) for move in plan.moves if not move.queue.facts.exclusive]
         policies, operators = plan.policies(operator=False), plan.policies(operator=True)
     else:
         entries = list(_as_they_are(inventory, target))
@@ -64,8 +67,8 @@ def _as_they_are(inventory: Inventory, target: Profile) -> Iterator[QueueEntry]:
         common = _common(queue.full_name, facts) | {
             "arguments": {key: value for key, value in (facts.arguments or {}).items() if key not in refused},
         }
-        if queue.type == "quorum":
-            yield QueueEntry(**common, type="quorum", members=tuple(facts.members or ()), leader=facts.leader)
+        if queue.type in GROUPS:
+            yield _group(common, queue, inventory.nodes)
         elif facts.node is None or not target.mirroring:
             yield QueueEntry(**common, master=facts.node)
         else:
@@ -73,11 +76,17 @@ def _as_they_are(inventory: Inventory, target: Profile) -> Iterator[QueueEntry]:
                              synchronised_mirrors=tuple(facts.synchronised or ()))  # fmt: skip
 
 
-def _moved(move: Move, target: Profile, nodes: list[str]) -> QueueEntry:
+def _group(common: Mapping, queue: Queue, nodes: Mapping[str, bool]) -> QueueEntry:
+    """A queue with its members; those that do not run where their node does go on so."""
+    facts = queue.facts
+    return QueueEntry(**common, type=queue.type, members=tuple(facts.members or ()), leader=facts.leader,
+                      stopped_members=tuple(facts.stopped(nodes)))  # fmt: skip
+
+
+def _moved(move: Move, target: Profile, nodes: Mapping[str, bool]) -> QueueEntry:
     facts = move.queue.facts
-    if move.queue.type == "quorum":
-        common = _common(move.queue.full_name, facts) | {"arguments": move.arguments}
-        return QueueEntry(**common, type="quorum", members=tuple(facts.members or ()), leader=facts.leader)
+    if move.queue.type in GROUPS:
+        return _group(_common(move.queue.full_name, facts) | {"arguments": move.arguments}, move.queue, nodes)
     if move.mirrored and move.verdict != "not":
         common = _common(move.queue.full_name, facts) | {"arguments": move.arguments, "durable": True}
         members = () if facts.node is None else _members(facts.node, facts.mirrors or (), nodes, _size(move, target))
@@ -92,12 +101,12 @@ def _size(move: Move, target: Profile) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _members(master: str, mirrors: Iterable[str], nodes: list[str], size: int | None) -> tuple[str, ...]:
+def _members(master: str, mirrors: Iterable[str], nodes: Iterable[str], size: int | None) -> tuple[str, ...]:
     """As many members as the queue is declared with, those first that had a replica; all nodes without a size."""
     return tuple(dict.fromkeys((master, *mirrors, *nodes)))[:size]
 
 
-def _common(name: str, facts) -> dict:
+def _common(name: str, facts: QueueFacts) -> dict:
     messages = facts.messages or 0
     size = {"size": round((facts.message_bytes or 0) / messages)} if messages else {}
     return {"queue": name, "durable": facts.durable is not False, "messages": messages,

@@ -6,6 +6,7 @@ import pytest
 from migrations import MATRIX
 from upgrade_clusters import ALL, cluster, mirrored, quorum
 
+from hawb.planning.inventory import of_run
 from hawb.planning.standing import standing_at
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.run import Run
@@ -47,6 +48,21 @@ def test_what_cannot_be_moved_has_one_replica():
     found = standing_at(cluster(entry, version="3.13", ha=ALL | {"max-length": 9}), "3.13", True, MATRIX)
     assert (entries(found)["ha"].master, entries(found)["ha"].mirrors) == ("a", ())
     assert [dict(policy.definition) for policy in found.policies] == [{"max-length": 9}]
+
+
+def test_a_member_that_does_not_run_goes_on_so():
+    run = cluster(quorum("qq") | {"stopped_members": ["c"]}, version="3.13")
+    for moved in (False, True):
+        found = standing_at(run, "4.0", moved, MATRIX)
+        assert entries(found)["qq"].stopped_members == ("c",)
+        assert of_run(Run.of(found)).queues[0].facts.online == ["a", "b"]
+
+
+def test_a_stream_stays_one():
+    run = cluster({"queue": "events", "type": "stream", "members": ["b", "c"], "leader": "b"}, version="3.13")
+    for moved in (False, True):
+        events = entries(standing_at(run, "4.0", moved, MATRIX))["events"]
+        assert (events.type, events.leader, events.members) == ("stream", "b", ("b", "c"))
 
 
 @pytest.mark.parametrize("version", PROFILES)
