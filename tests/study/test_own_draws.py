@@ -76,6 +76,14 @@ def test_an_interval_takes_in_what_differs_between_the_draws():
     assert (wide["share_low"], wide["share_high"], wide["open_share"]) == pytest.approx((0.4, 0.6, 0))
 
 
+def test_what_the_trials_of_a_draw_scatter_by_themselves_is_not_the_rates():
+    played = [row(f"e_draw_{place}", mean, STUDENT_T * 1.5) for place, mean in enumerate((8, 10, 12))]
+    [wide] = widened([row("e", 10.0, 3.0)], played)
+    assert wide["open_mean"] == pytest.approx(STUDENT_T * sqrt(4 - 1.5**2))
+    [none] = widened([row("e", 10.0, 3.0)], [{**one, "mean_high": 99.0} for one in played])
+    assert (none["open_mean"], none["mean_low"]) == (0, 7)
+
+
 def test_without_draws_and_without_an_interval_nothing_is_added():
     [told] = widened([row("e", 10.0)], [])
     assert (told["mean_low"], told["open_mean"]) == (None, 0)
