@@ -40,6 +40,7 @@ LONGEST = (
     "test_looks test_page_of_reports_browser", "test_compiled_search", "test_kernel_quorum", "test_page_browser",
     "test_kernel_partitions", "05-model-and-broker", "31-the-policy-table", "test_mutants", "test_learner_browser",
     "34-rare-losses", "test_wheel", "test_recordings", "test_stage_browser", "30-availability-and-loss", "36-a-fleet",
+    "37-how-often-does-it-fail",
     "33-a-year-of-upgrades", "test_run_varied_scenarios", "test_page_app_browser", "32-the-cost-of-synchronisation",
     "test_cluster_properties", "test_fuzz", "35-throughput-and-latency",
 )  # fmt: skip

@@ -42,6 +42,8 @@ TAKEN = (
     Taken("upgrade", "figures", "report"),
     Taken("replicas", "study"),
     Taken("replicas", "figures", "output"),
+    Taken("rates", "study"),
+    Taken("rates", "figures", "report"),
     Taken("explore", "study", "master"),
     Taken("study", "study"),
     Taken("audit", "study"),

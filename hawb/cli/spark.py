@@ -17,10 +17,18 @@ from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    from hawb.study.progress import Progress
+    from hawb.study.question import Study
 
 on_spark = click.option(
-    "--master", default="local[*]", metavar="URL", show_default=True, envvar="HAWB_MASTER", show_envvar=True,
+    "--master",
+    default="local[*]",
+    metavar="URL",
+    show_default=True,
+    envvar="HAWB_MASTER",
+    show_envvar=True,
     help="The Spark that does it: this machine's own, any master, or a Spark Connect server (sc://HOST:PORT).",
 )
 
@@ -102,15 +110,19 @@ def study(
 
     Tables are kept in --output as Parquet: trials, a row each, and cells, the settings that they were played with
     (data/tables.md). Stop it whenever you like: nothing that is there is played again, and a file that asks for more,
-    or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed.
+    or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
+    where numbers have draws, as those of hawb rates, intervals take in how well they are known.
     """
     from hawb.study.load import load as load_study
     from hawb.study.numbers import lay_over, left_out, settings
+    from hawb.study.own_draws import drawn, widened
     from hawb.study.trial_rows import slow
 
-    asked, own = load_study(file), None
+    asked, own, at_draws = load_study(file), None, None
     if numbers is not None:
-        asked, own = lay_over(asked, numbers)
+        given = asked
+        asked, own = lay_over(given, numbers)
+        at_draws = drawn(given, own) if own.draws else None
         if names := left_out(asked, own):
             click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
     if baseline is None:
@@ -134,28 +146,32 @@ def study(
         from hawb.views.study import study_report as view
         from hawb.views.terminal import told
 
-        total = asked.trials * len(asked.cells)
-        try:
+        def played(what: Study, label: str = "Trials") -> tuple[DataFrame, Progress]:
             with click.progressbar(
-                length=total, label="Trials", show_eta=False, item_show_func=view.rate, file=sys.stderr
-            ) as bar:
+                length=what.trials * len(what.cells), label=label, show_eta=False, item_show_func=view.rate,
+                file=sys.stderr,
+            ) as bar:  # fmt: skip
                 trials = play_study(
-                    spark, asked, output, lambda now: bar.update(now.done - bar.pos, now), label_of(file)
+                    spark, what, output, lambda now: bar.update(now.done - bar.pos, now), label_of(file)
                 )
-                last = bar.current_item
+                priced = own is not None and own.prices is not None
+                return with_price(trials, what, own.prices) if priced else trials, bar.current_item
+
+        try:
+            trials, last = played(asked)
             for table, count in (("faults", faults), ("losses", losses)):
                 if count:
                     write_of_trials(spark, asked, output, table, count, label_of(file))
-            if own is not None and own.prices is not None:
-                trials = with_price(trials, asked, own.prices)
             rows = compared(trials, baseline)
+            if at_draws is not None:
+                rows = widened(rows, compared(played(at_draws, "Trials at other rates")[0], baseline))
         except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
     if to_keep is not None:
         laid = "" if numbers is None else f" --numbers {numbers}"
         command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
         keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
-    laid_over = () if own is None else view.origins(own.numbers, settings(asked, own))
+    laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
     currency = own and own.prices and own.prices.currency
     found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
     if report is not None:

@@ -35,6 +35,7 @@ GENERATED: dict[str, Callable[[Path], str]] = {
 
 INCLUDED = {
     "reference/tables.md": "data/tables.md",
+    "reference/log-events.md": "data/log-events.md",
     "reference/rules.md": "data/rules.md",
     "reference/texts.md": "data/texts.md",
     "reference/scenarios.md": "data/scenarios/README.md",

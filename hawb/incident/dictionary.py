@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hawb.incident.event_table import LOG_EVENTS
+from hawb.incident.event_table import LOG_EVENTS, SPANS
 from hawb.incident.events import KINDS
 from hawb.incident.rules import RULES
+from hawb.incident.spans import KINDS as SPAN_KINDS
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.saving import write
 
@@ -24,6 +25,9 @@ Whatever no rule knows is counted by its template. Nobody's connection or user i
 page is written by `python -m hawb.incident.dictionary`.
 """
 KIND = "## Kinds\n\nNames in code font are columns.\n\n| kind | what it means |\n|---|---|"
+SPAN = (
+    "## Lengths of time\n\n`hawb rates` makes rates of them, and `hawb.incident.fleets.spans_on` is the table on Spark."
+)
 RULE = (
     "## Messages\n\nWhich message means what; the one place to which a release is added is `hawb/incident/rules.py`."
     "\n\n"
@@ -36,7 +40,9 @@ def page() -> str:
     kinds = [f"| `{kind}` | {what} |" for kind, what in KINDS.items()]
     says = [(rule, " ⏎ ".join(line.strip() for line in rule.says.split("\n")).replace("|", "\\|")) for rule in RULES]
     rules = [f"| `{rule.kind}` | {rule.releases} | `{rule.source}` | `` {text} `` |" for rule, text in says]
-    return "\n".join([HEAD, str(LOG_EVENTS), "", KIND, *kinds, "", RULE, *rules, ""])
+    lengths = [f"| `{kind}` | {what} |" for kind, what in SPAN_KINDS.items()]
+    spans = [SPAN, "", str(SPANS), "", "| kind | what it means |", "|---|---|", *lengths]
+    return "\n".join([HEAD, str(LOG_EVENTS), "", KIND, *kinds, "", *spans, "", RULE, *rules, ""])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Events as a table of Spark's and Arrow's: the columns, and rows of them."""
+"""Events and spans as tables of Spark's and Arrow's: the columns, and rows of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import get_type_hints
 
 import pyarrow as pa
 
+from hawb.incident import spans
 from hawb.incident.events import Event, columns
-from hawb.study.tables import TEXT, TEXTS, WHOLE, Column, Table
+from hawb.incident.spans import Span
+from hawb.study.tables import NUMBER, TEXT, TEXTS, TRUTH, WHOLE, Column, Table
 
 AT = "at"
-TYPES = {str: TEXT, str | None: TEXT, int: WHOLE, int | None: WHOLE, tuple[str, ...]: TEXTS}
+TYPES = {
+    str: TEXT, str | None: TEXT, int: WHOLE, int | None: WHOLE, tuple[str, ...]: TEXTS, float: NUMBER, bool: TRUTH,
+    bool | None: TRUTH,
+}  # fmt: skip
 """The type of a column, by that of the field."""
 OF_FIELDS = {name: kind for name, kind in get_type_hints(Event).items() if name != "at_us"}
 
@@ -24,6 +29,12 @@ LOG_EVENTS = Table(
 )  # fmt: skip
 """The columns of events; `at` stands for `at_us`."""
 
+SPANS = Table(
+    "spans", "A row for each length of time that the logs of a cluster tell of.",
+    tuple(Column(name, TYPES[kind], spans.columns()[name]) for name, kind in get_type_hints(Span).items()),
+)  # fmt: skip
+"""The columns of spans (`hawb.incident.spans`)."""
+
 
 def rows(events: Sequence[Event]) -> pa.RecordBatch:
     """Events as rows of the table."""
@@ -31,3 +42,11 @@ def rows(events: Sequence[Event]) -> pa.RecordBatch:
     values = [[event.at_us for event in events], *([getattr(event, name) for event in events] for name in OF_FIELDS)]
     arrays = [pa.array(column, schema.field(place).type) for place, column in enumerate(values)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def events_of(told: pa.Table) -> list[Event]:
+    """The events of rows of the table, as Spark hands them over."""
+    at_us = told[AT].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
+    values = [told[name].to_pylist() for name in OF_FIELDS]
+    rows = (dict(zip(OF_FIELDS, row, strict=True)) for row in zip(*values, strict=True))
+    return [Event(at_us=at, **row | {"nodes": tuple(row["nodes"] or ())}) for at, row in zip(at_us, rows, strict=True)]

@@ -41,11 +41,13 @@ class Shares(Struct, frozen=True):
         return self.stopped + self.power_off + self.killed
 
     def draws(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Rows of shares of all failures, as likely as the numbers leave them: stopped, power off, disk lost."""
+        """Rows of shares of all failures, as likely as the numbers leave them: stopped, power off, disk lost. What was
+        never seen does not begin to happen."""
         hows = random.dirichlet([getattr(self, how) + 0.5 for how in HOWS], count)
         crashed = self.power_off + self.killed
         lost = random.beta(self.disk_lost + 0.5, crashed - self.disk_lost + 0.5, count)
-        return np.stack([hows[:, 0], hows[:, 1], lost * (1 - hows[:, 0])], axis=1)
+        drawn = np.stack([hows[:, 0], hows[:, 1], lost * (1 - hows[:, 0])], axis=1)
+        return drawn * [self.stopped > 0, self.power_off > 0, self.disk_lost > 0]
 
     def told(self) -> tuple[float, float, float]:
         """The shares themselves, in the same order."""

@@ -73,7 +73,11 @@ class Reading(Struct):
 def read_logs(paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False) -> Reading:
     """The logs of one cluster: files, and folders of files. Times without a zone, as 3.8 has them, are of `zone`;
     with `clients` the events name connections and users. Raises OSError for a path that is not there."""
-    found = [read_file(file, zone, clients) for file in files.log_files(paths)]
+    return together([read_file(file, zone, clients) for file in files.log_files(paths)])
+
+
+def together(found: list[FileReading]) -> Reading:
+    """What all files of one cluster tell."""
     _call_by_erlang_names(found)
     events = {_told(event): event for file in reversed(found) for event in reversed(file.events)}
     clocks = compared(events.values())

@@ -7,6 +7,9 @@ Decisions:
 * Every number has a source, so that an answer can say which numbers were measured and which are assumed.
 * Of a design one's own numbers replace only a cluster's settings. Nodes, replicas and policies are what designs are
   compared in.
+* A distribution that a file names with its mean stands in place of a study's, shape and all.
+* What is known only within an interval may have `draws`: environments as likely as what was measured leaves them, laid
+  over `environment` in turn, by which an answer's interval takes that in (`hawb.study.own_draws`).
 * The result is a study like any other, and refused as one; its cells have names of their own (`hawb.study.cells`), so
   that trials of both may lie in one folder.
 """
@@ -34,6 +37,9 @@ ORIGINS = {"measured: ": "measured", "assumed: ": "assumed", "https://": "publis
 """The beginnings of sources, and what each says of its number."""
 UNTOLD = "not told"
 """The origin of a study's number that has no source."""
+
+WHOLE = {"mean_s", "distribution"}
+"""The keys of a map that stands in place of all of a study's, with its shape."""
 
 PRICE = "price_per_year"
 """The column of what a trial costs (`hawb.study.prices`)."""
@@ -63,13 +69,15 @@ class Prices(Part, frozen=True, kw_only=True):
 
 class Numbers(Part, frozen=True, kw_only=True):
     """A whole file; `numbers` is its title. `design` and `environment` are parts of a design and of an environment, as
-    plain values; `sources` says where each number is from, a key for all below it."""
+    plain values; `draws` are further such parts of an environment, each as likely; `sources` says where each number is
+    from, a key for all below it."""
 
     numbers: Name
     design: Arguments = field(default_factory=dict)
     environment: Arguments = field(default_factory=dict)
     prices: Prices | None = None
     sources: dict[Name, Name] = field(default_factory=dict)
+    draws: tuple[Arguments, ...] = ()
 
 
 PARTS: dict[str, tuple[str, type[Struct]]] = {
@@ -95,6 +103,8 @@ def read_numbers(given: Any) -> Numbers:
     numbers = Reader(NODES).struct(Numbers, given, ())
     for part, (_, struct) in PARTS.items():
         Reader(NODES, partial=True).struct(struct, getattr(numbers, part), (part,))
+    for place, draw in enumerate(numbers.draws):
+        Reader(NODES, partial=True).struct(Environment, draw, ("draws", place))
     for path, source in numbers.sources.items():
         check_source(path, source, given, tuple(ORIGINS))
     for part in (*PARTS, "prices"):
@@ -187,7 +197,8 @@ def fitting(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 def over(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Values with one's own in their place, key by key."""
     return base | {
-        key: over(base.get(key) or {}, inner) if isinstance(inner, dict) else inner for key, inner in own.items()
+        key: over(base.get(key) or {}, inner) if isinstance(inner, dict) and not inner.keys() >= WHOLE else inner
+        for key, inner in own.items()
     }
 
 

@@ -284,7 +284,8 @@ class Audited(TypedDict):
 
 class Estimate(TypedDict):
     """A measure of a design in an environment: its mean over trials and the share of trials in which it is not 0, each
-    with its interval, and how much more the mean is than the baseline's."""
+    with its interval, and how much more the mean is than the baseline's. With numbers that have draws, `open_…` is what
+    half of an interval would be if the rates were all that is not known."""
 
     design: str
     environment: str
@@ -300,3 +301,54 @@ class Estimate(TypedDict):
     difference: float | None
     difference_low: float | None
     difference_high: float | None
+    open_mean: NotRequired[float]
+    open_share: NotRequired[float]
+    open_difference: NotRequired[float]
+
+
+class FittedRate(TypedDict):
+    """A kind of length of time, what it means, how many were seen to end and how many were still open, and the fit:
+    mean with its interval, distribution, shape, and the AICc of each distribution; null where none ended."""
+
+    kind: str
+    means: str
+    ended: int
+    open: int
+    mean_s: float | None
+    mean_low_s: float | None
+    mean_high_s: float | None
+    distribution: str | None
+    shape: float | None
+    aicc: dict[str, float]
+
+
+class FailureCounts(TypedDict):
+    """How many failures were of each kind; `disk_lost` are among those that were no stops."""
+
+    stopped: int
+    power_off: int
+    killed: int
+    disk_lost: int
+    unknown: int
+
+
+class UnreadLog(TypedDict):
+    """A log that could not be read to its end, and why."""
+
+    file: str
+    reason: str
+
+
+class Rated(TypedDict):
+    """How often clusters fail by their logs; `together` counts common failures by how many nodes went, `groups` is into
+    how many racks the nodes are dealt by that, and `numbers` is the file for --numbers of hawb study."""
+
+    clusters: int
+    nodes: int
+    watched_s: float
+    rates: list[FittedRate]
+    failures: dict[str, FailureCounts]
+    together: dict[str, int]
+    groups: int
+    numbers: dict[str, Any]
+    refused: list[UnreadLog]

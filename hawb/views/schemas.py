@@ -15,7 +15,7 @@ import msgspec
 FOLDER = Path(__file__).parents[1] / "schemas"
 VERSION = 1
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-COMMANDS = ("audit", "explore", "incident", "lint", "migrate", "replicas", "run", "safe", "study", "upgrade")
+COMMANDS = ("audit", "explore", "incident", "lint", "migrate", "rates", "replicas", "run", "safe", "study", "upgrade")
 """The commands that answer with --json."""
 
 OF_CLASSIC = "mirrored master mirrors synchronised_mirrors recoverable_mirrors"
@@ -47,6 +47,7 @@ def schema(command: str) -> dict[str, Any]:
         "incident": (incident_answers.Incident, incident_answers.LogEvents),
         "lint": (list[answers.Linted],),
         "migrate": (answers.Migrated,),
+        "rates": (answers.Rated,),
         "replicas": (answers.ReplicaCounts,),
         "safe": (list[answers.SafeNode],),
         "study": (list[answers.Estimate],),

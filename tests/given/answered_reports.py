@@ -8,11 +8,13 @@ from typing import Any
 
 from incidents import AUTOHEAL, incident
 from inventories import FILES
+from made_up_rates import known_spans
 from migrations import MATRIX, real
 from views_outcomes import UNSYNCHRONISED, play
 
 from hawb import Cluster
 from hawb.broker.imported import scenario_of
+from hawb.incident.rates import rates
 from hawb.planning import inventory
 from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.lint import lint
@@ -21,7 +23,7 @@ from hawb.planning.safe_to_stop import safe_to_stop_in
 from hawb.rules.upgrade_road import road
 from hawb.study.audit import Summary
 from hawb.study.replicas import what_if
-from hawb.views.incident import incident_page, incident_report
+from hawb.views.incident import incident_page, incident_report, rates_page, rates_report
 from hawb.views.planning import exploration, findings, forecast_page, migration, upgrade_page
 from hawb.views.planning.planned_upgrade import upgrade_of
 from hawb.views.planning.road_upgrade import along
@@ -147,10 +149,17 @@ def logged() -> Answered:
     return incident_report.report_of(found), lambda: incident_page.page(found)
 
 
+def rated() -> Answered:
+    """Ten made-up clusters whose nodes fail, alone and in company."""
+    found = rates(known_spans())
+    told = rates_report.report_of("made-up logs", found)
+    return told, lambda: rates_page.page(told, found)
+
+
 MAKERS: dict[str, Callable[[], Answered]] = {
     "safe": safe, "upgrade": upgrade, "full-stop": lambda: upgrade(at_once=True), "upgrades": upgrades,
     "migrate": migrate, "lint": linted, "replicas": replicas, "explore": explored, "story": story, "study": study,
-    "audit": audited, "incident": logged,
+    "audit": audited, "incident": logged, "rates": rated,
 }  # fmt: skip
 
 

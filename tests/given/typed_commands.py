@@ -73,6 +73,8 @@ WRITTEN = (
     Typed("replicas --trials 0 {real}", 0, STUDY), Typed("replicas --trials 0 -o {to}/replicas.html {real}", 0,
                                                          FIGURES | STUDY),
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
+    Typed("rates {logs}", 0, STUDY), Typed("rates --json {logs}", 0, STUDY),
+    Typed("rates {logs} --numbers {to}/own.yaml --report {to}/rates.html", 0, FIGURES | STUDY),
     Typed("audit --json {real}", 0, STUDY, slow=True),
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip

@@ -85,6 +85,10 @@ def test_logs():
     validate("incident", answer("incident", KEPT_LOGS[0]))
 
 
+def test_rates():
+    validate("rates", answer("rates", KEPT_LOGS[0].parent))
+
+
 def test_audits():
     validate("audit", audit.plain(audited_summary()))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from cycler import cycler
+from made_up_rates import known_spans
 from matplotlib.artist import Artist
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection
@@ -28,6 +29,7 @@ from msgspec.structs import replace
 import hawb.views
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.wide_campaigns import Pair
+from hawb.incident.rates import rates
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage
 from hawb.rules.profiles import PROFILES
@@ -36,6 +38,7 @@ from hawb.study.replicas import Down, Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.broker.agreement import heat_map
+from hawb.views.incident.rates_figure import rates_figure
 from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.rules.features import matrix
 from hawb.views.study.estimate_figures import estimates_figure
@@ -108,6 +111,7 @@ def agreed() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
+    "rates_figure": lambda: rates_figure(rates(known_spans())),
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
     "heat_map": agreed, "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
 }  # fmt: skip
@@ -126,7 +130,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py", "replica_figure.py",
+        "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py", "rates_figure.py",
+        "replica_figure.py",
         "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 

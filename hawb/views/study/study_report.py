@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
@@ -24,6 +25,13 @@ EFFECTIVE = "effective trials"
 ASSUMED = (
     "Trials are played by the model, each with the faults of its environment; designs are compared under the same"
     " faults. Intervals are of 95 %: none in so many trials is not never.",
+)
+
+OPEN_RATES = "How well the rates are known"
+OPEN_NOTE = (
+    "Rates were measured on so many failures only. The question was played at other rates too, which are as likely, and"
+    " all intervals of this answer take in what differs then. The last column is how much of an interval's square that"
+    " is: the rest is what more trials would narrow."
 )
 
 JUDGED = {
@@ -117,6 +125,23 @@ def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
         Part(f"{origin.capitalize()}, of {shown(title)}", Table(origin, heads, rows))
         for origin, rows in by_origin.items() if rows
     )  # fmt: skip
+
+
+def rates_part(rows: Iterable[Row]) -> tuple[Part, ...]:
+    """How much of the intervals is there because rates are not known better (`hawb.study.own_draws`); nothing where the
+    numbers have no draws."""
+    cells = []
+    for row in rows:
+        off = row.get("open_mean")
+        if off is not None and row["measure"] in JUDGED and row["mean_high"] is not None and row["mean"]:
+            low, high, mean = row["mean_low"], row["mean_high"], row["mean"]
+            alone = sqrt(max(0.0, (high - mean) ** 2 - off**2))
+            share = off**2 / (high - mean) ** 2 if high > mean else 0.0
+            cells.append((JUDGED[row["measure"]], shown(row["environment"]), shown(row["design"]), number(mean),
+                          interval(max(0.0, mean - alone), mean + alone), interval(max(0.0, low), high),
+                          percent(share)))  # fmt: skip
+    heads = ("of", "environment", "design", "mean", "by the trials alone", "with the rates", "rates' part")
+    return (Part(OPEN_RATES, Table("rates", heads, cells), (OPEN_NOTE,)),) if cells else ()
 
 
 def _table(rows: list[Row], baseline: str | None) -> Table:

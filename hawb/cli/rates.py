@@ -1,0 +1,88 @@
+"""The command that tells how often clusters fail: `hawb rates`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.formats import of_formats
+from hawb.cli.incident import zone_asked
+from hawb.cli.spark import spark_session
+
+if TYPE_CHECKING:
+    from hawb.incident.fleets import Fleet
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
+              help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
+@click.option("--numbers", type=click.Path(path_type=Path),
+              help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
+@of_reports
+@of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
+@click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
+def rates(
+    logs: tuple[Path, ...], zone: tzinfo, numbers: Path | None, report: Path | None, form: str, master: str | None
+) -> None:
+    """How often do nodes fail, and for how long, by months of logs of any number of clusters?
+
+    LOGS are folders: one with logs in it is a cluster, any other has a folder for each cluster. Files given by name are
+    one cluster. Each time is fitted with what the logs do not see begin or end; what comes of it is told with
+    intervals, and what may be a rack's doing apart. With --numbers it lies over any study, whose intervals then take in
+    how well the rates are known.
+    """
+    from hawb.incident.fleets import clusters
+    from hawb.incident.own_numbers import own_numbers
+    from hawb.incident.rates import rates as rates_of
+    from hawb.scenario.dump import dump
+    from hawb.views.incident import rates_report as view
+    from hawb.views.terminal import told
+
+    try:
+        files = clusters(logs)
+        if not files:
+            raise SystemExit(refuse(f"{logs[0]}: no log; accepted are folders with files such as rabbit@a.log"))
+        fleet = read(files, zone, master)
+        found = rates_of(fleet.spans)
+    except OSError as error:
+        raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
+    except ValueError as error:
+        raise SystemExit(refuse(f"{logs[0]}: {error}")) from None
+    title = f"the logs of {', '.join(str(one) for one in logs[:3])}{', …' if len(logs) > 3 else ''}"
+    own = own_numbers(found, title)
+    if numbers is not None:
+        write_scenario(numbers, dump(own), replace=False)
+    answer = view.report_of(title, found, fleet, None if numbers is None else str(numbers))
+    if report is not None:
+        from hawb.views.incident.rates_page import page
+
+        write_scenario(report, page(answer, found))
+    if form == "json":
+        click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
+    elif numbers is None or str(numbers) != "-":
+        click.echo(told(answer))
+
+
+def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None) -> Fleet:
+    """The spans of clusters, read here or on a Spark. Raises OSError."""
+    from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
+    from hawb.study.failures import SparkFailed
+
+    if master is None:
+        with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
+            return read_fleet(files, zone, lambda _: bar.update(1))
+    with spark_session(master) as spark:
+        try:
+            found = collected(spans_on(spark, files, str(zone)))
+        except Exception as error:
+            if "spark" not in type(error).__module__:
+                raise
+            raise SystemExit(refuse(SparkFailed(error))) from None
+    return Fleet(found, sum(map(len, files.values())), [])

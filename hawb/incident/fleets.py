@@ -1,0 +1,100 @@
+"""The spans of many clusters, from a folder for each: one after the other here and now, or all of them on Spark.
+
+Of the paths that are given, a folder with logs of its own is one cluster, with all that is below it; any other folder
+has a folder for each cluster. Files that are named one by one are of one cluster together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
+
+from hawb.incident.files import LOG, log_files
+from hawb.incident.reading import FileReading, Reading, read_logs, together
+from hawb.incident.spans import Span, spans
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+NAMED = "the files given"
+"""What a cluster is called whose files are named one by one."""
+
+
+class Fleet(Struct, frozen=True):
+    """The spans of all clusters, how many files told of them, and which could not be read to their end, with why."""
+
+    spans: list[Span]
+    files: int
+    refused: list[tuple[str, str]]
+
+
+def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
+    """The files of logs of each cluster, by the cluster's name. Raises OSError for a path that is not there."""
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        if not path.is_dir():
+            path.stat()
+            found.setdefault(NAMED, []).append(path)
+        elif any(LOG.search(file.name) and file.is_file() for file in path.iterdir()):
+            found[path.name or str(path)] = log_files([path])
+        else:
+            for place in sorted(one for one in path.iterdir() if one.is_dir()):
+                if files := log_files([place]):
+                    found[place.name] = files
+    return found
+
+
+def read_fleet(
+    files: Mapping[str, Iterable[Path]], zone: tzinfo = UTC, watch: Callable[[str], None] = lambda _: None
+) -> Fleet:
+    """The spans of clusters, each read after the other; `watch` is told the name of each that is done."""
+    found: list[Span] = []
+    refused: list[tuple[str, str]] = []
+    count = 0
+    for cluster, paths in files.items():
+        reading = read_logs(paths, zone)
+        found += spans(cluster, reading)
+        count += len(reading.files)
+        refused += [(file.file, file.refused) for file in reading.files if file.refused]
+        watch(cluster)
+    return Fleet(found, count, refused)
+
+
+def spans_on(spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC") -> DataFrame:
+    """A row for each span (`hawb.incident.event_table.SPANS`): Spark reads the files, brings those of a cluster
+    together, and each cluster is looked at by one task."""
+    from pyspark.sql import functions as sql
+
+    from hawb import incident
+    from hawb.incident.event_table import SPANS
+
+    told = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
+    rows = incident.register(spark).read.format("rabbitmq-logs").option("zone", zone)
+    events = rows.load([file for file, _ in told])
+    whose = spark.createDataFrame(told, "file string, cluster string")
+    return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(of_rows, SPANS.schema)
+
+
+def of_rows(told: pa.Table) -> pa.Table:
+    """The spans of one cluster, from the rows of its events."""
+    import pyarrow as pa
+
+    from hawb.incident.event_table import SPANS, events_of
+
+    by_file: dict[str, FileReading] = {}
+    for event in sorted(events_of(told), key=lambda event: (event.file, event.line)):
+        by_file.setdefault(event.file, FileReading(event.file)).events.append(event)
+    cluster = told["cluster"][0].as_py() if told.num_rows else ""
+    reading: Reading = together([*by_file.values()])
+    return pa.Table.from_pylist([to_builtins(span) for span in spans(cluster, reading)], schema=SPANS.arrow)
+
+
+def collected(rows: DataFrame) -> list[Span]:
+    """The spans of a table of Spark's, in an order that is always the same."""
+    found = [Span(**row.asDict()) for row in rows.collect()]
+    return sorted(found, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or ""))

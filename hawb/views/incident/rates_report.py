@@ -1,0 +1,164 @@
+"""How often clusters fail, as an answer: whether their logs tell it, how often, for how long, and what is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import to_builtins
+
+from hawb.incident.fits import SEED, Fit
+from hawb.incident.fleets import Fleet
+from hawb.incident.rates import ALONE, EACH, HOWS, TOGETHER, YEAR_S, Rates, share_interval
+from hawb.incident.spans import KINDS
+from hawb.study.environment import Distribution
+from hawb.study.numbers import Numbers
+from hawb.views.formatting import counted, percent, shown
+from hawb.views.report import Part, Report, ToDo, Verdict
+from hawb.views.tables import Table
+
+QUESTION = "Do these logs tell how often a node fails?"
+WIDE = 3.0
+"""An interval whose end is so many times its beginning tells little."""
+UNITS = ((86_400 * 2, 86_400, "days"), (3_600 * 2, 3_600, "hours"), (60 * 2, 60, "minutes"), (0, 1, "seconds"))
+WORDS = {
+    "time_to_failure": "until a node fails by itself", "repair": "until it is back",
+    "time_to_common_failure": "until several fail at once", "common_repair": "until they are back",
+    "time_to_rolling_restart": "until a rolling restart", "restart": "how long a node is away in it",
+    "time_to_partition": "until a partition", "partition": "how long it lasts",
+    "synchronisation": f"to synchronise {EACH:,} messages",
+}  # fmt: skip
+OF_FAILURES = {"stopped": "asked to stop", "power_off": "missed only after net_ticktime", "killed": "killed or crashed"}
+ASSUMED = (
+    "All nodes are alike, and so are all clusters: a bad host is not told from a good one, nor one year from the next.",
+    "A node that fails was as good as new when it was back; one that ran when the logs begin had done so for long.",
+    "A log does not say who asked a node to stop: unless all nodes were restarted one after the other, it has failed.",
+    "A loss of power is noticed after net_ticktime, by which it and a partition seem to begin later than they do.",
+    "Nodes that went within a minute had one cause; causes that take a single node are counted as its own.",
+    f"Intervals are of 95 %, from draws by likelihood with the seed {SEED}, over the distributions that come into"
+    " question; the exponential is taken unless another is clearly better by AICc.",
+)
+HEADS = ("what", "seen", "still open", "mean", "95 % interval", "distribution")
+
+
+def verdict(rates: Rates) -> Verdict:
+    """Yes with how often and for how long; yes with a but where the interval is wide; no where nothing has failed."""
+    fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
+    watched = f"{rates.watched_s / YEAR_S:.3g} node-years of logs"
+    if fit is None:
+        return Verdict("no", f"no node has failed by itself in {watched}, of which no rate can be made")
+    low, high = fit.interval()
+    back = "" if repair is None else f" and is back after {length(repair.best.mean_s)}"
+    often = f"a node fails every {length(fit.best.mean_s)} ({between(fit)}){back}, on average"
+    seen = f"by {counted(fit.sample.events, 'failure')} in {watched}"
+    if high > WIDE * low:
+        return Verdict("but", f"only roughly: {often}, {seen}")
+    return Verdict("yes", f"{often}, {seen}")
+
+
+def report_of(title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None) -> Report:
+    """The answer; `file` is where the numbers were written."""
+    clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
+    files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
+    untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
+    parts = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))), *of_failures(rates))
+    return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file), parts, ASSUMED,
+                  untold)  # fmt: skip
+
+
+def rows(rates: Rates) -> list[tuple[str, ...]]:
+    """A row for each kind of span that there was."""
+    found = []
+    for kind, sample in rates.samples.items():
+        fit, still = rates.fits[kind], len(sample.ended) - sample.events
+        if fit is None:
+            told = ("", f"longer than {length(sample.total_s)} in all", "")
+        else:
+            told = (length(fit.best.mean_s), between(fit), distribution(fit.best))
+        found.append((WORDS[kind], f"{sample.events:,}", f"{still:,}", *told))
+    return found
+
+
+def distribution(one: Distribution) -> str:
+    """A distribution in words."""
+    if one.distribution == "weibull":
+        way = "in bursts" if (one.shape or 1) < 1 else "with age"
+        return f"Weibull, shape {one.shape:.2f} ({way})"
+    return one.distribution if one.shape is None else f"{one.distribution}, deviation {one.shape:.2f}"
+
+
+def of_failures(rates: Rates) -> tuple[Part, ...]:
+    """How nodes failed, and how many did so together."""
+    alone = rates.shares[ALONE]
+    if not alone.known + alone.unknown + sum(rates.sizes.values()):
+        return ()
+    cells = [(OF_FAILURES[how], *_share(getattr(alone, how), alone.known)) for how in HOWS]
+    crashed = alone.power_off + alone.killed
+    cells.append(("came back without a disk, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
+    cells.append(("failed within a minute of another, of all failures of nodes", *_share(*rates.company)))
+    notes = (f"of {counted(alone.unknown, 'failure')} no log tells how they were",) if alone.unknown else ()
+    return (Part("How nodes failed", Table("failures", ("how", "of", "share", "95 % interval"), cells), notes),)
+
+
+def _share(some: int, of: int) -> tuple[str, str, str]:
+    if not of:
+        return "0 of 0", "", ""
+    low, high = share_interval(some, of)
+    return f"{some:,} of {of:,}", percent(some / of), f"{percent(low)} to {percent(high)}"
+
+
+def todo(rates: Rates, file: str | None) -> tuple[ToDo, ...]:
+    """Lay the numbers over a study; say that failures in company take an environment with racks; or get more logs."""
+    own, asked = file or "own.yaml", []
+    if rates.fits.get(ALONE) is None:
+        return (ToDo("Give logs of a longer time, or of more clusters."),)
+    write = () if file else (f"hawb rates LOGS… --numbers {own}",)
+    asked.append(ToDo("Ask with these rates in place of assumed ones.", (
+        *write, f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",)))  # fmt: skip
+    some, of = rates.company
+    if some:
+        asked.append(ToDo(f"Ask of environments with rack_failures: {percent(some / of)} of failures come in company,"
+                          " and a study without racks leaves them out."))  # fmt: skip
+    fit = rates.fits[ALONE]
+    if fit is not None and fit.interval()[1] > WIDE * fit.interval()[0]:
+        asked.append(ToDo("Give logs of a longer time, or of more clusters: so few failures tell little."))
+    return tuple(asked)
+
+
+def length(seconds: float) -> str:
+    """A length of time in the largest unit of which there are two."""
+    _, unit_s, unit = next(one for one in UNITS if seconds >= one[0])
+    return f"{_figure(float(f'{seconds / unit_s:.3g}'))} {unit}"
+
+
+def between(fit: Fit) -> str:
+    """The ends of the interval of a mean, in the unit of the mean."""
+    _, unit_s, unit = next(one for one in UNITS if fit.best.mean_s >= one[0])
+    low, high = (float(f"{end / unit_s:.3g}") for end in fit.interval())
+    return f"{_figure(low)} to {_figure(high)} {unit}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:g}"
+
+
+def plain(rates: Rates, fleet: Fleet, numbers: Numbers) -> dict[str, Any]:
+    """The whole answer as JSON has it (`hawb.views.answers.Rated`)."""
+    return {
+        "clusters": rates.clusters, "nodes": rates.nodes, "watched_s": rates.watched_s,
+        "rates": [_plain(kind, rates.fits[kind], rates) for kind in rates.samples],
+        "failures": {kind: to_builtins(rates.shares[kind]) for kind in (ALONE, TOGETHER)},
+        "together": {str(size): count for size, count in sorted(rates.sizes.items())},
+        "groups": rates.groups, "numbers": to_builtins(numbers),
+        "refused": [{"file": file, "reason": reason} for file, reason in fleet.refused],
+    }  # fmt: skip
+
+
+def _plain(kind: str, fit: Fit | None, rates: Rates) -> dict[str, Any]:
+    sample = rates.samples[kind]
+    low, high = fit.interval() if fit else (None, None)
+    return {
+        "kind": kind, "means": KINDS[kind], "ended": sample.events, "open": len(sample.ended) - sample.events,
+        "mean_s": fit and fit.best.mean_s, "mean_low_s": low, "mean_high_s": high,
+        "distribution": fit and fit.best.distribution, "shape": fit and fit.best.shape,
+        "aicc": {one.distribution.distribution: one.aicc for one in fit.candidates} if fit else {},
+    }  # fmt: skip

@@ -1,0 +1,63 @@
+"""`hawb rates` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from made_up_rates import KNOWN
+
+from hawb.cli import main
+from hawb.incident import made_up_logs
+from hawb.study.load import load
+from hawb.study.numbers import lay_over
+
+STUDY = Path(__file__).parents[2] / "data" / "studies" / "monthly-failures.yaml"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet")
+    made_up_logs.write(folder, KNOWN, 4, 4, days=200, seed=1, before_days=100)
+    return folder
+
+
+def rated(*arguments: object):
+    return CliRunner().invoke(main, ["rates", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_a_verdict_comes_first_and_numbers_lie_over_a_study(fleet, tmp_path):
+    own, page = tmp_path / "own.yaml", tmp_path / "rates.html"
+    result = rated(fleet, "--numbers", own, "--report", page)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("✓ Yes: a node fails every ") and "4 clusters" in result.stdout
+    assert f"--numbers {own}" in result.stdout and "rack_failures" in result.stdout
+    study, numbers = lay_over(load(STUDY), own)
+    assert study.environments["monthly"].node_failures.every.mean_s > 3e6 and len(numbers.draws) == 32
+    assert "<svg" in page.read_text() and "<script" not in page.read_text()
+    assert rated(fleet, "--numbers", own).exit_code == 2, "nobody's numbers are written over"
+
+
+def test_json_has_rates_shares_and_numbers(fleet):
+    told = json.loads(rated(fleet, "--json").stdout)
+    assert (told["clusters"], told["nodes"], told["groups"]) == (4, 4, 2)
+    [alone] = [one for one in told["rates"] if one["kind"] == "time_to_failure"]
+    assert alone["mean_low_s"] < alone["mean_s"] < alone["mean_high_s"] and alone["open"] >= 1
+    assert told["numbers"]["environment"]["node_failures"]["every"]["distribution"] == alone["distribution"]
+
+
+def test_logs_without_a_failure_tell_no_rate(tmp_path):
+    (tmp_path / "rabbit@a.log").write_text(
+        "2025-01-01 00:00:00.000001+00:00 [info] <0.1.0> Server startup complete; 3 plugins started.\n"
+        "2025-03-01 00:00:00.000001+00:00 [info] <0.1.0> Adding vhost 'x' (description: '', tags: [])\n"
+    )
+    result = rated(tmp_path)
+    assert result.exit_code == 0 and "No: no node has failed by itself in 0.16" in result.stdout
+
+
+@pytest.mark.parametrize(("given", "said"), [("none", "No such file"), (".", "no log")])
+def test_what_is_no_log_is_refused(tmp_path, given, said):
+    result = rated(tmp_path / given)
+    assert result.exit_code == 2 and said in result.stderr

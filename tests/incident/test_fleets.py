@@ -1,0 +1,52 @@
+"""Clusters by their folders, read one after the other or on Spark, which comes to the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from made_up_rates import KNOWN
+
+from hawb.incident import made_up_logs
+from hawb.incident.event_table import SPANS, events_of, rows
+from hawb.incident.fleets import NAMED, clusters, collected, of_rows, read_fleet, spans_on
+from hawb.incident.reading import read_logs
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet")
+    made_up_logs.write(folder, KNOWN, 2, 3, days=60, seed=3, before_days=100)
+    return folder
+
+
+def test_a_folder_with_logs_is_a_cluster_and_any_other_has_one_in_each_folder(fleet):
+    assert [*clusters([fleet])] == ["cluster-0000", "cluster-0001"]
+    one = fleet / "cluster-0001"
+    assert {name: len(files) for name, files in clusters([one]).items()} == {"cluster-0001": 3}
+    assert clusters(sorted(one.iterdir())) == {NAMED: sorted(one.iterdir())}
+    with pytest.raises(FileNotFoundError):
+        clusters([fleet / "none"])
+
+
+def test_events_come_back_from_rows_of_the_table(fleet):
+    events = read_logs([fleet / "cluster-0000"]).events
+    assert events_of(pa.Table.from_batches([rows(events)])) == events
+
+
+def test_the_rows_of_a_cluster_make_the_same_spans(fleet):
+    found = read_fleet(clusters([fleet / "cluster-0000"]))
+    told = pa.Table.from_batches([rows(read_logs([fleet / "cluster-0000"]).events)])
+    told = told.append_column("cluster", pa.array(["cluster-0000"] * told.num_rows))
+    assert of_rows(told).to_pylist() == [{name: getattr(span, name) for name in SPANS.arrow.names}
+                                         for span in found.spans]  # fmt: skip
+    assert (found.files, found.refused) == (3, [])
+
+
+@pytest.mark.spark
+def test_spark_comes_to_the_same(spark, fleet):
+    files = clusters([fleet])
+    assert collected(spans_on(spark, files)) == sorted(
+        read_fleet(files).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")
+    )
