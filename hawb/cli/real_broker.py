@@ -135,17 +135,17 @@ def record_one(
         recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
         if log:
             node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
-    except (real.CannotPlay, ScenarioRefused, OSError) as error:
-        return refuse(why_not(error, file, f"{kept}: the recording cannot be written"))
+    except (real.CannotPlay, ScenarioRefused) as reason:
+        return refuse(why_not(reason, file))
+    except OSError as error:
+        return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
     click.echo(f"{kept}: {sum(take.seconds for take in taken)} s")
     return 0
 
 
-def why_not(error: Exception, file: Path, unwritten: str) -> str | ScenarioRefused:
-    """Why nothing was kept of a file; `unwritten` is what an OSError means."""
-    if isinstance(error, ScenarioRefused):
-        return error
-    return f"{unwritten}: {error.strerror}" if isinstance(error, OSError) else f"{file}: {error}"
+def why_not(reason: Exception, file: Path) -> Exception | str:
+    """Why a file was not played: a refused scenario says itself which it is."""
+    return reason if isinstance(reason, ScenarioRefused) else f"{file}: {reason}"
 
 
 def keep_story(real: ModuleType, bench: Bench, file: Path, version: str | None, logs: Path) -> int:
@@ -160,8 +160,10 @@ def keep_story(real: ModuleType, bench: Bench, file: Path, version: str | None, 
         kept = logs / version / name
         played = real.play(bench, scenario, version, witness=witness)
         kept_stories.save(kept, name, played, witness)
-    except (real.CannotPlay, ScenarioRefused, OSError) as error:
-        return refuse(why_not(error, file, f"{kept}: the story cannot be written"))
+    except (real.CannotPlay, ScenarioRefused) as reason:
+        return refuse(why_not(reason, file))
+    except OSError as error:
+        return refuse(f"{kept}: the story cannot be written: {error.strerror}")
     click.echo(f"{kept}: {time.monotonic() - began:.0f} s")
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 
 import pytest
-from kept_logs import STORIES, logs
+from kept_logs import DATA, STORIES, logs
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -64,3 +64,10 @@ def test_spark_has_the_events_of_the_parser(spark: SparkSession):
 def test_spark_refuses_a_path_that_is_not_there(spark: SparkSession, tmp_path):
     with pytest.raises(PySparkException, match=r"none\.log"):
         register(spark).read.format("rabbitmq-logs").load(str(tmp_path / "none.log")).collect()
+
+
+@pytest.mark.spark
+def test_what_the_page_of_log_events_asks_of_spark_is_answered(spark: SparkSession, capsys):
+    block = (DATA / "log-events.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    exec(block.replace("logs/", str(DATA / "logs" / "3.10" / "partition-autoheal")), {"spark": spark})
+    assert "|n1@10.77.0.1|" in capsys.readouterr().out
