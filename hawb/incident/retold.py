@@ -80,8 +80,10 @@ def retell(
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + ON_ITS_WAY_S))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
-        "cluster": before.cluster
-        | {"timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS}},
+        "cluster": before.cluster | {
+            "net_ticktime": tell.silence_us / MICROSECONDS,
+            "timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS},
+        },
         "policies": before.policies,
         "operator_policies": before.operator_policies,
         "queues": before.queues,

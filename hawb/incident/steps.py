@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hawb.engine.naming import split_queue
 from hawb.engine.state import CLASSIC
+from hawb.incident.absences import GONE
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import TOGETHER_US, Happening
 from hawb.incident.lives import Life
@@ -19,6 +20,7 @@ from hawb.rules.policies import Policy, effective_definition, matching
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Cluster
 from hawb.scenario.forms import Verb
 
 SILENCE = "net_tick_timeout"
@@ -31,6 +33,7 @@ GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten",
 """Why a master may be another's without having crashed."""
 AT_ONCE_US = 3_000_000
 """How long before its joining a node is reset for it."""
+NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 START_S, STOP_S = 5.0, 1.0
 """The longest that a boot and a stop are taken to take: what is longer is waiting."""
 
@@ -48,7 +51,7 @@ class Teller:
 
     def __init__(self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any]):
         self.found, self.lives = found, lives
-        self.silence_us = round(imported["cluster"].get("net_ticktime", 60) * MICROSECONDS)
+        self.silence_us = _silence_us(found, imported["cluster"].get("net_ticktime"))
         self.policies = {policy["name"]: policy for policy in imported["policies"]}
         self.operator_policies = imported["operator_policies"]
         self.profile = PROFILES[imported["cluster"]["version"]]
@@ -92,6 +95,25 @@ class Teller:
     def doubt(self, kind: str, **about: Any) -> None:
         """Notes what is not told."""
         self.doubts.append(Doubt(kind=kind, **about))
+
+
+def _silence_us(found: Sequence[Happening], net_ticktime_s: float | None) -> int:
+    """How long a link is silent before it is missed. Where no file tells, it is Erlang's default, but no longer than
+    since the ends of a link last told of each other."""
+    if net_ticktime_s is not None:
+        return round(net_ticktime_s * MICROSECONDS)
+    silent = [one for one in found if one.kind == "partition_begun" and one.reason == SILENCE]
+    since = [one.at_us - touched for one in silent if (touched := in_touch_us(found, one)) is not None]
+    return min([round(NET_TICKTIME_S * MICROSECONDS), *since])
+
+
+def in_touch_us(found: Sequence[Happening], apart: Happening) -> int | None:
+    """When the ends of links that broke told of each other the last time before, if they did: that one had come up, has
+    a mirror, leads."""
+    before = (one for one in found if one.at_us < apart.at_us - AT_ONCE_US)
+    told = ((one.at_us, event) for one in before for event in one.events if event.peer and event.kind not in GONE)
+    return max((at_us for at_us, event in told if tuple(sorted((event.node, event.peer or ""))) in apart.pairs),
+               default=None)  # fmt: skip
 
 
 def booted_us(started: Happening) -> int:

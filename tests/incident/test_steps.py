@@ -30,6 +30,17 @@ def test_a_node_that_fell_silent_lost_its_power_net_ticktime_before():
     assert told(found, [life("a", 0, 80, "killed", 33)]) == [(33.0, verbs.PowerOff(("a",)))]
 
 
+@pytest.mark.parametrize(("net_ticktime", "broke_s"), [(None, 50), (20, 60)])
+def test_links_broke_no_earlier_than_their_ends_told_of_each_other(net_ticktime, broke_s):
+    """Unless a file tells how long a link is silent before it is missed."""
+    touched = replace(happening(50, "mirror_added", "b", "q"), events=(event(50, "a", "mirror_added", peer="b"),))
+    elsewhere = replace(happening(70, "mirror_added", "c", "q"), events=(event(70, "a", "mirror_added", peer="c"),))
+    apart = replace(happening(80, "partition_begun", None), reason="net_tick_timeout", nodes=("a", "b"),
+                    pairs=(("a", "b"),))  # fmt: skip
+    cluster = IMPORTED["cluster"] | ({"net_ticktime": net_ticktime} if net_ticktime else {})
+    assert told([touched, elsewhere, apart], cluster=cluster) == [(broke_s, verbs.Partition((("a",), ("b",))))]
+
+
 def test_a_boot_is_put_so_that_it_ends_when_it_did():
     """The quickest boot took two seconds, this one five."""
     quick = replace(happening(-50, "node_started", "b"), until_us=us(-48))
