@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hawb.planning.upgrade_search import OnLevel
     from hawb.rules.upgrade_road import Leg
     from hawb.scenario.run import Run
+    from hawb.study.own_upgrade import OwnTimes
     from hawb.views.planning.planned_upgrade import PlannedUpgrade
     from hawb.views.planning.road_upgrade import RoadUpgrade
 
@@ -35,8 +36,10 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--wait", "waits", type=click.Choice(WAITS), multiple=True,
               help="A wait that may be chosen; repeatable. All but none by default.")  # fmt: skip
 @click.option("--order", metavar="LIST", help="The nodes in the only order that comes into question.")
-@click.option("--away-s", type=click.FloatRange(0, 86_400), default=30.0, show_default=True,
-              help="How long a node is away for its upgrade, beside its stop and its boot.")  # fmt: skip
+@click.option("--away-s", type=click.FloatRange(0, 86_400), help="How long a node is away for its upgrade, beside its"
+              " stop and its boot.  [default: what --numbers tells, or 30]")  # fmt: skip
+@click.option("--numbers", type=click.Path(path_type=Path),
+              help="A file of your own numbers, whose times replace assumed ones; hawb rates writes one.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="Put each node into maintenance mode before it stops.")
 @click.option("--to", metavar="RELEASE", help="The release to have in the end, such as 4.3, by all steps.")
 @click.option("--from", "runs", metavar="RELEASE", help="With --to: what runs, such as 3.12.14, whatever FILES say.")
@@ -48,16 +51,17 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--report", type=click.Path(path_type=Path), help="All of it as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def upgrade(
-    files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float, drain: bool,
-    to: str | None, runs: str | None, via: str | None, full_stop: bool, output: Path | None, rehearsal: Path | None,
-    gantt: Path | None, report: Path | None, as_json: bool,
+    files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float | None,
+    numbers: Path | None, drain: bool, to: str | None, runs: str | None, via: str | None, full_stop: bool,
+    output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes, what to wait for before each, and what comes of it.
 
     FILES are a scenario (.yaml, - for standard input), which is gone on from where it ends, or a definitions export and
     listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is
-    planned for each release on the way, by its rules, with what each step asks for. Exit status 1: a plan loses
-    messages or leaves a node behind.
+    planned for each release on the way, by its rules, with what each step asks for. With --numbers nodes are away for
+    as long as yours were, and the cluster takes your times; where numbers have draws, the answer says between what the
+    plan's figures lie in 95 % of them. Exit status 1: a plan loses messages or leaves a node behind.
     """
     from hawb.planning.upgrade import task_of
     from hawb.scenario.run import Run
@@ -67,12 +71,14 @@ def upgrade(
     if gantt is not None and gantt.suffix not in FORMATS:
         raise SystemExit(refuse(f"--gantt: '{gantt}' is none of {', '.join(FORMATS)}"))
     legs = _legs(files, to, runs, via)
-    if legs and (full_stop or rehearsal is not None or gantt is not None):
-        given = "--full-stop" if full_stop else "--scenario" if rehearsal is not None else "--gantt"
+    alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
+    if legs and (given := next((option for option, value in alone.items() if value is not None), None)):
         raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
     scenario, notes = cluster_of(files)
-    run = Run.of(scenario)
-    task = task_of(run, away_s=away_s, drain=drain)
+    own = None if numbers is None else _own_times(numbers, away_s)
+    run = Run.of(scenario if own is None else own.times.over(scenario))
+    away = away_s if own is None else own.times.away_s
+    task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
     if not task.nodes:
         raise SystemExit(refuse(f"{files[0]}: no node runs there"))
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
@@ -82,6 +88,7 @@ def upgrade(
         answer = _along(run, legs, task, measures, waits, orders, notes)
     else:
         answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes)
+        answer = answer if own is None else answer.by(own, scenario)
         if rehearsal is not None:
             write_scenario(rehearsal, answer.rehearsal())
         if gantt is not None:
@@ -99,6 +106,14 @@ def upgrade(
     elif output is None or str(output) != STDIN:
         click.echo(told(answer.report()))
     raise SystemExit(1 if answer.hurts else 0)
+
+
+def _own_times(numbers: Path, away_s: float | None) -> OwnTimes:
+    """The times of a file of numbers; the time away that is given counts, in draws too. Raises ScenarioRefused."""
+    from hawb.study.own_upgrade import read_times
+
+    own = read_times(numbers)
+    return own if away_s is None else own.with_away(away_s)
 
 
 def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | None) -> tuple[Leg, ...]:

@@ -15,6 +15,7 @@ from hawb.planning.refused_there import Refused
 from hawb.planning.safe_to_stop import Effect
 from hawb.planning.upgrade import Prediction, Stage
 from hawb.rules.upgrade_releases import Fact
+from hawb.study.own_upgrade import Within
 
 
 class SafeNode(TypedDict):
@@ -82,6 +83,17 @@ class Plan(TypedDict):
     waits_for: NotRequired[list[str]]
 
 
+class OwnTimes(TypedDict):
+    """The times of `--numbers` by which a plan was made, and between which figures, the least and the most, what comes
+    of it lies in 95 % of their draws; none without draws."""
+
+    numbers: str
+    away_s: float | None
+    timing: dict[str, float]
+    sources: dict[str, str]
+    within: Within | None
+
+
 class Upgrade(TypedDict):
     """The best plan, others beside it, and how it was searched for. `exact` is whether no plan was left out."""
 
@@ -95,6 +107,7 @@ class Upgrade(TypedDict):
     kinds: NotRequired[int]
     width: NotRequired[int]
     never: NotRequired[list[str]]
+    own_times: NotRequired[OwnTimes]
 
 
 class Erlang(TypedDict):

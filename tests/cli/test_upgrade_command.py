@@ -65,6 +65,59 @@ def test_the_command_plans_a_full_stop(tmp_path: Path):
     assert json.loads(command(file, "--full-stop", "--json").stdout)["plan"]["stuck"] is None
 
 
+OWN = """\
+numbers: our logs
+environment: {rolling_upgrades: {every_days: 60, down_s: 90}, timing: {start_s: 8}}
+draws:
+  - {rolling_upgrades: {every_days: 60, down_s: 60}}
+  - {rolling_upgrades: {every_days: 60, down_s: 120}}
+sources: {environment: "measured: 12 restarts"}
+"""
+
+
+def own_file(folder: Path, text: str = OWN) -> Path:
+    file = folder / "own.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: Path):
+    file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
+    book, again, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.html"))
+    done = command(file, "--numbers", own, "--scenario", again, "--report", report)
+    words = " ".join(done.stdout.split())
+    assert "rolling_upgrades.down_s 90 (measured: 12 restarts); timing.start_s 8 (measured: 12 restarts)" in words
+    assert "(95 % of 2 draws) the plan takes" in words and "Each node is away for 90.0 s" in words
+    assert "(95 % of 2 draws) the plan takes" in report.read_text()
+    assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
+    assert command(file, "--numbers", own, "-o", book).exit_code == 0
+    assert "(95 % of 2 draws) the plan takes" in book.read_text()
+    told = json.loads(command(file, "--numbers", own, "--json").stdout)
+    low, high = told["own_times"]["within"]["duration_s"]
+    assert high - low == pytest.approx(3 * 57, abs=0.1) and low < told["plan"]["prediction"]["duration_s"] < high
+    stopped = json.loads(command(file, "--full-stop", "--numbers", own, "--json").stdout)
+    low, high = stopped["own_times"]["within"]["duration_s"]
+    assert high - low == pytest.approx(57, abs=0.1)
+
+
+def test_a_time_away_that_is_typed_counts_more_than_one_that_was_measured(tmp_path: Path):
+    file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
+    told = json.loads(command(file, "--numbers", own, "--away-s", 7, "--json").stdout)
+    assert (told["own_times"]["away_s"], told["own_times"]["within"]) == (7, None)
+    assert told["own_times"]["sources"] == {"timing.start_s": "measured: 12 restarts"}
+    assert "Each node is away for 30.0 s" in command(file).stdout
+
+
+def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
+    file = file_of(tmp_path, cluster(quorum("qq")))
+    none = own_file(tmp_path, "numbers: ours\n")
+    done = command(file, "--numbers", none)
+    assert done.exit_code == 2 and f"{none}" in done.stderr
+    assert "nothing that an upgrade takes" in done.stderr and "rolling_upgrades.down_s or timing" in done.stderr
+    done = command(file, "--numbers", own_file(tmp_path), "--to", "3.11")
+    assert done.exit_code == 2 and "--numbers: does not go with --to" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -62,7 +62,7 @@ WRITTEN = (
     Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}"),
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
-    Typed("migrate {real} -o {to}/plan", 1),
+    Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} -o {to}/plan", 1),
     Typed("incident {logs} -o {to}/incident.html --scenario {to}/story.yaml"),
     Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
     Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),

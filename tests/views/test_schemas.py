@@ -76,6 +76,16 @@ def test_answers_about_a_real_cluster(command: str, options: tuple):
     validate(command, answer(command, *FILES[:3], *options))
 
 
+def test_an_upgrade_by_own_times(tmp_path):
+    file = tmp_path / "own.yaml"
+    for draws in ("", "draws: [{timing: {start_s: 7}}, {timing: {start_s: 12}}]\n"):
+        file.write_text(f"numbers: ours\nenvironment: {{timing: {{start_s: 9}}}}\n{draws}"
+                        "sources: {environment: 'measured: by hand'}\n")  # fmt: skip
+        told = answer("upgrade", *FILES[:3], "--wait", "none", "--numbers", str(file))
+        validate("upgrade", told)
+        assert (told["own_times"]["within"] is None) == (not draws)
+
+
 def test_searches():
     validate("explore", json.loads(json.dumps(plain_answer(*searched_for()))))
 

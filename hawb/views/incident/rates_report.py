@@ -27,6 +27,8 @@ WORDS = {
     "time_to_partition": "until a partition", "partition": "how long it lasts",
     "synchronisation": f"to synchronise {EACH:,} messages",
 }  # fmt: skip
+TIMES = ("restart", "synchronisation")
+"""The kinds of spans that an upgrade takes."""
 OF_FAILURES = {"stopped": "asked to stop", "power_off": "missed only after net_ticktime", "killed": "killed or crashed"}
 ASSUMED = (
     "All nodes are alike, and so are all clusters: a bad host is not told from a good one, nor one year from the next.",
@@ -107,13 +109,16 @@ def _share(some: int, of: int) -> tuple[str, str, str]:
 
 
 def todo(rates: Rates, file: str | None) -> tuple[ToDo, ...]:
-    """Lay the numbers over a study; say that failures in company take an environment with racks; or get more logs."""
+    """Ask by the numbers; say that failures in company take an environment with racks; or get more logs."""
     own, asked = file or "own.yaml", []
     if rates.fits.get(ALONE) is None:
         return (ToDo("Give logs of a longer time, or of more clusters."),)
     write = () if file else (f"hawb rates LOGS… --numbers {own}",)
     asked.append(ToDo("Ask with these rates in place of assumed ones.", (
-        *write, f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",)))  # fmt: skip
+        *write, f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",
+        f"hawb replicas FILES… --numbers {own}",
+        *([f"hawb upgrade FILES… --numbers {own}"] if any(map(rates.fits.get, TIMES)) else ()),
+    )))  # fmt: skip
     some, of = rates.company
     if some:
         asked.append(ToDo(f"Ask of environments with rack_failures: {percent(some / of)} of failures come in company,"

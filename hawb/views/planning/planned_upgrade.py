@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.broker.imported import scenario_of
 from hawb.broker.untrusted import ImportRefused
 from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
 from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
+from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
 from hawb.scenario.run import Run
+from hawb.study.own_upgrade import OwnTimes, Within, within
 from hawb.views.formatting import seconds, sentence
 from hawb.views.page import LIMITS
-from hawb.views.planning import upgrade, upgrade_runbook, upgrade_verdict
+from hawb.views.planning import own_times, upgrade, upgrade_runbook, upgrade_verdict
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
@@ -28,13 +31,15 @@ RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
 class PlannedUpgrade(Struct, frozen=True):
-    """An answer, the task that it is for, the cluster that it is about, and notes on what that cluster's files do not
-    tell."""
+    """An answer, the task that it is for, the cluster that it is about, notes on what that cluster's files do not tell,
+    and the cluster's own times, with what their draws come to."""
 
     found: Answer | Stopped
     task: Task
     title: str
     notes: tuple[str, ...] = ()
+    own: OwnTimes | None = None
+    within: Within | None = None
 
     @property
     def plan(self) -> Plan | FullStop:
@@ -68,18 +73,20 @@ class PlannedUpgrade(Struct, frozen=True):
         *others, last = self.tables()
         more = upgrade.more_felt(self.plan.prediction)
         told = tuple(self.remarks()[:-1])
-        parts = [Part(where + table.caption, table) for table in (*others, last)]
-        parts[-1] = Part(where + last.caption, last, tuple(filter(None, [more])))
+        own = {upgrade.PREDICTED: () if self.own is None else own_times.sentences(self.own, self.within)}
+        parts = [Part(where + table.caption, table, own.get(table.caption, ())) for table in (*others, last)]
+        parts[-1] = Part(where + last.caption, last, (*parts[-1].notes, *filter(None, [more])))
         return (*parts, *([Part(f"{where}Beside it", None, told)] if told else []))
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        return upgrade.plain_answer(self.found) if self._rolls else upgrade.plain_stop(self.found)
+        found = upgrade.plain_answer(self.found) if self._rolls else upgrade.plain_stop(self.found)
+        return found if self.own is None else found | {"own_times": own_times.plain(self.own, self.within)}
 
     def runbook(self) -> str:
         """What to type, in Markdown."""
         written = upgrade_runbook.runbook if self._rolls else upgrade_runbook.stop_runbook
-        return written(self.found, self.task, self.title)
+        return written(self.found, self.task, self.title, own_times.paragraph(self.own, self.within))
 
     def rehearsal(self) -> str:
         """The scenario that plays the plan, as the text of its file."""
@@ -94,6 +101,11 @@ class PlannedUpgrade(Struct, frozen=True):
         if self._rolls:
             return [*filter(None, [upgrade.never(self.found)]), upgrade.extent(self.found)]
         return [*upgrade.orders(self.found).splitlines(), f"{upgrade.stop_extent(self.found)}."]
+
+    def by(self, own: OwnTimes, scenario: Scenario) -> PlannedUpgrade:
+        """The same with what one's own times, by which it was planned, leave open: played in each of their draws from
+        where a scenario ends. Raises ScenarioRefused."""
+        return replace(self, own=own, within=within(scenario, self.task, self.plan, own))
 
     @property
     def _rolls(self) -> bool:

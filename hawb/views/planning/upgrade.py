@@ -15,6 +15,7 @@ from hawb.views.tables import Table
 
 STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "why")
 MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
+PREDICTED = "What is predicted"
 STOPPED = ("plan", *MEASURED, "deadlock")
 FELT = ("queue", "lost", "confirmed", "nobody serves it", "blocked")
 MOST_FELT = 20
@@ -26,7 +27,7 @@ def tables(answer: Answer) -> list[Table]:
     stages = [tuple(row) for row in stage_rows(answer)]
     return [
         Table("The plan, node by node", STAGES, stages),
-        Table("What is predicted", ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
+        Table(PREDICTED, ("plan", *MEASURED), [tuple(row) for row in _compared(answer)]),
         *felt(answer.plan.prediction),
     ]
 
@@ -114,7 +115,7 @@ def stop_extent(stopped: Stopped) -> str:
 def stop_tables(stopped: Stopped) -> list[Table]:
     """A full stop and start as tables."""
     rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
-    return [Table("What is predicted", STOPPED, rows), *felt(stopped.plan.prediction)]
+    return [Table(PREDICTED, STOPPED, rows), *felt(stopped.plan.prediction)]
 
 
 def _stop_row(plan: FullStop) -> list[str]:

@@ -74,8 +74,8 @@ def sync_lines(node: str, queues: Sequence[str]) -> Iterator[str]:
         yield "wait"
 
 
-def runbook(answer: Answer, task: Task, title: str) -> str:
-    """The plan of a rolling upgrade as Markdown."""
+def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
+    """The plan of a rolling upgrade as Markdown; `beside` is told below what is predicted."""
     plan, before = answer.plan, None
     parts = [
         f"# Rolling upgrade: {plain(title)}",
@@ -84,7 +84,7 @@ def runbook(answer: Answer, task: Task, title: str) -> str:
         "fails, stop there: the next node must not go.",
         "## What is predicted",
         table(("plan", *MEASURED), in_cells(compared(one.name, one.prediction) for one in (plan, *answer.others))),
-        *filter(None, [plain(never(answer))]),
+        *filter(None, [plain(beside), plain(never(answer))]),
         extent(answer),
     ]
     for number, stage in enumerate(plan.stages, 1):
@@ -124,8 +124,8 @@ def _felt(told: Prediction) -> Iterator[str]:
             yield f"And {counted(len(told.effects) - MOST_EFFECTS, 'more queue')}."
 
 
-def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
-    """A full stop and start as Markdown."""
+def stop_runbook(stopped: Stopped, task: Task, title: str, beside: str = "") -> str:
+    """A full stop and start as Markdown; `beside` is told below what is predicted."""
     plan = stopped.plan
     first, others = plan.starts[: plan.together], plan.starts[plan.together :]
     starts = [typed for node in first for typed in _start(node)] + [started(node) for node in first]
@@ -138,6 +138,7 @@ def stop_runbook(stopped: Stopped, task: Task, title: str) -> str:
         + (LAST_FIRST if plan.together == 1 else MAJORITY_FIRST.format(plan.together)),
         "## What is predicted",
         table(("plan", *MEASURED, "deadlock"), in_cells(rows)),
+        *filter(None, [plain(beside)]),
         "## Stop, one after the other",
         block([line("rabbitmqctl", "stop", node) for node in plan.stops]),
         "## Start, each once the one before runs"

@@ -1,0 +1,140 @@
+"""An upgrade by a cluster's own times: how long its nodes are away for one, and what its settings of time are.
+
+Decisions:
+
+* Of one's own numbers an upgrade takes `environment.rolling_upgrades.down_s`, which stands for `Task.away_s`, and
+  `environment.timing`, laid over the scenario's. How often something fails decides nothing about a plan.
+* The plan is searched for with the numbers themselves. Each draw (`hawb.study.numbers.Numbers.draws`) is a cluster as
+  likely as what was measured leaves it: the plan that was found is played once more in each, with its order and waits,
+  and between which figures 95 % of them lie is told. What another plan would do there is not asked: one has to choose
+  before one knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.planning.full_stop import FullStop, full_stop
+from hawb.planning.upgrade import Plan, Prediction, Task, played_restarts, prediction
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import read_file
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+from hawb.study.numbers import Numbers, over, read_numbers
+from hawb.study.question import source_of
+
+DOWN = "rolling_upgrades"
+TAKEN = (f"{DOWN}.down_s", "timing")
+"""What an upgrade takes of an environment."""
+CUTS = 40
+"""Into how many parts of 2.5 % values are cut, of which an interval of 95 % leaves out the first and the last."""
+
+
+class Times(Struct, frozen=True):
+    """How long a node is away for its upgrade, None where nothing tells, and those of `Timing` that stand in place of a
+    scenario's."""
+
+    away_s: float | None
+    timing: dict[str, float]
+
+    def task(self, task: Task) -> Task:
+        """A task with this time away."""
+        return task if self.away_s is None else replace(task, away_s=self.away_s)
+
+    def over(self, scenario: Scenario) -> Scenario:
+        """A scenario whose cluster takes these times."""
+        cluster = scenario.cluster
+        return replace(scenario, cluster=replace(cluster, timing=replace(cluster.timing, **self.timing)))
+
+
+class OwnTimes(Struct, frozen=True):
+    """One's own times under the title of their file, where each is from, and as many draws of them as it has."""
+
+    title: str
+    times: Times
+    sources: dict[str, str]
+    draws: tuple[Times, ...] = ()
+
+    def with_away(self, away_s: float) -> OwnTimes:
+        """The same where one knows how long nodes are away: in every draw too."""
+        sources = {path: source for path, source in self.sources.items() if path != TAKEN[0]}
+        draws = tuple(replace(draw, away_s=away_s) for draw in self.draws)
+        return replace(self, times=replace(self.times, away_s=away_s), sources=sources, draws=draws)
+
+
+class Within(Struct, frozen=True):
+    """Between which figures 95 % of so many draws lie, the least and the most: how long a plan takes, for how long
+    queues cannot be used, added up, and how many messages are lost. `away` are nodes that some draw leaves behind."""
+
+    draws: int
+    duration_s: tuple[float, float]
+    outage_s: tuple[float, float]
+    lost: tuple[float, float]
+    away: tuple[str, ...] = ()
+
+
+def read_times(file: Path) -> OwnTimes:
+    """The times of a file of numbers. Raises ScenarioRefused, which names the file, also where it has none."""
+
+    def read(given: Any) -> OwnTimes:
+        return own_times(read_numbers(given))
+
+    return read_file(file, None, read)
+
+
+def own_times(numbers: Numbers) -> OwnTimes:
+    """The times of one's own numbers. Raises ScenarioRefused where they have none that an upgrade takes."""
+    environment = numbers.environment
+    times = _times(environment)
+    if times.away_s is None and not times.timing:
+        accepted = " or ".join(TAKEN)
+        raise ScenarioRefused("nothing that an upgrade takes", ("environment",), given=environment, accepted=accepted)
+    sources = {
+        path: source_of(numbers.sources, f"environment.{path}") or "" for path in
+        (*([TAKEN[0]] if times.away_s is not None else []), *(f"timing.{name}" for name in times.timing))
+    }  # fmt: skip
+    draws = tuple(_times(over(environment, draw)) for draw in numbers.draws)
+    return OwnTimes(numbers.numbers, times, sources, draws)
+
+
+def _times(environment: dict[str, Any]) -> Times:
+    timing = {name: float(value) for name, value in (environment.get("timing") or {}).items()}
+    down_s = (environment.get(DOWN) or {}).get("down_s")
+    return Times(None if down_s is None else float(down_s), timing)
+
+
+def within(scenario: Scenario, task: Task, plan: Plan | FullStop, own: OwnTimes) -> Within | None:
+    """What comes of a plan for a scenario's cluster in each of the draws; None where none has
+    other times. Raises ScenarioRefused where one's times leave a step of the scenario no sense."""
+    if all(draw == own.times for draw in own.draws):
+        return None
+    played = [_played(draw, scenario, task, plan, place) for place, draw in enumerate(own.draws)]
+    away = {node: None for told in played for node in told.away}
+    spans = {name: middle([getattr(told, name) for told in played]) for name in ("duration_s", "outage_s", "lost")}
+    return Within(len(played), **spans, away=tuple(away))
+
+
+def _played(times: Times, scenario: Scenario, task: Task, plan: Plan | FullStop, place: int) -> Prediction:
+    task = times.task(task)
+    try:
+        run = Run.of(times.over(scenario))
+        if isinstance(plan, FullStop):
+            return full_stop(run, task, plan.stops, plan.starts, plan.name).prediction
+        return prediction(run.moment(), *played_restarts(run, task, plan.restarts))
+    except ScenarioRefused as refused:
+        refused.problem += f", with the times of draw {place}"
+        raise
+
+
+def middle(values: Sequence[float]) -> tuple[float, float]:
+    """Between which 95 % of values lie, drawn straight between neighbours."""
+    if len(values) < 2:
+        return values[0], values[0]
+    cuts = quantiles(values, n=CUTS, method="inclusive")
+    return round(cuts[0], 6), round(cuts[-1], 6)

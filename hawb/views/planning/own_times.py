@@ -1,0 +1,42 @@
+"""A cluster's own times beside the plan of an upgrade: what they are, where from, and what they leave open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import to_builtins
+
+from hawb.study.own_upgrade import TAKEN, OwnTimes, Within
+from hawb.views.formatting import listing, shown
+
+
+def sentences(own: OwnTimes, found: Within | None) -> tuple[str, ...]:
+    """What the times are, and within which figures the plan's lie."""
+    values = {TAKEN[0]: own.times.away_s} | {f"timing.{name}": value for name, value in own.times.timing.items()}
+    told = "; ".join(f"{path} {values[path]:.12g} ({shown(source)})" for path, source in own.sources.items())
+    title = shown(own.title)
+    taken = f"Times are those of {title}: {told}." if told else f"None of the times of {title} is taken."
+    return (taken,) if found is None else (taken, _within(found))
+
+
+def _within(found: Within) -> str:
+    outage = " to ".join(f"{end:,.2f}" for end in found.outage_s)
+    lost = "" if found.lost[0] == found.lost[1] else f", and {' to '.join(f'{end:,.0f}' for end in found.lost)} lost"
+    away = f" In some of them {listing(found.away)} would not come back." if found.away else ""
+    return (
+        f"As well as these times are known (95 % of {found.draws} draws) the plan takes"
+        f" {' to '.join(f'{end:,.1f}' for end in found.duration_s)} s, with {outage} s of outage, added up{lost}.{away}"
+    )
+
+
+def paragraph(own: OwnTimes | None, found: Within | None) -> str:
+    """The same as one paragraph; empty without own times."""
+    return "" if own is None else " ".join(sentences(own, found))
+
+
+def plain(own: OwnTimes, found: Within | None) -> dict[str, Any]:
+    """The same as JSON has it (`hawb.views.answers.OwnTimes`)."""
+    return {
+        "numbers": own.title, "away_s": own.times.away_s, "timing": own.times.timing, "sources": own.sources,
+        "within": to_builtins(found),
+    }  # fmt: skip
