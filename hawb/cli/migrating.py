@@ -112,26 +112,34 @@ def cluster(files: tuple[str, ...], release: str | None = None) -> tuple[Invento
               help="How often each row is played, for losses and outages; 0: not at all. What the kernel does not play"
               " is played in fewer, as is told.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
+@click.option("--numbers", type=click.Path(path_type=Path),
+              help="A file of your own numbers, such as hawb rates writes, laid over what is played.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 def replicas(
-    files: tuple[str, ...], failures: int, trials: int, seed: int, output: Path | None, as_json: bool
-) -> None:
+    files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Say what 1 to 7 replicas would cost and bring a cluster's queues, mirrored and quorum, and how many to have.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
     before the first row, in which the kernel is compiled.
     """
+    from hawb.study.numbers import lay_over
     from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
     from hawb.views.terminal import told
 
     inventory, _ = cluster(files)
+    own = None
     if asked := study(inventory, trials, seed):
+        own = None if numbers is None else lay_over(asked, numbers)[1]
         compile_first(asked)
+    elif numbers is not None:
+        raise SystemExit(refuse(f"{numbers}: nothing is played over which its numbers could be laid; give --trials"))
     rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
-        found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos))
+        found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own)
     if output is not None:
         try:
             from hawb.views.study.replica_page import page

@@ -43,6 +43,7 @@ class Look(NamedTuple):
 def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping[str, Any]] = ()) -> Retold:
     """The story with as many messages published or taken as synchronisations tell, and queues as `later` has them in
     the end, which are a scenario's. Raises ScenarioRefused."""
+    retold = _acknowledged(retold, later)
     looks = [*_seen(retold, found), *_listed(retold, later)]
     if not looks:
         return retold
@@ -62,6 +63,17 @@ def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping
     scenario = replace(retold.scenario, steps=tuple(step for step, _ in rows))
     return replace(retold, scenario=scenario, sources=tuple(source for _, source in rows),
                    doubts=(*retold.doubts, *doubts))  # fmt: skip
+
+
+def _acknowledged(retold: Retold, later: Sequence[Mapping[str, Any]]) -> Retold:
+    """The story without what clients held in the beginning, and must have acknowledged, as the queue holds less in the
+    end: no step can be told from it, so these messages are taken to be ready."""
+    held = {entry["queue"]: entry.get("messages", 0) for entry in later}
+    queues = tuple(
+        replace(entry, unacknowledged=min(entry.unacknowledged, held.get(entry.queue, entry.unacknowledged)))
+        for entry in retold.scenario.queues
+    )
+    return replace(retold, scenario=replace(retold.scenario, queues=queues))
 
 
 def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:

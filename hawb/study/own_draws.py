@@ -60,9 +60,7 @@ def widened(rows: Iterable[Row], played: Iterable[Row]) -> list[dict[str, Any]]:
     for row in played:
         for name in SPREAD:
             if row.get(name) is not None:
-                values[row["design"], of_draw(row["environment"]), row["measure"], name].append(
-                    (row[name], _error(row, name))
-                )
+                values[row["design"], of_draw(row["environment"]), row["measure"], name].append(told_of(row, name))
     found = []
     for row in rows:
         wide = dict(row)
@@ -82,10 +80,10 @@ def between(values: Sequence[tuple[float, float]]) -> float:
     return STUDENT_T * sqrt(max(0.0, variance(value for value, _ in values) - noise))
 
 
-def _error(row: Row, name: str) -> float:
-    """The standard error of an estimate, by its interval; 0 without one."""
+def told_of(row: Row, name: str) -> tuple[float, float]:
+    """An estimate and its standard error, by its interval; 0 without one."""
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-    return 0.0 if low is None or high is None else (high - low) / 2 / STUDENT_T
+    return row[name], 0.0 if low is None or high is None else (high - low) / 2 / STUDENT_T
 
 
 def reaching(value: float, low: float, high: float, off: float) -> tuple[float, float]:

@@ -3,7 +3,9 @@
 Each column has a source of its own: the rules for tolerated failures; `hawb.rules.quorum_costs` for disk and memory;
 the engine, which plays a queue with so many replicas, for bytes on the network; the model of published figures for
 messages a second; and a small study, played here and now, for loss and time out of use: by the kernel, or in fewer
-trials by the engine where the kernel refuses. None means that no source can say, and nothing is filled in.
+trials by the engine where the kernel refuses. None means that no source can say, and nothing is filled in. One's own
+numbers are laid over that study as over any; if they have draws, what the kernel plays is played in these too, and
+intervals take in how well the rates are known (`hawb.study.own_draws`).
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from hawb.study.environment import Environment, Traffic
 from hawb.study.intervals import Share
 from hawb.study.kernel import setup
 from hawb.study.live import Weights
+from hawb.study.numbers import Numbers, laid_over, left_out
+from hawb.study.own_draws import between, drawn, reaching, told_of
 from hawb.study.prediction import Prediction
 from hawb.study.question import Study
 from hawb.study.trial_rows import records
@@ -64,11 +68,19 @@ class Down(Struct, frozen=True):
 
 class Played(Struct, frozen=True):
     """The results of one design's trials: in how many confirmed messages were lost, and how long the queue was out of
-    use. `refused` is why the engine played them and not the kernel."""
+    use. `refused` is why the engine played them and not the kernel; `open_share` is how far the share of those with a
+    loss may be off because rates are not known better, which `down` has in its interval."""
 
     lost: Share
     down: Down
     refused: str | None = None
+    open_share: float = 0.0
+
+    @property
+    def share_interval(self) -> tuple[float, float]:
+        """The ends of the 95 % interval for the share of trials with a loss."""
+        low, high = reaching(self.lost.some / self.lost.trials, *self.lost.interval, self.open_share)
+        return max(0.0, low), min(1.0, high)
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -100,7 +112,7 @@ class Advice(Struct, frozen=True):
 class WhatIf(Struct, frozen=True, kw_only=True):
     """The whole answer: the queues that it is about, how deep they are and how large their messages, the cells, and how
     many members are recommended for so many failures. `nodes` is None where no file tells; `notes` are what else the
-    files do not tell."""
+    files do not tell; `own` are the numbers that were laid over the trials."""
 
     profile: Profile
     nodes: int | None
@@ -116,29 +128,42 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     seed: int
     rule: str = RULE
     notes: tuple[str, ...] = ()
+    own: Numbers | None = None
 
 
 def what_if(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int = 1, trials: int = TRIALS, seed: int = 0,
-    watch: Callable[[int], None] = lambda _: None,
+    watch: Callable[[int], None] = lambda _: None, own: Numbers | None = None,
 ) -> WhatIf:  # fmt: skip
-    """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, and `watch` is told how
-    many cells are done."""
+    """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, `watch` is told how many
+    cells are done, and `own` numbers are laid over what is played. Raises ScenarioRefused where these make no study."""
     queues = _asked_about(inventory)
     messages = sum(queue.facts.messages or 0 for queue in queues)
     size_bytes, assumed = _size(queues)
     nodes = len(inventory.nodes) or None
     cells = []
-    asked = study(inventory, trials, seed)
+    assumed_study = study(inventory, trials, seed)
+    asked = laid_over(assumed_study, own) if assumed_study and own else assumed_study
+    in_draws = drawn(assumed_study, own) if assumed_study and own and own.draws else None
     for queue_type, replicas in _designs(inventory.profile):
-        cells.append(_cell(queue_type, replicas, queues, size_bytes, inventory.profile, asked))
+        cells.append(_cell(queue_type, replicas, queues, size_bytes, inventory.profile, asked, in_draws))
         watch(len(cells))
     return WhatIf(
         profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
         assumed_size=assumed, failures=failures, members=members_for(failures, nodes),
         advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
-        notes=(*inventory.notes, *_on_streams(inventory)),
+        notes=(*inventory.notes, *_on_streams(inventory), *_on_numbers(assumed_study, own)), own=own,
     )  # fmt: skip
+
+
+def _on_numbers(asked: Study | None, own: Numbers | None) -> list[str]:
+    """What is said of numbers that are laid over nothing here."""
+    if own is None:
+        return []
+    if asked is None:
+        return [f"{own.numbers}: not laid over anything, as nothing is played"]
+    nothing = left_out(asked, own)
+    return [f"{own.numbers}: left out is what happens in no trial here: {', '.join(nothing)}"] if nothing else []
 
 
 def _on_streams(inventory: Inventory) -> list[str]:
@@ -206,8 +231,9 @@ def _size(queues: Sequence[Queue]) -> tuple[int, bool]:
 
 
 def _cell(
-    queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, asked: Study | None
-) -> Cell:
+    queue_type: str, replicas: int, queues: Sequence[Queue], size_bytes: int, profile: Profile, asked: Study | None,
+    in_draws: Study | None,
+) -> Cell:  # fmt: skip
     depths = [(queue.facts.messages or 0, _own_size(queue, size_bytes)) for queue in queues]
     return Cell(
         queue_type=queue_type,
@@ -217,7 +243,7 @@ def _cell(
         memory_bytes=_memory(depths, replicas, profile) if queue_type == "quorum" else None,
         network=_network(queue_type, replicas, size_bytes, profile),
         rate=rate(queue_type, size_bytes, replicas),
-        played=_played(asked, _name(queue_type, replicas)) if asked else None,
+        played=_played(asked, _name(queue_type, replicas), in_draws) if asked else None,
     )
 
 
@@ -266,11 +292,29 @@ def environment(size_bytes: int) -> Environment:
     return Environment(node_failures=FAILING, traffic=traffic)
 
 
-def _played(asked: Study, name: str) -> Played:
+def _played(asked: Study, name: str, in_draws: Study | None) -> Played:
     """A design's part of the study."""
     refused = setup.refused(asked.designs[name], asked.environments[AROUND])
     trials = min(asked.trials, max(FEW, asked.trials // ONE_IN)) if refused else asked.trials
     batch = records(asked, name, AROUND, 0, trials)
     lost, down_s = batch["lost_confirmed"].to_numpy(), batch["publish_down_s"].to_numpy()
-    told = Weights(batch).mean_of(down_s)
-    return Played(Share(int((lost > 0).sum()), trials), Down(*told.values(), float(down_s.max())), refused)
+    mean_s, low_s, high_s = Weights(batch).mean_of(down_s).values()
+    open_share = 0.0
+    if in_draws and not refused:
+        open_s, open_share = _open(in_draws, name)
+        if low_s is not None:
+            low_s, high_s = reaching(mean_s, low_s, high_s, open_s)
+    down = Down(mean_s, low_s, high_s, float(down_s.max()))
+    return Played(Share(int((lost > 0).sum()), trials), down, refused, open_share)
+
+
+def _open(in_draws: Study, name: str) -> tuple[float, float]:
+    """How far a design's seconds out of use, and its share of trials with a loss, may be off because rates are not
+    known better."""
+    down, share = [], []
+    for environment in in_draws.environments:
+        batch = records(in_draws, name, environment, 0, in_draws.trials)
+        weights = Weights(batch)
+        down.append(told_of(weights.mean_of(batch["publish_down_s"].to_numpy()), "mean"))
+        share.append(told_of(weights.share_of(batch["lost_confirmed"].to_numpy()), "share"))
+    return between(down), between(share)

@@ -47,3 +47,10 @@ def test_a_listing_of_after_tells_all_messages():
     story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": 20}, {"queue": "new"}])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
     assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]
+
+
+@pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])
+def test_what_clients_held_and_the_queue_does_not_in_the_end_was_acknowledged(listed, unacknowledged):
+    story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": listed}])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == listed
+    assert story.scenario.queues[0].unacknowledged == unacknowledged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_up_rates import DAY, KNOWN, known_spans
 
-from hawb.incident.own_numbers import DRAWS, figure, own_numbers
+from hawb.incident.own_numbers import DRAWS, LONGEST_S, figure, own_numbers
 from hawb.incident.rates import ALONE, rates
 from hawb.incident.spans import Span
 from hawb.scenario.dump import dump
@@ -78,3 +78,11 @@ def test_of_what_never_ended_no_rate_is_told():
 @pytest.mark.parametrize(("value", "said"), [(0.012345, "0.0123"), (99.96, "100"), (12.34, "12.3"), (3946.2, "3,950")])
 def test_figures_have_three_digits(value, said):
     assert figure(value) == said
+
+
+def test_a_draw_of_few_failures_is_no_longer_than_a_study_takes():
+    """One failure in decades of several nodes: the likelihood has a long tail."""
+    ran = [Span(cluster="c", kind=ALONE, node=node, from_us=0, length_s=6e8, ended=node == "a", fresh=True,
+                how="killed", disk_lost=False, together=1, nodes=3) for node in "abc"]  # fmt: skip
+    longest = max(draw["node_failures"]["every"]["mean_s"] for draw in own_numbers(rates(ran), "rare").draws)
+    assert longest == LONGEST_S

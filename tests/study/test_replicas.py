@@ -18,6 +18,7 @@ from hawb.rules.quorum import majority
 from hawb.study import replicas as room
 from hawb.study import trial_rows as kernel_records
 from hawb.study.live import live, smaller
+from hawb.study.numbers import read_numbers
 from hawb.study.replicas import WhatIf, study, what_if
 from hawb.study.throughput import one_queue
 from hawb.study.trial_rows import records
@@ -88,6 +89,36 @@ def test_what_is_played_is_what_the_trials_rows_tell():
             down[name] for name in ("mean", "mean_low", "mean_high")
         )
         assert played.down.low_s < played.down.mean_s < played.down.most_s
+
+
+def test_own_numbers_are_laid_over_what_is_played_and_their_draws_widen_intervals():
+    given = {"numbers": "Ours", "sources": {"environment": "measured: logs"},
+             "environment": {"node_failures": {"every": {"mean_s": 2e7}}, "partitions": {"every": {"mean_s": 9}}}}
+    draws = [{"node_failures": {"every": {"mean_s": mean_s}}} for mean_s in (2e6, 2e7, 2e8)]
+    inventory_ = cluster(queues=[queue(**HOLDS)])
+    assumed, told, wide = (what_if(inventory_, MATRIX, trials=70, own=own) for own in (
+        None, read_numbers(given), read_numbers(given | {"draws": draws}),
+    ))  # fmt: skip
+    alone = [cells(answer)["classic", 1].played for answer in (assumed, told, wide)]
+    assert alone[0].down.mean_s > alone[1].down.mean_s == alone[2].down.mean_s
+    assert alone[2].down.high_s - alone[2].down.low_s > 2 * (alone[1].down.high_s - alone[1].down.low_s)
+    assert alone[2].open_share > 0
+    assert alone[2].share_interval[1] > alone[2].lost.interval[1] == alone[1].share_interval[1]
+    assert told.notes == ("Ours: left out is what happens in no trial here: environment.partitions.every.mean_s",)
+    legend = [" ".join(" ".join(view.legend(answer)).split()) for answer in (told, wide)]
+    assert "which fail as Ours has it; 50" in legend[0]
+    assert "whose 3 draws widen intervals" in legend[1]
+
+
+def test_the_command_takes_own_numbers(tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    file.write_text("numbers: Ours\nenvironment: {node_failures: {every: {mean_s: 5}}}\n")
+    asked = ["replicas", *map(str, FILES), "--numbers", str(file)]
+    refused = CliRunner().invoke(main, asked)
+    assert refused.exit_code == 2
+    assert f"{file}, line 2: environment.node_failures.every.mean_s: a number without a source" in refused.output
+    nothing = CliRunner().invoke(main, [*asked, "--trials", "0"])
+    assert (nothing.exit_code, "nothing is played over which" in nothing.output) == (2, True)
 
 
 def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: pytest.MonkeyPatch):

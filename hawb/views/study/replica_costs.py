@@ -38,11 +38,15 @@ RATES = (
 )
 PLAYED = (
     "{found.trials:,} trials a row{fewer}, seed {found.seed}, "
-    f"{HORIZON_DAYS} days each, on seven nodes, of which each fails once a month and is back within an hour (assumed);"
+    f"{HORIZON_DAYS} days each, on seven nodes, {{failing}};"
     f" {PUBLISHED_PER_S} messages a second in, {CONSUMED_PER_S} out. Out of use: the mean of a trial. Intervals are of"
     " 95 %, a share's Wilson's: none in {found.trials:,} is not never; a mean's of batch means, for {least} trials or"
-    " more, and too narrow where few had an outage. Left out: losses of power, lost disks, partitions, deep backlogs."
+    " more, and too narrow where few had an outage. Left out: {without}partitions, deep backlogs."
 )
+FAILING = "of which each fails once a month and is back within an hour (assumed)"
+WITHOUT = "losses of power, lost disks, "
+BY_NUMBERS = "which fail as {own.numbers} has it{open}"
+OPEN = ", whose {draws} draws widen intervals by how well its rates are known, but for rows that the engine plays"
 FEWER = "; {trials:,} in each of {rows}, by the engine, as the kernel does not play {reason}"
 UNPLAYED = "not played, as no trials were asked for, or the network could not carry such messages to seven replicas."
 
@@ -99,7 +103,7 @@ def _rate(rate: Prediction | None) -> str:
 def _played(played: Played | None) -> tuple[str, str]:
     if played is None:
         return NOT_PLAYED, NOT_PLAYED
-    low, high = played.lost.interval
+    low, high = played.share_interval
     share = f"{played.lost.some:,} of {played.lost.trials:,} ({percent(low)} to {percent(high)})"
     down = played.down
     between = "" if down.low_s is None else f" ({_seconds(max(0.0, down.low_s))} to {_seconds(down.high_s)})"
@@ -149,7 +153,12 @@ def legend(found: WhatIf) -> list[str]:
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
     error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
     played = [cell.played for cell in found.cells if cell.played is not None]
-    failing = PLAYED.format(found=found, fewer=_fewer(played), least=2 * BATCHES) if played else UNPLAYED
+    failing = UNPLAYED
+    if played:
+        without = "" if found.own else WITHOUT
+        failing = PLAYED.format(
+            found=found, fewer=_fewer(played), least=2 * BATCHES, failing=_failing(found), without=without
+        )
     texts = {
         "tolerates": TOLERATES,
         "disk, memory": HELD,
@@ -160,6 +169,13 @@ def legend(found: WhatIf) -> list[str]:
     return [
         "\n".join(textwrap.wrap(f"{name}: {text}", WIDTH, subsequent_indent="  ")) for name, text in texts.items()
     ]
+
+
+def _failing(found: WhatIf) -> str:
+    """How nodes fail in what is played."""
+    if found.own is None:
+        return FAILING
+    return BY_NUMBERS.format(own=found.own, open=OPEN.format(draws=len(found.own.draws)) if found.own.draws else "")
 
 
 def _fewer(played: Sequence[Played]) -> str:
@@ -207,7 +223,7 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
         "messages_per_s": rate and {"value": rate.value, "low": rate.low, "high": rate.high, "error": rate.error,
                                     "warnings": list(rate.warnings)},
         "lost_confirmed": played and {"trials": played.lost.trials, "with_loss": played.lost.some,
-                                      "share_low": played.lost.interval[0], "share_high": played.lost.interval[1]},
+                                      "share_low": played.share_interval[0], "share_high": played.share_interval[1]},
         "down_s": played and {"mean": played.down.mean_s, "mean_low": played.down.low_s,
                               "mean_high": played.down.high_s, "most": played.down.most_s},
     }  # fmt: skip
