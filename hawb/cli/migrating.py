@@ -133,7 +133,8 @@ def replicas(
     inventory, _ = cluster(files)
     own = None
     if asked := study(inventory, trials, seed):
-        own = None if numbers is None else lay_over(asked, numbers)[1]
+        if numbers is not None:
+            asked, own = lay_over(asked, numbers)
         compile_first(asked)
     elif numbers is not None:
         raise SystemExit(refuse(f"{numbers}: nothing is played over which its numbers could be laid; give --trials"))

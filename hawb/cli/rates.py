@@ -79,10 +79,10 @@ def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None) -> Flee
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
             return read_fleet(files, zone, lambda _: bar.update(1))
     with spark_session(master) as spark:
+        from pyspark.errors import PySparkException
+
         try:
             found = collected(spans_on(spark, files, str(zone)))
-        except Exception as error:
-            if "spark" not in type(error).__module__:
-                raise
+        except PySparkException as error:
             raise SystemExit(refuse(SparkFailed(error))) from None
     return Fleet(found, sum(map(len, files.values())), [])

@@ -6,11 +6,11 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hawb.broker.fuzz import Campaign
     from hawb.broker.node_logs import LogLine
     from hawb.broker.recordings import Take
+    from hawb.scenario.document import Scenario
 
 KNOWN = "data/known-differences.yaml"
 RECORDED = "data/recorded"
@@ -103,69 +104,72 @@ def record(
                                 " --log and --takes"))  # fmt: skip
     try:
         with real.bench() as bench:
-            statuses = [
-                keep_story(real, bench, file, broker, logs) if logs else
-                record_one(real, bench, file, broker, to, takes, log)
-                for file in files
-            ]  # fmt: skip
+            keeping = stories(real, bench, logs) if logs else recordings_in(real, bench, to, takes, log)
+            statuses = [record_one(real, file, broker, keeping) for file in files]
     except real.CannotPlay as reason:
         raise SystemExit(refuse(reason)) from None
     raise SystemExit(max(statuses))
 
 
-def record_one(
-    real: ModuleType, bench: Bench, file: Path, version: str | None, to: Path, takes: int, log: bool
-) -> int:
-    """Records one file and prints its line; returns the exit status for it."""
-    from hawb.broker import node_logs, recordings
+class Keeping(NamedTuple):
+    """What is kept of a scenario: what it is called, where it belongs, by the scenario's file and a version, and what
+    plays the scenario by a version and writes it there."""
 
-    def take() -> Take:
-        began = time.monotonic()
-        played = real.play(bench, scenario, version, logged=log)
-        logs.append(played.log)
-        return recordings.as_take(played, time.monotonic() - began)
+    what: str
+    place: Callable[[Path, str], Path]
+    keep: Callable[[Scenario, str, Path], None]
 
-    logs: list[Sequence[LogLine]] = []
+
+def record_one(real: ModuleType, file: Path, version: str | None, keeping: Keeping) -> int:
+    """Plays and keeps one file and prints its line; returns the exit status for it."""
+    began = time.monotonic()
     try:
         scenario = read(file)
         version = version or real.broker_for(scenario)
-        kept = to / version / f"{file.stem}.json"
-        log = log or kept.with_suffix(".log").exists()
-        taken = [take() for _ in range(takes)]
-        recordings.save(recordings.recorded(scenario, version, file.stem, taken), kept)
-        if log:
-            node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
-    except (real.CannotPlay, ScenarioRefused) as reason:
-        return refuse(why_not(reason, file))
+        kept = keeping.place(file, version)
+        keeping.keep(scenario, version, kept)
+    except real.CannotPlay as reason:
+        return refuse(f"{file}: {reason}")
+    except ScenarioRefused as refused:
+        return refuse(refused)
     except OSError as error:
-        return refuse(f"{kept}: the recording cannot be written: {error.strerror}")
-    click.echo(f"{kept}: {sum(take.seconds for take in taken)} s")
+        return refuse(f"{kept}: the {keeping.what} cannot be written: {error.strerror}")
+    click.echo(f"{kept}: {time.monotonic() - began:.0f} s")
     return 0
 
 
-def why_not(reason: Exception, file: Path) -> Exception | str:
-    """Why a file was not played: a refused scenario says itself which it is."""
-    return reason if isinstance(reason, ScenarioRefused) else f"{file}: {reason}"
+def recordings_in(real: ModuleType, bench: Bench, folder: Path, takes: int, log: bool) -> Keeping:
+    """Recordings of so many takes in a folder; what nodes log too, if told so or where it was kept before."""
+    from hawb.broker import node_logs, recordings
+
+    def keep(scenario: Scenario, version: str, kept: Path) -> None:
+        def take() -> Take:
+            began = time.monotonic()
+            played = real.play(bench, scenario, version, logged=logged)
+            logs.append(played.log)
+            return recordings.as_take(played, time.monotonic() - began)
+
+        logs: list[Sequence[LogLine]] = []
+        logged = log or kept.with_suffix(".log").exists()
+        taken = [take() for _ in range(takes)]
+        recordings.save(recordings.recorded(scenario, version, kept.stem, taken), kept)
+        if logged:
+            node_logs.save(logs[0], recordings.digest(scenario), kept.with_suffix(".log"))
+
+    return Keeping("recording", lambda file, version: folder / version / f"{file.stem}.json", keep)
 
 
-def keep_story(real: ModuleType, bench: Bench, file: Path, version: str | None, logs: Path) -> int:
-    """Keeps the whole story of one file and prints its line; returns the exit status for it."""
+def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
+    """Whole stories in a folder."""
     from hawb.broker import kept_stories
     from hawb.broker.witness import Witness
 
-    began, name, witness = time.monotonic(), kept_stories.name_of(file), Witness()
-    try:
-        scenario = read(file)
-        version = version or real.broker_for(scenario)
-        kept = logs / version / name
+    def keep(scenario: Scenario, version: str, kept: Path) -> None:
+        witness = Witness()
         played = real.play(bench, scenario, version, witness=witness)
-        kept_stories.save(kept, name, played, witness)
-    except (real.CannotPlay, ScenarioRefused) as reason:
-        return refuse(why_not(reason, file))
-    except OSError as error:
-        return refuse(f"{kept}: the story cannot be written: {error.strerror}")
-    click.echo(f"{kept}: {time.monotonic() - began:.0f} s")
-    return 0
+        kept_stories.save(kept, kept.name, played, witness)
+
+    return Keeping("story", lambda file, version: folder / version / kept_stories.name_of(file), keep)
 
 
 @click.command()

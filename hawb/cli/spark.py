@@ -19,6 +19,7 @@ from hawb.cli.formats import of_formats
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from hawb.study.numbers import Numbers
     from hawb.study.progress import Progress
     from hawb.study.question import Study
 
@@ -113,18 +114,12 @@ def study(
     or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
     where numbers have draws, as those of hawb rates, intervals take in how well they are known.
     """
-    from hawb.study.load import load as load_study
-    from hawb.study.numbers import lay_over, left_out, settings
-    from hawb.study.own_draws import drawn, widened
+    from hawb.study.numbers import settings
     from hawb.study.trial_rows import slow
+    from hawb.views.study import study_report as view
+    from hawb.views.terminal import told
 
-    asked, own, at_draws = load_study(file), None, None
-    if numbers is not None:
-        given = asked
-        asked, own = lay_over(given, numbers)
-        at_draws = drawn(given, own) if own.draws else None
-        if names := left_out(asked, own):
-            click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
+    asked, own, at_draws = asked_with(file, numbers)
     if baseline is None:
         baseline = next(iter(asked.designs))
     elif baseline not in asked.designs:
@@ -139,32 +134,19 @@ def study(
         from hawb.study.estimates import compared
         from hawb.study.failures import StudyFailed
         from hawb.study.kept import keep
-        from hawb.study.pipeline import run as play_study
+        from hawb.study.own_draws import widened
         from hawb.study.pipeline import write_of_trials
-        from hawb.study.prices import with_price
         from hawb.study.tables import TableRefused
-        from hawb.views.study import study_report as view
-        from hawb.views.terminal import told
-
-        def played(what: Study, label: str = "Trials") -> tuple[DataFrame, Progress]:
-            with click.progressbar(
-                length=what.trials * len(what.cells), label=label, show_eta=False, item_show_func=view.rate,
-                file=sys.stderr,
-            ) as bar:  # fmt: skip
-                trials = play_study(
-                    spark, what, output, lambda now: bar.update(now.done - bar.pos, now), label_of(file)
-                )
-                priced = own is not None and own.prices is not None
-                return with_price(trials, what, own.prices) if priced else trials, bar.current_item
 
         try:
-            trials, last = played(asked)
+            trials, last = play_on(spark, asked, output, own, label_of(file))
             for table, count in (("faults", faults), ("losses", losses)):
                 if count:
                     write_of_trials(spark, asked, output, table, count, label_of(file))
             rows = compared(trials, baseline)
             if at_draws is not None:
-                rows = widened(rows, compared(played(at_draws, "Trials at other rates")[0], baseline))
+                others, _ = play_on(spark, at_draws, output, own, label_of(file), "Trials at other rates")
+                rows = widened(rows, compared(others, baseline))
         except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
     if to_keep is not None:
@@ -177,6 +159,39 @@ def study(
     if report is not None:
         write_scenario(report, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
+
+
+def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:
+    """(a study with the numbers of a file laid over it, these numbers, the study in each of their draws). Raises
+    ScenarioRefused, which names the file."""
+    from hawb.study.load import load
+    from hawb.study.numbers import lay_over, left_out
+    from hawb.study.own_draws import drawn
+
+    given = load(file)
+    if numbers is None:
+        return given, None, None
+    asked, own = lay_over(given, numbers)
+    if names := left_out(asked, own):
+        click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
+    return asked, own, drawn(given, own) if own.draws else None
+
+
+def play_on(
+    spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials"
+) -> tuple[DataFrame, Progress]:
+    """The trials of a study under its file's `name`, with their price if `own` numbers have prices, and how far they
+    were at the end; a bar grows meanwhile. Raises StudyFailed and TableRefused."""
+    from hawb.study.pipeline import run
+    from hawb.study.prices import with_price
+    from hawb.views.study.study_report import rate
+
+    with click.progressbar(
+        length=asked.trials * len(asked.cells), label=label, show_eta=False, item_show_func=rate, file=sys.stderr
+    ) as bar:
+        trials = run(spark, asked, output, lambda now: bar.update(now.done - bar.pos, now), name)
+        priced = own is not None and own.prices is not None
+        return with_price(trials, asked, own.prices) if priced else trials, bar.current_item
 
 
 @contextlib.contextmanager

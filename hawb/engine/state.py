@@ -34,6 +34,8 @@ NOWHERE = -1
 
 TYPES = CLASSIC, QUORUM, STREAM = "classic", "quorum", "stream"
 """The types of queues."""
+GROUPED = (QUORUM, STREAM)
+"""Those whose queues have members."""
 
 RUNNING, STOPPING, DOWN, BOOTING, WAITING = "running", "stopping", "down", "booting", "waiting"
 STARTED = (RUNNING, WAITING)

@@ -19,6 +19,8 @@ from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
 GONE = ("node_down", "rabbit_down")
+SILENCE = "net_tick_timeout"
+"""Erlang's reason for a connection over which nothing came for net_ticktime: a node lost its power or its network."""
 LIVES = ("node_starting", "node_stopping")
 """How a broker's life begins, and begins to end."""
 STARTING = "starting_partitioned_network"

@@ -41,8 +41,8 @@ class Look(NamedTuple):
 
 
 def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping[str, Any]] = ()) -> Retold:
-    """The story with as many messages published or taken as synchronisations tell, and queues as `later` has them in
-    the end, which are a scenario's. Raises ScenarioRefused."""
+    """The story with as many messages published or taken as synchronisations tell, and queues as a listing of after has
+    them in the end, `later`, which are a scenario's. Raises ScenarioRefused."""
     retold = _acknowledged(retold, later)
     looks = [*_seen(retold, found), *_listed(retold, later)]
     if not looks:
@@ -88,8 +88,7 @@ def _listed(retold: Retold, later: Sequence[Mapping[str, Any]]) -> Iterator[Look
     """What a listing of after tells, just before the story ends."""
     at_s = (retold.scenario.steps[-1].at or 0) - JUST_AFTER_S
     for entry in later:
-        if "master" in entry or "members" in entry:
-            yield Look(at_s, entry["queue"], entry.get("messages", 0), False, None, ())
+        yield Look(at_s, entry["queue"], entry.get("messages", 0), False, None, ())
 
 
 def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:

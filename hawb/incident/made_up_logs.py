@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+from hawb.incident.absences import SILENCE
 from hawb.scenario.document import Timing
 from hawb.study import histories
 from hawb.study.environment import Environment
@@ -146,7 +147,7 @@ class _Cluster:
             self.say(node, at_us, "RabbitMQ is asked to stop...")
             self.say(node, at_us + SECOND_US, "Successfully stopped RabbitMQ and its dependencies",
                      "Halting Erlang VM with the following applications:")  # fmt: skip
-        late, why = (TICKTIME_US, "net_tick_timeout") if kind == histories.POWER_OFF else (1000, "connection_closed")
+        late, why = (TICKTIME_US, SILENCE) if kind == histories.POWER_OFF else (1000, "connection_closed")
         self.then(at_us + late, self.miss, node, why)
 
     def miss(self, at_us: int, node: int, why: str) -> None:

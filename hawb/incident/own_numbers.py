@@ -14,6 +14,7 @@ import numpy as np
 
 from hawb.incident.fits import SEED, Fit
 from hawb.incident.rates import ALONE, EACH, TOGETHER, YEAR_S, Rates, share_interval
+from hawb.scenario.fields import LONGEST_S
 from hawb.study.environment import Distribution
 from hawb.study.numbers import Numbers, read_numbers
 
@@ -21,9 +22,6 @@ DAY_S = 24 * 3600
 DRAWS = 32
 """How many draws a file has: as many as there are batches of trials, for whose number Student's t stands."""
 DIGITS = 4
-LONGEST_S = 1e9
-"""The longest mean that a study takes (`hawb.scenario.fields.Period`), thirty years: of a few failures a draw may
-be longer."""
 FAILING = {ALONE: ("node_failures", "repair"), TOGETHER: ("rack_failures", "common_repair")}
 """Failures by the kind of span that they end: what an environment calls them, and the kind of their repairs."""
 SHARES = ("controlled_share", "power_off_share", "disk_loss_share")
@@ -78,6 +76,7 @@ def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str
 
 
 def _distribution(one: Distribution, times: float = 1) -> dict[str, Any]:
+    """A distribution as plain values; of a few failures a draw may last longer than a study takes."""
     told = {"mean_s": min(LONGEST_S, _rounded(one.mean_s * times)), "distribution": one.distribution}
     return told if one.shape is None else told | {"shape": _rounded(one.shape)}
 

@@ -24,19 +24,17 @@ from typing import Annotated, Literal, get_type_hints
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import SILENCE, Absence, absences
 from hawb.incident.clocks import settled_us
 from hawb.incident.events import Event
 from hawb.incident.lives import BEFORE_BOOT_US, Life, lives
 from hawb.incident.reading import Reading
+from hawb.scenario.beginning import MICROSECONDS
 
 TOGETHER_US = 60_000_000
 """Nodes that went within this time of each other went together."""
 ROLLING_US = 3_600_000_000
 """How long the next node of a rolling restart may be waited for."""
-MICROSECONDS = 1_000_000
-MISSED_LATE = "net_tick_timeout"
-"""Erlang's reason for a connection over which nothing came for net_ticktime: the node lost its power or its network."""
 
 How = Literal["stopped", "killed", "power_off", "unknown"]
 KINDS: Mapping[str, str] = {
@@ -249,7 +247,7 @@ class _Watched:
 def _how(life: Life) -> How:
     if life.ended_by in ("stopped", "unknown"):
         return "stopped" if life.ended_by == "stopped" else "unknown"
-    return "power_off" if life.reason and MISSED_LATE in life.reason else "killed"
+    return "power_off" if life.reason and SILENCE in life.reason else "killed"
 
 
 def _together_unmissed(goings: Sequence[Going]) -> list[Going]:

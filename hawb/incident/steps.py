@@ -12,19 +12,17 @@ from typing import Any, NamedTuple
 
 from hawb.engine.naming import split_queue
 from hawb.engine.state import CLASSIC
-from hawb.incident.absences import GONE
+from hawb.incident.absences import GONE, SILENCE
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import TOGETHER_US, Happening
 from hawb.incident.lives import Life
+from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.policies import Policy, effective_definition, matching
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
-from hawb.scenario.document import Cluster
 from hawb.scenario.forms import Verb
 
-SILENCE = "net_tick_timeout"
-"""Erlang's reason for a connection that was silent for net_ticktime."""
 JOINING_US = 90_000_000
 """How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
 GIVING_US = 15_000_000
@@ -33,7 +31,6 @@ GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten",
 """Why a master may be another's without having crashed."""
 AT_ONCE_US = 3_000_000
 """How long before its joining a node is reset for it."""
-NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 START_S, STOP_S = 5.0, 1.0
 """The longest that a boot and a stop are taken to take: what is longer is waiting."""
 

@@ -87,7 +87,7 @@ def understand(
     would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
     cannot be read."""
     reading = read_logs(paths, zone)
-    later_queues = read_exports(later).document["queues"] if later else ()
+    later_queues = read_exports(later).placed if later else ()
     made_us = listed_us(exports, reading)
     incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
@@ -100,7 +100,8 @@ def of_reading(
     later: Sequence[dict[str, Any]] = (),
 ) -> Incident:
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
-    the exports are of after it, `made_us` when their listing was made, and `later` are queues by a listing of after."""
+    the exports are of after it, `made_us` when their listing was made, and `later` are queues as a listing of after
+    has them, which says of each where it is."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found)

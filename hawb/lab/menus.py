@@ -7,15 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hawb.engine.state import CLASSIC, QUORUM, STREAM
+from hawb.engine.state import CLASSIC, GROUPED, QUORUM, TYPES
 from hawb.languages import N_, _
 
 UP, OFF, ALIVE = ("running",), ("down",), ("running", "waiting", "paused")
 """States of a node in which something can be done to it."""
 
 ANY = (*ALIVE, *OFF)
-GROUPS = (QUORUM, STREAM)
-TYPES = (CLASSIC, QUORUM, STREAM)
 
 Argument = Callable[[str, list[str]], object]
 """A verb's argument, for a thing and, of a node, the others of its cluster."""
@@ -94,8 +92,8 @@ QUEUE: dict[str, Entry] = {
         N_("the same steps under another policy or as another type"), panel="Beside", for_=TYPES
     ),
     N_("move the master or leader…"): Entry(N_("to the node that you name"), "transfer_leadership", for_=TYPES),
-    N_("add a member…"): Entry("rabbitmq-queues add_member", "add_member", for_=GROUPS),
-    N_("remove a member…"): Entry("rabbitmq-queues delete_member", "delete_member", for_=GROUPS),
+    N_("add a member…"): Entry("rabbitmq-queues add_member", "add_member", for_=GROUPED),
+    N_("remove a member…"): Entry("rabbitmq-queues delete_member", "delete_member", for_=GROUPED),
     N_("crash"): Entry(N_("the process of its master or leader dies, not the node"), "crash", within("queue"), TYPES),
     N_("purge"): Entry("rabbitmqctl purge_queue", "purge", itself, TYPES),
     N_("delete"): Entry("rabbitmqctl delete_queue", "delete", within("queue"), TYPES),

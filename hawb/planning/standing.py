@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from hawb.broker.queue_rows import QueueFacts
+from hawb.engine.state import GROUPED
 from hawb.planning.inventory import Inventory, Queue, of_run
 from hawb.planning.migration import Move, migrate
 from hawb.planning.refused_there import refused_arguments
@@ -21,9 +22,6 @@ from hawb.rules.policies import Policy
 from hawb.rules.profiles import HA_SETTINGS, PROFILES, Profile
 from hawb.scenario.document import PolicyEntry, QueueEntry, Scenario
 from hawb.scenario.run import Run
-
-GROUPS = ("quorum", "stream")
-"""The types of queues that have members."""
 
 
 def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Feature]) -> Scenario:
@@ -67,7 +65,7 @@ def _as_they_are(inventory: Inventory, target: Profile) -> Iterator[QueueEntry]:
         common = _common(queue.full_name, facts) | {
             "arguments": {key: value for key, value in (facts.arguments or {}).items() if key not in refused},
         }
-        if queue.type in GROUPS:
+        if queue.type in GROUPED:
             yield _group(common, queue, inventory.nodes)
         elif facts.node is None or not target.mirroring:
             yield QueueEntry(**common, master=facts.node)
@@ -85,7 +83,7 @@ def _group(common: Mapping, queue: Queue, nodes: Mapping[str, bool]) -> QueueEnt
 
 def _moved(move: Move, target: Profile, nodes: Mapping[str, bool]) -> QueueEntry:
     facts = move.queue.facts
-    if move.queue.type in GROUPS:
+    if move.queue.type in GROUPED:
         return _group(_common(move.queue.full_name, facts) | {"arguments": move.arguments}, move.queue, nodes)
     if move.mirrored and move.verdict != "not":
         common = _common(move.queue.full_name, facts) | {"arguments": move.arguments, "durable": True}

@@ -30,8 +30,9 @@ Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 
 Priority = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="a whole number of 32 bits")]
 MessagePriority = Annotated[int, Meta(ge=0, le=255, description="a whole number from 0 to 255")]
 Prefetch = Annotated[int, Meta(ge=0, le=65535, description="a whole number from 0 (no limit) to 65535")]
-Seconds = Annotated[float, Meta(ge=0, le=1e9, description="seconds, a number from 0 to 10**9")]
-Period = Annotated[float, Meta(ge=1e-6, le=1e9, description="seconds, a number from 0.000001 to 10**9")]
+LONGEST_S = 1e9
+Seconds = Annotated[float, Meta(ge=0, le=LONGEST_S, description="seconds, a number from 0 to 10**9")]
+Period = Annotated[float, Meta(ge=1e-6, le=LONGEST_S, description="seconds, a number from 0.000001 to 10**9")]
 Rate = Annotated[float, Meta(ge=1e-6, le=1e9, description="a number a second, from 0.000001 to 10**9")]
 Arguments = Annotated[dict[str, Any], Meta(description="a map")]
 PartialOutcome = Annotated[dict[str, Any], Meta(description="a partial outcome", extra=OUTCOME)]

@@ -110,8 +110,8 @@ def _times(environment: dict[str, Any]) -> Times:
 
 
 def within(scenario: Scenario, task: Task, plan: Plan | FullStop, own: OwnTimes) -> Within | None:
-    """What comes of a plan for a scenario's cluster in each of the draws; None where none has
-    other times. Raises ScenarioRefused where one's times leave a step of the scenario no sense."""
+    """What comes of a plan for a scenario's cluster in each of the draws; None where none has other times. Raises
+    ScenarioRefused where one's times leave a step of the scenario no sense."""
     if all(draw == own.times for draw in own.draws):
         return None
     played = [_played(draw, scenario, task, plan, place) for place, draw in enumerate(own.draws)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from made_up_rates import DAY, KNOWN, known_spans
 
-from hawb.incident.own_numbers import DRAWS, LONGEST_S, figure, own_numbers
+from hawb.incident.own_numbers import DRAWS, figure, own_numbers
 from hawb.incident.rates import ALONE, rates
 from hawb.incident.spans import Span
 from hawb.scenario.dump import dump
+from hawb.scenario.fields import LONGEST_S
 from hawb.scenario.load import read_file
 from hawb.study.load import read_study
 from hawb.study.numbers import Numbers, laid_over, left_out, read_numbers

@@ -34,6 +34,15 @@ def test_a_listing_of_after_is_known_as_that():
     assert incident.unsure("ha.orders") >= {"messages"}
 
 
+def test_definitions_of_after_tell_of_no_depths():
+    """They name queues, and not how many messages there are: none is no listing."""
+    [definitions] = [file for file in exports(STORY, "after") if file.name.startswith("definitions")]
+    before = exports(STORY, "before")
+    incident, alone = (understand([STORY], before, later=later, keepers=False) for later in ([definitions], ()))
+    assert incident.listed_later == {}
+    assert incident.retold == alone.retold
+
+
 def test_a_log_in_which_nothing_happens_has_no_story(tmp_path):
     head = "2026-11-27 08:55:31.694468+00:00 [info] <0.1.0>"
     (tmp_path / "rabbit@a.log").write_text(f"{head} Starting RabbitMQ 3.10.8 on Erlang 25\n{head} node rabbit@b up\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.engine.naming import split_queue
+from hawb.engine.state import CLASSIC, GROUPED
 from hawb.languages import _, ngettext
 from hawb.views import terminal
 from hawb.views.cluster.replicas import seen_by
@@ -33,8 +34,7 @@ COLUMNS: dict[str, Callable[[str, dict], str]] = {
 COUNTS = ("messages", "uncommitted")
 """Columns of numbers."""
 
-GROUPS = ("quorum", "stream")
-ONLY_FOR = {"mirrors": ("classic",), "synchronised mirrors": ("classic",), "members": GROUPS, "online": GROUPS}
+ONLY_FOR = {"mirrors": (CLASSIC,), "synchronised mirrors": (CLASSIC,), "members": GROUPED, "online": GROUPED}
 """Columns that are left out when there is no queue of their types."""
 
 
