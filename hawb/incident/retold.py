@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from hawb.incident import connected
-from hawb.incident.before import Exports, is_after, older, stood
+from hawb.incident import connected, within
+from hawb.incident.asked import WHOLE, Asked
+from hawb.incident.before import Exports, fits, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
@@ -51,25 +52,33 @@ class Retold(Struct, frozen=True):
 
 def retell(
     reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None,
-    listed_us: int | None = None,
+    listed_us: int | None = None, asked: Asked = WHOLE,
 ) -> Retold | None:
     """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
     of after the incident; None: that is to be found out. `listed_us` is when a listing was made, if that is known: a
-    story begins after that of before. Raises ScenarioRefused for what no scenario can hold."""
+    story begins after that of before, unless a span is asked for. Raises ScenarioRefused for what no scenario can
+    hold."""
     tell = Teller(found, lives, exports.document)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
-    if listed_us is not None and not after:
+    if listed_us is not None and not after and asked.since_us is None:
         told = [step for step in told if step.at_us >= listed_us]
-    begins_us = begins_at(told, found)
+    told = [step for step in told if not asked.is_over(step.at_us)]
+    begins_us = begins_at(within.begun(told, asked), found, SETTING_UP if asked.since_us is None else ())
     if begins_us is None:
         return None
     after = is_after(exports.placed, found, begins_us) if after is None else after
-    if not after:
+    outdated = False
+    if asked.since_us is not None:
+        after = after or (listed_us is not None and listed_us > begins_us)
+        outdated = not after and not fits(exports.placed, found, lives, begins_us)
+    elif not after:
         begins_us = older(exports.placed, found, begins_us)
-    told = [step for step in told if step.at_us >= begins_us]
+    lasting = [*within.lasting(told, found, begins_us)]
+    told = [*lasting, *(step for step in told if step.at_us >= begins_us and within.seen_us(step) >= begins_us)]
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
-    before = stood(found, lives, exports, begins_us, after)
+    ends_us = ends_us if asked.until_us is None else min(ends_us, asked.until_us)
+    before = stood(found, lives, exports, begins_us, after, outdated)
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
@@ -110,14 +119,17 @@ def together(told: Sequence[Told]) -> list[Told]:
     return found
 
 
-def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
+def begins_at(
+    told: Sequence[Told], found: Sequence[Happening], setting_up: Sequence[str] = SETTING_UP
+) -> int | None:  # fmt: skip
     """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
     whatever had happened by then; None where nobody did anything once all had booted."""
-    first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
+    first = next((step for step in told if not all(one.kind in setting_up for one in step.source)), None)
     if first is None:
         return None
-    before = max((one.at_us for one in found if one.at_us < first.at_us and one not in first.source), default=0)
-    return max(first.at_us - EARLIER_US, before + 1)
+    at_us = min(first.at_us, within.seen_us(first))
+    before = max((one.at_us for one in found if one.at_us < at_us and one not in first.source), default=0)
+    return max(at_us - EARLIER_US, before + 1)
 
 
 def later(doubt: Doubt, begins_us: int) -> bool:

@@ -17,10 +17,11 @@ from msgspec.structs import replace
 
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
-from hawb.incident import connected
+from hawb.incident import connected, within
+from hawb.incident.asked import WHOLE, Asked, When, asked
 from hawb.incident.before import Exports
 from hawb.incident.clocks import settled_us
-from hawb.incident.compared import Comparison, about
+from hawb.incident.compared import NEAR_US, Comparison, Pair, about
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
 from hawb.incident.following import play
@@ -42,7 +43,8 @@ TRIED_MOMENTS = 9
 
 
 class Incident(Struct, frozen=True):
-    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell. `retold` is the story as a
+    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span of
+    them that the rest is about. `retold` is the story as a
     scenario, None where there is nothing to be played, for the reason `untold`; `run` and `outcome` are that story
     played, `comparison` has it beside what was seen, `losses` what follows for messages, and `keepers` what would have
     kept those that are lost (`hawb.planning.alternatives`). `listed_later` is how many messages
@@ -59,6 +61,15 @@ class Incident(Struct, frozen=True):
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
     listed_later: dict[str, int] = {}
+    asked: Asked = WHOLE
+
+    @property
+    def told(self) -> Asked:
+        """The span that is told: the one that was asked for, or from earlier on where the story had begun then."""
+        since_us = self.asked.since_us
+        if self.retold is not None and since_us is not None:
+            since_us = min(since_us, self.retold.begins_us)
+        return replace(self.asked, since_us=since_us)
 
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
@@ -79,17 +90,19 @@ class Incident(Struct, frozen=True):
 
 def understand(
     paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
-    later: Sequence[Path] = (), keepers: bool = True,
-) -> Incident:
+    later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
     said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
-    would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
-    cannot be read."""
+    would have kept the messages. With `since` and `until` the story is that of the time from one to the other; those
+    without a zone are in `zone`, too. Raises OSError for a path that is not there, ImportRefused for an export that
+    cannot be read, and SpanRefused for a span that the logs do not tell of."""
     reading = read_logs(paths, zone)
     later_queues = read_exports(later).placed if later else ()
     made_us = listed_us(exports, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
+    span = asked(since, until, zone, reading)
+    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues, span)
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
     return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
@@ -97,25 +110,28 @@ def understand(
 
 def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
-    later: Sequence[dict[str, Any]] = (),
-) -> Incident:
+    later: Sequence[dict[str, Any]] = (), span: Asked = WHOLE,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
     the exports are of after it, `made_us` when their listing was made, and `later` are queues as a listing of after
     has them, which says of each where it is."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
-    incident = Incident(reading, told, found)
+    incident = Incident(reading, told, found, asked=span)
+    before, later = within.seen(found, span), later if span.until_us is None else ()
     try:
-        retold = retell(reading, found, told, exports, after, made_us)
+        retold = retell(reading, found, told, exports, after, made_us, span)
         if retold is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        retold, run, seen, comparison = play(deepened(retold, found, later), found)
+        retold, run, seen, comparison = play(deepened(retold, before, later), before)
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
+    comparison = _trimmed(comparison, retold, found, span)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
+    ended = [life for life in told if (life.until_us or 0) <= retold.ends_us]
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged, made_us),
+        losses=losses(retold, seen, clients, ended, logged, made_us),
         listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
     )  # fmt: skip
 
@@ -144,3 +160,23 @@ def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternativ
     if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
         run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
     return tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+
+
+def _trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
+    """The comparison without what the rules expect of other times than the span's: of what lasted already as the story
+    begins, of what is still under way as it ends, and what was seen just after its end."""
+    if asked == WHOLE:
+        return comparison
+    after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)
+             and one.at_us <= retold.ends_us + NEAR_US}  # fmt: skip
+
+    def outside(pair: Pair) -> bool:
+        if pair.verdict != "only expected" or pair.expected is None:
+            return False
+        source = retold.sources[pair.expected["step"]]
+        before = bool(source) and max(one.at_us for one in source) < retold.begins_us
+        return before or asked.is_over(pair.at_us) or (
+            pair.at_us > retold.ends_us - NEAR_US and asked.until_us is not None and (pair.kind, about(pair)) in after
+        )
+
+    return Comparison(tuple(pair for pair in comparison.pairs if not outside(pair)))
