@@ -242,7 +242,7 @@ def stood(
         queues += [entry for name, entry in listed.items() if name not in gone]
     cluster = _cluster(found, lives, imported["cluster"], begins_us, doubts)
     if outdated or after:
-        queues = [_on(queue, cluster["nodes"], cluster.get("down", {})) for queue in queues]
+        queues = [_without(queue, _left(found, begins_us), cluster.get("down", ())) for queue in queues]
     policies = [*_policies(imported["policies"], cluster["version"], doubts)]
     if after:
         policies = [policy for policy in policies if not _set_later(policy["name"], found, begins_us)]
@@ -251,13 +251,13 @@ def stood(
     return Before(cluster, policies, list(imported["operator_policies"]), queues, doubts)
 
 
-def _on(queue: QUEUE, nodes: Sequence[str], down: Collection[str]) -> QUEUE:
-    """A queue without what was on nodes that have left, or join later, and without mirrors that had gone. Where its
-    master is not told then, it stands where a declaration puts it."""
-    kept = {name: [node for node in queue[name] if node in nodes and (node not in down or "members" in name)]
+def _without(queue: QUEUE, left: Collection[str], down: Collection[str]) -> QUEUE:
+    """A queue without what was on nodes that have left, and without mirrors that had gone. Where its master is not told
+    then, it stands where a declaration puts it."""
+    kept = {name: [node for node in queue[name] if node not in left and (node not in down or "members" in name)]
             for name in REPLICAS if name in queue}  # fmt: skip
-    lost = queue.get("master", queue.get("leader", nodes[0])) not in nodes
-    gone = ("leader",) if lost and "leader" in queue else ("master", *REPLICAS) if lost else ()
+    gone = () if not {queue.get("master"), queue.get("leader")} & {*left} else \
+        ("leader",) if "leader" in queue else ("master", *REPLICAS)  # fmt: skip
     return {name: value for name, value in (queue | kept).items() if name not in gone}
 
 

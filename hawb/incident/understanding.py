@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,20 @@ from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked, When, asked
 from hawb.incident.before import Exports
 from hawb.incident.clocks import settled_us
-from hawb.incident.compared import NEAR_US, Comparison, Pair, about
-from hawb.incident.depths import deepened
+from hawb.incident.compared import Comparison, about, trimmed
 from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
-from hawb.incident.following import play
-from hawb.incident.happenings import Happening, happenings
+from hawb.incident.following import closest
+from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.reading import Reading, read_logs
 from hawb.incident.retold import Retold, retell
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
+from hawb.planning.story import Change
+from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Step
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
@@ -99,40 +101,42 @@ def understand(
     without a zone are in `zone`, too. Raises OSError for a path that is not there, ImportRefused for an export that
     cannot be read, and SpanRefused for a span that the logs do not tell of."""
     reading = read_logs(paths, zone)
-    later_queues = read_exports(later).placed if later else ()
     made_us = listed_us(exports, reading)
     span = asked(since, until, zone, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues, span)
+    incident = of_reading(reading, read_exports(exports), listed_after, made_us, read_exports(later), span)
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
-    return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
+    return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
 
 
 def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
-    later: Sequence[dict[str, Any]] = (), span: Asked = WHOLE,
+    later: Exports | None = None, span: Asked = WHOLE,
 ) -> Incident:  # fmt: skip
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
-    the exports are of after it, `made_us` when their listing was made, and `later` are queues as a listing of after
-    has them, which says of each where it is."""
+    the exports are of after it, `made_us` when their listing was made, and `later` are exports of after it where the
+    others are of before. The story is that of a `span`."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found, asked=span)
-    before, later = within.seen(found, span), later if span.until_us is None else ()
+    before = within.seen(found, span)
+    listed = later.placed if later is not None and span.until_us is None else ()
     try:
-        retold = retell(reading, found, told, exports, after, made_us, span)
-        if retold is None:
+        ways = (False, True) if any(is_healing(one) for one in found) else (False,)
+        tellings = [retell(reading, found, told, exports, later, after, made_us, healed, span) for healed in ways]
+        played = closest([telling for telling in tellings if telling], before, listed)
+        if played is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        retold, run, seen, comparison = play(deepened(retold, before, later), before)
+        retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
-    comparison = _trimmed(comparison, retold, found, span)
+    comparison = trimmed(comparison, retold, found, span)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     ended = [life for life in told if (life.until_us or 0) <= retold.ends_us]
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, ended, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
+        listed_later={entry["queue"]: entry.get("messages", 0) for entry in listed},
     )  # fmt: skip
 
 
@@ -153,30 +157,29 @@ def read_exports(files: Sequence[Path]) -> Exports:
     return Exports(import_cluster(defined, listings).scenario, defined is not None)
 
 
-def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
-    """What would have kept the messages that are lost; where none is known to have been there, those that were
-    tried."""
+def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+    """What would have kept the messages that are lost, or will be once the cluster is one again; where none is known to
+    have been there, those that were tried."""
     lost = [harm for harm in harms(run) if harm.lost]
     if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
+        for step in _restarts(found, seen["partitions"]):
+            again.apply(step)
         run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
-    return tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    kept = (what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    if not any(doubt.kind == "healed" for doubt in retold.doubts):
+        return tuple(kept)
+    return tuple(replace(one, changed=[other for other in one.changed if not _heals(other.change)]) for one in kept)
 
 
-def _trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
-    """The comparison without what the rules expect of other times than the span's: of what lasted already as the story
-    begins, of what is still under way as it ends, and what was seen just after its end."""
-    if asked == WHOLE:
-        return comparison
-    after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)
-             and one.at_us <= retold.ends_us + NEAR_US}  # fmt: skip
+def _heals(change: Change) -> bool:
+    """Whether a change is to have autoheal, which a cluster had already whose restarts are told as steps."""
+    return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
 
-    def outside(pair: Pair) -> bool:
-        if pair.verdict != "only expected" or pair.expected is None:
-            return False
-        source = retold.sources[pair.expected["step"]]
-        before = bool(source) and max(one.at_us for one in source) < retold.begins_us
-        return before or asked.is_over(pair.at_us) or (
-            pair.at_us > retold.ends_us - NEAR_US and asked.until_us is not None and (pair.kind, about(pair)) in after
-        )
 
-    return Comparison(tuple(pair for pair in comparison.pairs if not outside(pair)))
+def _restarts(found: Sequence[Happening], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
+    """What makes a cluster one again: all sides restart but the one that autoheal chose last, or the largest."""
+    chosen = [one.node for one in found if one.kind == "autoheal"][-1:]
+    stays = max(sides, key=lambda side: (bool({*chosen} & {*side}), len(side)), default=())
+    nodes = tuple(node for side in sides if side is not stays for node in side)
+    if nodes:
+        yield from (Step(verbs.Stop(nodes)), Step(verbs.Start(nodes)))
