@@ -53,7 +53,11 @@ class Asked(Struct, frozen=True):
     until_us: int | None = None
 
     def __contains__(self, at_us: int) -> bool:
-        return (self.since_us is None or at_us >= self.since_us) and not self.is_over(at_us)
+        return self.has_begun_by(at_us) and not self.is_over(at_us)
+
+    def has_begun_by(self, at_us: int) -> bool:
+        """Whether a moment is not before the span."""
+        return self.since_us is None or at_us >= self.since_us
 
     def is_over(self, at_us: int) -> bool:
         """Whether a moment is after the span."""

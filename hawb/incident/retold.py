@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked
@@ -63,6 +64,9 @@ def retell(
     tell = Teller(found, lives, exports.document, later.document["policies"] if later else (), healed)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
+    if (first_us := begins_at(told, found)) is not None and asked.has_begun_by(first_us):
+        # Nothing has gone wrong before the span: what comes first in it may still be setting the cluster up.
+        asked = replace(asked, since_us=None)
     if listed_us is not None and not after and asked.since_us is None:
         told = [step for step in told if step.at_us >= listed_us]
     told = [step for step in told if not asked.is_over(step.at_us)]
