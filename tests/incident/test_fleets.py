@@ -9,6 +9,7 @@ import pytest
 from made_up_rates import KNOWN
 
 from hawb.incident import made_up_logs
+from hawb.incident.asked import asked, when
 from hawb.incident.event_table import SPANS, events_of, rows
 from hawb.incident.fleets import NAMED, clusters, collected, of_rows, read_fleet, spans_on
 from hawb.incident.reading import read_logs
@@ -46,7 +47,7 @@ def test_the_rows_of_a_cluster_make_the_same_spans(fleet):
 
 @pytest.mark.spark
 def test_spark_comes_to_the_same(spark, fleet):
-    files = clusters([fleet])
-    assert collected(spans_on(spark, files)) == sorted(
-        read_fleet(files).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")
+    files, span = clusters([fleet]), asked(when("2025-01-10"), None)
+    assert collected(spans_on(spark, files, asked=span)) == sorted(
+        read_fleet(files, asked=span).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")
     )
