@@ -47,7 +47,7 @@ def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping
     looks = [*_seen(retold, found), *_listed(retold, later)]
     if not looks:
         return retold
-    run, doubts = Run(replace(retold.scenario, steps=())), []
+    run, doubts = Run(retold.scenario), []
     rows: list[tuple[Step, tuple[Happening, ...]]] = []
     for step, source in zip(retold.scenario.steps, retold.sources, strict=True):
         while looks and looks[0].at_s < (step.at or 0):

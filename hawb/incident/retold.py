@@ -18,9 +18,12 @@ from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import Happening
+from hawb.incident.later import doubts as told_doubts
+from hawb.incident.later import told_later
 from hawb.incident.lives import Life
 from hawb.incident.reading import Reading
-from hawb.incident.steps import STEPS, Teller, Told
+from hawb.incident.steps import STEPS
+from hawb.incident.teller import Teller, Told
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
@@ -78,6 +81,8 @@ def retell(
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
         told = sorted([*told, *(Told(at_us, verb, ()) for at_us, verb in without_closed(steps, begins_us)
                                 if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
+    added = told_later(later, before, told, ends_us) if later else []
+    told += added
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
     goes_on_s = 0 if any(is_booting(life) for life in lives) else ON_ITS_WAY_S
@@ -95,6 +100,7 @@ def retell(
         "steps": [plain(step) for step in steps],
     }
     doubts = [*before.doubts, *(one for one in tell.doubts if is_of_the_story(one, begins_us))]
+    doubts += [*told_doubts(added)]
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in told), ())
     return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))

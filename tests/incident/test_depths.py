@@ -65,6 +65,12 @@ def test_a_listing_of_after_is_of_the_side_that_has_the_queue():
     assert outcome(Run.of(story.scenario))["queues"]["q"]["views"][1]["ids"] == [[1, 9]]
 
 
+def test_a_node_that_joins_later_is_known():
+    text = STORY.replace("  - {wait: 0, at: 60}", "  - {join: c, at: 30}\n  - {wait: 0, at: 60}")
+    story = deepened(retold(text), [], [{"queue": "q", "master": "a", "messages": 9}])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 9
+
+
 @pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])
 def test_what_clients_held_and_the_queue_does_not_in_the_end_was_acknowledged(listed, unacknowledged):
     story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": listed}])

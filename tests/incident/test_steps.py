@@ -7,7 +7,8 @@ from made_up_story import event, happening, us
 from msgspec.structs import replace
 
 from hawb.incident.lives import Life
-from hawb.incident.steps import STEPS, Teller, sides_of
+from hawb.incident.steps import STEPS, sides_of
+from hawb.incident.teller import Teller
 from hawb.scenario import verbs
 
 IMPORTED = {"cluster": {"version": "3.10"}, "policies": [], "operator_policies": []}
@@ -58,6 +59,32 @@ def test_a_node_that_joins_is_neither_stopped_nor_started():
     found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
              happening(6, "node_started", "d")]  # fmt: skip
     assert told(found, [life("d", 1, 4, "stopped", 4)]) == [(5.0, verbs.Join("d"))]
+
+
+def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_joining():
+    found = [happening(5, "node_joined", "d"), happening(6, "node_started", "d"), happening(20, "node_stopped", "d"),
+             happening(30, "node_started", "d")]  # fmt: skip
+    steps = told(found, [life("d", 1, 20, "stopped", 20)])
+    assert steps == [(5.0, verbs.Join("d")), (20.0, verbs.Stop(("d",))), (30.0, verbs.Start(("d",)))]
+
+
+@pytest.mark.parametrize(
+    ("between", "others", "expected"),
+    [
+        # Nobody tells that it was forgotten: it was reset.
+        ([], [], [verbs.Reset("a")]),
+        ([happening(35, "node_forgotten", "a", by="b")], [], [verbs.ForgetClusterNode("a", "b"), verbs.Wipe("a")]),
+        # b booted, though a had gone after it: b was told to forget a.
+        ([happening(35, "node_started", "b", until_us=us(36))], [life("b", -50, 20, "stopped", 20)],
+         [verbs.ForgetClusterNode("a", "b", offline=True), verbs.Start(("b",)), verbs.Wipe("a")]),
+    ],
+)  # fmt: skip
+def test_the_cluster_did_not_know_a_node_that_joins_it_again(between, others, expected):
+    found = [happening(30, "node_stopped", "a"), *between, happening(40, "node_started", "a"),
+             happening(41, "disk_lost", "a"), happening(42, "node_stopped", "a"),
+             happening(43, "node_joined", "a")]  # fmt: skip
+    lives = [life("a", 0, 30, "stopped", 30), life("a", 40, 42, "stopped", 42), *others]
+    assert [step for _, step in told(found, lives)] == [verbs.Stop(("a",)), *expected, verbs.Join("a")]
 
 
 def test_members_of_a_node_that_is_forgotten_go_with_it():
