@@ -46,10 +46,11 @@ class Played(NamedTuple):
 
 
 def closest(
-    tellings: Sequence[Retold], found: Sequence[Happening], later: Sequence[Mapping[str, Any]]
+    tellings: Sequence[Retold], found: Sequence[Happening], later: Mapping[str, int]
 ) -> Played | None:
     """The story in the way of telling it that comes closest to what was seen, the first of those that come as close;
-    None if there is none. `later` is a listing of after (`hawb.incident.depths`). Raises ScenarioRefused."""
+    None if there is none. `later` is how deep queues are by a listing of after (`hawb.incident.depths`). Raises
+    ScenarioRefused."""
     played: Played | None = None
     for telling in tellings:
         if played is None or any(misses(played)):

@@ -109,7 +109,7 @@ def of_reading(
     try:
         ways = (False, True) if any(is_healing(one) for one in found) else (False,)
         tellings = [retell(reading, found, told, exports, later, after, made_us, healed) for healed in ways]
-        played = closest([telling for telling in tellings if telling], found, later.placed if later else ())
+        played = closest([telling for telling in tellings if telling], found, later.depths if later else {})
         if played is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
         retold, run, seen, comparison = played
@@ -119,7 +119,7 @@ def of_reading(
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, told, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in (later.placed if later else ())},
+        listed_later=later.depths if later else {},
     )  # fmt: skip
 
 
@@ -137,7 +137,8 @@ def read_exports(files: Sequence[Path]) -> Exports:
     """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
-    return Exports(import_cluster(defined, listings).scenario, defined is not None)
+    imported = import_cluster(defined, listings)
+    return Exports(imported.scenario, defined is not None, imported.depths_untold)
 
 
 def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
