@@ -169,8 +169,8 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
 
 def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bool:
     """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, a boot
-    that the logs do not see to its end has none, a synchronisation that was not needed is none, and what autoheal
-    chose is told by its restarts where they are steps."""
+    that the logs do not see to its end has none, a synchronisation that was not needed is none, what a policy
+    says that no file has nobody knows, and what autoheal chose is told by its restarts where they are steps."""
     is_step = any(one in source for source in retold.sources)
     if one.kind in ("node_started", "node_stopped") and not is_step and any(
         other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
@@ -179,7 +179,9 @@ def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bo
         return True
     unended = one.kind == "node_started" and one.until_us is None and not any(
         other.node == one.node and other.at_us > one.at_us for other in found)  # fmt: skip
-    return unended or one.reason == "needless" or (is_step and (one.kind == "autoheal" or _is_reset(one, retold)))
+    untold = one.kind == "policy_set" and not is_step
+    as_steps = is_step and (one.kind == "autoheal" or _is_reset(one, retold))
+    return unended or untold or as_steps or one.reason == "needless"
 
 
 def _is_offline(verb: Verb) -> bool:

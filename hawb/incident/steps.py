@@ -165,18 +165,21 @@ def alarmed(_: Teller, one: Happening) -> Iterator[Told]:
 
 
 def policy_set(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A policy, which the log names but does not tell: the last one of a name is what definitions of after have."""
+    """A policy, which the log names but does not tell, nor whether it was taken: the line is logged for those that are
+    refused too (`rabbit_policy:parse_set0`), and for operator policies. The last one of a name is what definitions of
+    after have."""
     name = one.name or ""
-    later = any(other.kind == one.kind and other.name == name and other.at_us > one.at_us for other in tell.found)
-    if not later and (policy := tell.later_policies.get(name)):
+    again = any(other.kind == one.kind and other.name == name and other.at_us > one.at_us for other in tell.found)
+    if not again and (policy := tell.later_policies.get(name)):
         yield Told(one.at_us, verbs.SetPolicy(**policy), (one,))
         return
-    policy = tell.policies.get(name)
-    if policy is None:
-        tell.doubt("policy_unknown", name=one.name, from_us=one.at_us)
-        return
-    tell.doubt("policy_as_exported", name=one.name, from_us=one.at_us)
-    yield Told(one.at_us, verbs.SetPolicy(**policy), (one,))
+    operator_policy = next((entry for entry in tell.operator_policies if entry["name"] == name), None)
+    if policy := tell.policies.get(name):
+        yield Told(one.at_us, verbs.SetPolicy(**policy), (one,))
+    elif operator_policy:
+        yield Told(one.at_us, verbs.SetOperatorPolicy(**operator_policy), (one,))
+    known = policy or operator_policy
+    tell.doubt("policy_as_exported" if known else "policy_unknown", name=one.name, from_us=one.at_us)
 
 
 def moved(tell: Teller, one: Happening) -> Iterator[Told]:

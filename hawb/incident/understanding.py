@@ -21,7 +21,7 @@ from hawb.incident import connected
 from hawb.incident.before import Exports
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about
-from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
+from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.following import closest
 from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
@@ -73,7 +73,7 @@ class Incident(Struct, frozen=True):
         known = self.outcome["queues"].get(queue, {}).get("messages") == self.listed_later.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
-        placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
+        placed = any(doubt.kind in OF_PLACES for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
             unsure.add("place")
         return frozenset(unsure)

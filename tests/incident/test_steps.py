@@ -130,6 +130,12 @@ def test_a_policy_is_what_definitions_say():
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
 
 
+def test_operator_policies_are_set_too():
+    policy = {"name": "p", "pattern": "^q", "definition": {"max-length": 4}}
+    found = [happening(5, "policy_set", name="p")]
+    assert told(found, operator_policies=[policy]) == [(5.0, verbs.SetOperatorPolicy("p", "^q", {"max-length": 4}))]
+
+
 def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
     before, after = ({"name": "p", "pattern": pattern, "definition": {"ha-mode": "all"}} for pattern in ("^q", "^r"))
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="p")]
