@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue, split_queue
+from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.happenings import Happening, is_healing
 from hawb.incident.retold import Retold
 from hawb.incident.teller import JOINING_US
@@ -306,3 +307,23 @@ def _step(pair: Pair, steps: Sequence[int]) -> int | None:
     """The last step before something."""
     before = [place for place, at_us in enumerate(steps) if at_us <= pair.at_us]
     return next(islice(reversed(before), 1), None)
+
+
+def trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
+    """The comparison without what the rules expect of other times than the span's: of what lasted already as the story
+    begins, of what is still under way as it ends, and what was seen just after its end."""
+    if asked == WHOLE:
+        return comparison
+    after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)
+             and one.at_us <= retold.ends_us + NEAR_US}  # fmt: skip
+
+    def outside(pair: Pair) -> bool:
+        if pair.verdict != "only expected" or pair.expected is None:
+            return False
+        source = retold.sources[pair.expected["step"]]
+        before = bool(source) and max(one.at_us for one in source) < retold.begins_us
+        return before or asked.is_over(pair.at_us) or (
+            pair.at_us > retold.ends_us - NEAR_US and asked.until_us is not None and (pair.kind, about(pair)) in after
+        )
+
+    return Comparison(tuple(pair for pair in comparison.pairs if not outside(pair)))

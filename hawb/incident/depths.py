@@ -8,8 +8,7 @@ to have been just then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -41,11 +40,11 @@ class Look(NamedTuple):
     source: tuple[Happening, ...]
 
 
-def deepened(retold: Retold, found: Sequence[Happening], later: Mapping[str, int] = MappingProxyType({})) -> Retold:
+def deepened(retold: Retold, found: Sequence[Happening]) -> Retold:
     """The story with as many messages published or taken as synchronisations tell, and as many in each queue in the end
-    as a listing of after has, `later`. Raises ScenarioRefused."""
-    retold = _acknowledged(retold, later)
-    looks = [*_seen(retold, found), *_listed(retold, later)]
+    as a listing of after has. Raises ScenarioRefused."""
+    retold = _acknowledged(retold)
+    looks = [*_seen(retold, found), *_listed(retold)]
     if not looks:
         return retold
     run, doubts = Run(retold.scenario), []
@@ -66,11 +65,11 @@ def deepened(retold: Retold, found: Sequence[Happening], later: Mapping[str, int
                    doubts=(*retold.doubts, *doubts))  # fmt: skip
 
 
-def _acknowledged(retold: Retold, later: Mapping[str, int]) -> Retold:
+def _acknowledged(retold: Retold) -> Retold:
     """The story without what clients held in the beginning, and must have acknowledged, as the queue holds less in the
     end: no step can be told from it, so these messages are taken to be ready."""
     queues = tuple(
-        replace(entry, unacknowledged=min(entry.unacknowledged, later.get(entry.queue, entry.unacknowledged)))
+        replace(entry, unacknowledged=min(entry.unacknowledged, retold.depths.get(entry.queue, entry.unacknowledged)))
         for entry in retold.scenario.queues
     )
     return replace(retold, scenario=replace(retold.scenario, queues=queues))
@@ -84,10 +83,10 @@ def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:
             yield Look(at_s, one.queue or "", one.count, True, one.node or "", (one,))
 
 
-def _listed(retold: Retold, later: Mapping[str, int]) -> Iterator[Look]:
+def _listed(retold: Retold) -> Iterator[Look]:
     """What a listing of after tells, just before the story ends."""
     at_s = (retold.scenario.steps[-1].at or 0) - JUST_AFTER_S
-    for queue, count in later.items():
+    for queue, count in retold.depths.items():
         yield Look(at_s, queue, count, False, None, ())
 
 

@@ -17,6 +17,8 @@ DOUBTS: Mapping[str, str] = {
     "logs, and how many messages the queues held then is not known.",
     "listed_before": "The listing of queues fits what the logs show before the first fault: it is taken as that "
     "moment's.",
+    "listed_long_before": "Queues stood otherwise than the listing has them before the story begins: where replicas "
+    "were then is worked out from the logs, and how many messages the queues held is not known.",
     "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
     "leave all else to RabbitMQ.",
     "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
@@ -48,7 +50,7 @@ DOUBTS: Mapping[str, str] = {
 }
 """Every kind of doubt as a sentence."""
 
-OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "master_unknown", "mirrors_unknown"})
+OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "listed_long_before", "master_unknown", "mirrors_unknown"})
 """Doubts about how the cluster stood when the story begins."""
 OF_PLACES = OF_THE_BEGINNING - {"no_listing"} | {"policy_unknown"}
 """Doubts that make it unsure where replicas are."""

@@ -31,7 +31,8 @@ def test_a_listing_of_after_is_known_as_that():
     assert "listed_after" in {doubt.kind for doubt in incident.retold.doubts}
     (entry,) = incident.retold.scenario.queues
     assert (entry.master, entry.mirrors) == ("n1@10.77.0.1", ("n2@10.77.0.2", "n3@10.77.0.3"))
-    assert incident.unsure("ha.orders") >= {"messages"}
+    assert incident.unsure("ha.orders") == {"place"}
+    assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.retold.depths["ha.orders"]
 
 
 def test_definitions_of_after_tell_of_no_depths():
@@ -39,7 +40,7 @@ def test_definitions_of_after_tell_of_no_depths():
     [definitions] = [file for file in exports(STORY, "after") if file.name.startswith("definitions")]
     before = exports(STORY, "before")
     incident, alone = (understand([STORY], before, later=later, keepers=False) for later in ([definitions], ()))
-    assert incident.listed_later == {}
+    assert incident.retold.depths == {}
     assert incident.retold == alone.retold
 
 
