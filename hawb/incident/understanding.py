@@ -78,7 +78,9 @@ class Incident(Struct, frozen=True):
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        known = self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
+        # That a listing is of after was found out, and may be wrong, unless there is one of before.
+        known = "listed_after" not in {doubt.kind for doubt in doubts} \
+            and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
         placed = any(doubt.kind in OF_PLACES for doubt in doubts)

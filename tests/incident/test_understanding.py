@@ -31,7 +31,7 @@ def test_a_listing_of_after_is_known_as_that():
     assert "listed_after" in {doubt.kind for doubt in incident.retold.doubts}
     (entry,) = incident.retold.scenario.queues
     assert (entry.master, entry.mirrors) == ("n1@10.77.0.1", ("n2@10.77.0.2", "n3@10.77.0.3"))
-    assert incident.unsure("ha.orders") == {"place"}
+    assert incident.unsure("ha.orders") == {"messages", "place"}
     assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.retold.depths["ha.orders"]
 
 
