@@ -53,15 +53,33 @@ class Replicas(Struct):
 
 class Exports(Struct):
     """What was exported: a scenario's file made of it (`hawb.broker.imported`), whose queues have no place where there
-    is no listing, and whether definitions are among it."""
+    is no listing; whether definitions are among it; and the queues of which it does not say how deep they are, such as
+    those that were down."""
 
     document: dict[str, Any]
     defined: bool
+    depths_untold: frozenset[str] = frozenset()
 
     @property
     def placed(self) -> list[QUEUE]:
         """The queues of a listing."""
         return [entry for entry in self.document["queues"] if entry.keys() & {"master", "members"}]
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """How many messages each queue holds of which a listing says so."""
+        return {entry["queue"]: entry.get("messages", 0) for entry in self.placed
+                if entry["queue"] not in self.depths_untold}  # fmt: skip
+
+
+class Given(Struct):
+    """What was exported: `exports`, which are of after the incident if `after` says so, None if that is to be found
+    out; `later` ones of after it, where the others are of before; and when the listing was made, if that is known."""
+
+    exports: Exports
+    later: Exports | None = None
+    after: bool | None = None
+    listed_us: int | None = None
 
 
 class Before(Struct):

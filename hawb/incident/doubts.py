@@ -27,9 +27,15 @@ DOUBTS: Mapping[str, str] = {
     "log.",
     "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",
     "mirrors_unknown": "Which mirrors of {queue} were synchronised is not told: all of them are taken to be.",
-    "policy_unknown": "The policy {name} was set, and what it says is not told: nothing is set.",
+    "policy_unknown": "The policy {name} was set, unless it was refused, and what it says is not told: nothing is "
+    "set.",
     "policy_refused": "The policy {name} is none that this release would take: it is left out.",
     "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
+    "policy_cleared": "The policy {name} is not in the definitions of after: it is taken to have been cleared as the "
+    "logs end.",
+    "declared_meanwhile": "{queue} is in the listing of after alone: it is taken to have been declared as the logs "
+    "end.",
+    "deleted_meanwhile": "{queue} is not in the listing of after: it is taken to have been deleted as the logs end.",
     "no_log": "There is no log of {node}: how it went is what the others saw.",
     "end_unseen": "Nobody saw when {node} went: its last line is taken.",
     "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
@@ -46,6 +52,8 @@ DOUBTS: Mapping[str, str] = {
 
 OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "listed_long_before", "master_unknown", "mirrors_unknown"})
 """Doubts about how the cluster stood when the story begins."""
+OF_PLACES = OF_THE_BEGINNING - {"no_listing"} | {"policy_unknown"}
+"""Doubts that make it unsure where replicas are."""
 OF_CLIENTS = frozenset({"clients", "clients_untold"})
 """Doubts about what clients did."""
 

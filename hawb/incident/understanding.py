@@ -19,10 +19,10 @@ from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
 from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked, When, asked
-from hawb.incident.before import Exports
+from hawb.incident.before import Exports, Given
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about, trimmed
-from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
+from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.following import closest
 from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
@@ -49,8 +49,7 @@ class Incident(Struct, frozen=True):
     """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span that
     the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the reason
     `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what follows
-    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`). `listed_later`
-    is how many messages queues had by a listing of after."""
+    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
 
     reading: Reading
     lives: list[Life]
@@ -62,7 +61,6 @@ class Incident(Struct, frozen=True):
     comparison: Comparison | None = None
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
-    listed_later: dict[str, int] = {}
     asked: Asked = WHOLE
 
     @property
@@ -86,10 +84,12 @@ class Incident(Struct, frozen=True):
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        known = self.outcome["queues"].get(queue, {}).get("messages") == self.listed_later.get(queue, -1)
+        # That a listing is of after was found out, and may be wrong, unless there is one of before.
+        known = "listed_after" not in {doubt.kind for doubt in doubts} \
+            and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
-        placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
+        placed = any(doubt.kind in OF_PLACES for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
             unsure.add("place")
         return frozenset(unsure)
@@ -108,7 +108,9 @@ def understand(
     reading = read_logs(paths, zone)
     made_us = listed_us(exports, reading)
     span = asked(since, until, zone, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, read_exports(later), span)
+    incident = of_reading(
+        reading, read_exports(exports), listed_after, made_us, read_exports(later) if later else None, span
+    )
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
     return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
@@ -125,11 +127,11 @@ def of_reading(
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found, asked=span)
     before = within.seen(found, span)
-    listed = later.placed if later is not None and span.until_us is None else ()
+    given = Given(exports, later if span.until_us is None else None, after, made_us)
     try:
         ways = (False, True) if any(is_healing(one) for one in found) else (False,)
-        tellings = [retell(reading, found, told, exports, later, after, made_us, healed, span) for healed in ways]
-        played = closest([telling for telling in tellings if telling], before, listed)
+        tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
+        played = closest([telling for telling in tellings if telling], before)
         if played is None:
             return replace(incident, untold=NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for")
         retold, run, seen, comparison = played
@@ -141,7 +143,6 @@ def of_reading(
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, ended, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in listed},
     )  # fmt: skip
 
 
@@ -159,7 +160,8 @@ def read_exports(files: Sequence[Path]) -> Exports:
     """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
-    return Exports(import_cluster(defined, listings).scenario, defined is not None)
+    imported = import_cluster(defined, listings)
+    return Exports(imported.scenario, defined is not None, imported.depths_untold)
 
 
 def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:

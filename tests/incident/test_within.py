@@ -68,7 +68,7 @@ def test_the_story_ends_with_the_span():
 def test_what_a_listing_of_after_has_is_not_of_the_end_of_a_span():
     files = exports(CRASHED, "after")
     incident = understand([CRASHED], exports(CRASHED, "before"), later=files, until=when("12:05:03"), keepers=False)
-    assert incident.listed_later == {}
+    assert incident.retold.depths == {}
 
 
 def test_a_span_in_which_nothing_happens_has_no_story():
