@@ -56,7 +56,7 @@ def _between(drawn: Picture, from_us: int, until_us: int) -> Picture:
 
     def within(of: Iterable[Timed]) -> tuple[Timed, ...]:
         return tuple(replace(one, from_us=max(one.from_us, from_us), until_us=min(one.until_us, until_us))
-                     for one in of if one.until_us > from_us and one.from_us < until_us)  # fmt: skip
+                     for one in of if one.until_us > from_us and one.from_us <= until_us)  # fmt: skip
 
     ways = tuple(replace(way, legs=within(way.legs)) for way in drawn.ways)
     return replace(
