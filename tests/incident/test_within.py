@@ -9,13 +9,15 @@ from kept_logs import DATA, exports
 from made_up_story import happening, us
 
 from hawb.incident.asked import Asked, when
+from hawb.incident.reading import read_logs
 from hawb.incident.steps import Told
-from hawb.incident.understanding import Incident, understand
+from hawb.incident.understanding import Incident, of_reading, read_exports, understand
 from hawb.incident.within import begun, lasting
 from hawb.scenario import verbs
 
-CRASHED = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
-PARTED = DATA / "logs" / "3.10" / "wide-partition-ignore"
+LOGS = DATA / "logs"
+CRASHED = LOGS / "3.10" / "unsynchronised-mirror-promoted"
+PARTED = LOGS / "3.10" / "wide-partition-ignore"
 A, B, C = (f"n{number}@10.77.0.{number}" for number in (1, 2, 3))
 
 
@@ -102,3 +104,19 @@ def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, las
     verb = verbs.Alarm("a", "disk") if one is ALARM else verbs.Drain("a")
     found = [one, *([ended_by] if ended_by else [])]
     assert [*lasting([Told(one.at_us, verb, (one,))], found, us(60))] == [Told(us(60), verb, (one,))] * lasts
+
+
+@pytest.mark.parametrize("story", [
+    "3.8/promotion-table-kill", "3.10/lost-disk", "3.10/shutdown-of-two-at-once", "4.0/quorum-leader-stopped",
+    "4.3/khepri-forgotten-gives-a-majority", "4.3/quorum-grown-and-shrunk",
+])  # fmt: skip
+def test_a_story_that_is_told_from_behind_its_first_step_on_ends_as_the_whole_does_or_is_unsure(story):
+    reading, given = read_logs([LOGS / story]), read_exports(exports(LOGS / story, "before"))
+    whole = of_reading(reading, given)
+    first_us = whole.retold.begins_us + round(whole.retold.scenario.steps[0].at * 1_000_000)
+    part = of_reading(reading, given, span=Asked(first_us + 1_000))
+    places = [{name: [queue.get(key) for key in ("master", "mirrors", "leader", "members")]
+               for name, queue in incident.outcome["queues"].items()} for incident in (whole, part)]  # fmt: skip
+    assert [name for name, place in places[0].items()
+            if places[1].get(name) != place and "place" not in part.unsure(name)] == []  # fmt: skip
+    assert part.retold.begins_us > whole.retold.begins_us
