@@ -99,10 +99,10 @@ def between(played: Sequence[Sequence[float]]) -> float:
         return 0.0
     means = np.asarray(played, float)
     draws, batches = means.shape
-    of_draw = means.mean(axis=1)
-    left = means - of_draw[:, None] - means.mean(axis=0) + means.mean()
+    told = means.mean(axis=1)
+    left = means - told[:, None] - means.mean(axis=0) + means.mean()
     noise = float((left**2).sum()) / (draws - 1) / (batches - 1) / batches
-    variance = float(of_draw.var(ddof=1))
+    variance = float(told.var(ddof=1))
     return STUDENT_T * sqrt(above_nothing(variance - noise, sqrt(2 / (draws - 1)) * max(variance, noise)))
 
 
