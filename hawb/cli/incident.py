@@ -14,6 +14,7 @@ from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
 
 if TYPE_CHECKING:
+    from hawb.incident.asked import When
     from hawb.incident.understanding import Incident
 
 
@@ -27,12 +28,26 @@ def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tz
         raise click.BadParameter(str(error)) from None
 
 
+def moment_asked(context: click.Context, option: click.Parameter, text: str | None) -> When | None:
+    """The moment that somebody names. Raises BadParameter."""
+    from hawb.incident.asked import when
+
+    try:
+        return None if text is None else when(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option("--after", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
+@click.option("--since", metavar="TIME", callback=moment_asked,
+              help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.")
+@click.option("--until", metavar="TIME", callback=moment_asked,
+              help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
 @click.option("--scenario", type=click.Path(path_type=Path, dir_okay=False),
               help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
@@ -40,8 +55,8 @@ def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tz
 @click.option("--clients", is_flag=True, help="With --events: clients too, with their users, names and addresses.")
 @of_formats("text", "json", json="What happened and what came of it, with all events, as JSON")
 def incident(
-    files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], output: Path | None, scenario: Path | None,
-    events: bool, clients: bool, form: str,
+    files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
+    output: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
 ) -> None:  # fmt: skip
     """What happened, and what was lost, by the logs of a cluster's nodes?
 
@@ -50,14 +65,16 @@ def incident(
     known by what they hold. Whether they are of before the incident or of after it is found out; where there are both,
     --after has those of after it. What the logs tell is put in the order of time, told in sentences that name their
     lines, and played as a scenario by RabbitMQ's rules: what is lost follows from that. Clients are not named.
+
+    Of months of logs, --since and --until tell one incident: all lines are read, for how the cluster stood before it.
     """
     if clients and not events:
         raise click.UsageError("--clients goes with --events")
     logs, exports = parted(files)
     if events:
-        click.echo(listed(logs, zone, clients, form))
+        click.echo(listed(logs, zone, since, until, clients, form))
         return
-    found = understood(logs, exports, after, zone)
+    found = understood(logs, exports, after, zone, since, until)
     answer(found, output, scenario, form)
 
 
@@ -79,8 +96,11 @@ def no_log(path: Path) -> str:
     return f"{path}: no log; accepted are files, and folders with files such as rabbit@a.log"
 
 
-def listed(logs: Sequence[Path], zone: tzinfo, clients: bool, form: str) -> str:
-    """The events as text or JSON."""
+def listed(
+    logs: Sequence[Path], zone: tzinfo, since: When | None, until: When | None, clients: bool, form: str
+) -> str:  # fmt: skip
+    """The events of a span as text or JSON."""
+    from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.reading import read_logs
     from hawb.views.incident.timeline import plain, text
     from hawb.views.terminal import terminal
@@ -88,17 +108,25 @@ def listed(logs: Sequence[Path], zone: tzinfo, clients: bool, form: str) -> str:
     reading = read_logs(logs, zone, clients)
     if not reading.files:
         raise SystemExit(refuse(no_log(logs[0])))
+    try:
+        reading = asked(since, until, zone, reading).of(reading)
+    except SpanRefused as refused:
+        raise SystemExit(refuse(refused)) from None
     return json.dumps(plain(reading), sort_keys=True) if form == "json" else text(reading, clients, *terminal())
 
 
-def understood(logs: Sequence[Path], exports: Sequence[Path], after: Sequence[Path], zone: tzinfo) -> Incident:
-    """What logs and exports come to."""
+def understood(
+    logs: Sequence[Path], exports: Sequence[Path], after: Sequence[Path], zone: tzinfo, since: When | None,
+    until: When | None,
+) -> Incident:  # fmt: skip
+    """What logs and exports come to, in a span."""
     from hawb.broker.untrusted import ImportRefused
+    from hawb.incident.asked import SpanRefused
     from hawb.incident.understanding import understand
 
     try:
-        found = understand(logs, exports, zone, later=after)
-    except ImportRefused as refused:
+        found = understand(logs, exports, zone, later=after, since=since, until=until)
+    except (ImportRefused, SpanRefused) as refused:
         raise SystemExit(refuse(refused)) from None
     if not found.reading.files:
         raise SystemExit(refuse(no_log(logs[0])))

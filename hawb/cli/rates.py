@@ -12,10 +12,11 @@ import click
 
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
-from hawb.cli.incident import zone_asked
+from hawb.cli.incident import moment_asked, zone_asked
 from hawb.cli.spark import spark_session
 
 if TYPE_CHECKING:
+    from hawb.incident.asked import Asked, When
     from hawb.incident.fleets import Fleet
 
 
@@ -23,39 +24,50 @@ if TYPE_CHECKING:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
+@click.option("--since", metavar="TIME", callback=moment_asked,
+              help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.")
+@click.option("--until", metavar="TIME", callback=moment_asked,
+              help="Count until then; a day has all of its hours.")  # fmt: skip
 @click.option("--numbers", type=click.Path(path_type=Path),
               help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
 @of_reports
 @of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
 @click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
 def rates(
-    logs: tuple[Path, ...], zone: tzinfo, numbers: Path | None, report: Path | None, form: str, master: str | None
-) -> None:
+    logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
+    report: Path | None, form: str, master: str | None,
+) -> None:  # fmt: skip
     """How often do nodes fail, and for how long, by months of logs of any number of clusters?
 
     LOGS are folders: one with logs in it is a cluster, any other has a folder for each cluster. Files given by name are
     one cluster. Each time is fitted with what the logs do not see begin or end; what comes of it is told with
     intervals, and what may be a rack's doing apart. With --numbers it lies over any study, whose intervals then take in
-    how well the rates are known.
+    how well the rates are known. With --since and --until it is as if the logs were of that time alone: since an
+    upgrade, say, or up to it.
     """
+    from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.fleets import clusters
     from hawb.incident.own_numbers import own_numbers
     from hawb.incident.rates import rates as rates_of
     from hawb.scenario.dump import dump
     from hawb.views.incident import rates_report as view
+    from hawb.views.incident.times import between
     from hawb.views.terminal import told
 
     try:
         files = clusters(logs)
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log; accepted are folders with files such as rabbit@a.log"))
-        fleet = read(files, zone, master)
+        span = asked(since, until, zone)
+        fleet = read(files, zone, master, span)
         found = rates_of(fleet.spans)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
+    except SpanRefused as refused:
+        raise SystemExit(refuse(refused)) from None
     except ValueError as error:
         raise SystemExit(refuse(f"{logs[0]}: {error}")) from None
-    title = f"the logs of {', '.join(str(one) for one in logs[:3])}{', …' if len(logs) > 3 else ''}"
+    title = f"the logs of {', '.join(str(one) for one in logs[:3])}{', …' if len(logs) > 3 else ''}{between(span)}"
     own = own_numbers(found, title)
     if numbers is not None:
         write_scenario(numbers, dump(own), replace=False)
@@ -70,19 +82,19 @@ def rates(
         click.echo(told(answer))
 
 
-def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None) -> Fleet:
-    """The spans of clusters, read here or on a Spark. Raises OSError."""
+def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:
+    """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
     from hawb.study.failures import SparkFailed
 
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
-            return read_fleet(files, zone, lambda _: bar.update(1))
+            return read_fleet(files, zone, lambda _: bar.update(1), span)
     with spark_session(master) as spark:
         from pyspark.errors import PySparkException
 
         try:
-            found = collected(spans_on(spark, files, str(zone)))
+            found = collected(spans_on(spark, files, str(zone), span))
         except PySparkException as error:
             raise SystemExit(refuse(SparkFailed(error))) from None
     return Fleet(found, sum(map(len, files.values())), [])

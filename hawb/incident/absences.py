@@ -10,6 +10,7 @@ Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds s
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -68,12 +69,21 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
     by_ends: dict[tuple[str, str], list[Absence]] = defaultdict(list)
     for absence in found:
         by_ends[absence.seer, absence.peer].append(absence)
-    pairs = ((one, other) for one in found for other in by_ends.get((one.peer, one.seer), ()) if one.meets(other))
+    pairs = ((one, other) for one in found for other in _meanwhile(one, by_ends.get((one.peer, one.seer), []))
+             if one.meets(other))  # fmt: skip
     apart = [(one, other) for one, other in pairs if not (
         _stopping(lives[one.seer], one, clocks) or _stopping(lives[one.peer], one, clocks))]  # fmt: skip
     for one, other in apart:
         one.partition = other.partition = True
     return sorted(found, key=lambda absence: (absence.from_us, absence.seer, absence.peer))
+
+
+def _meanwhile(one: Absence, others: Sequence[Absence]) -> Sequence[Absence]:
+    """Those of the other end's absences, of which each begins after the one before was over, that may have been at the
+    same time."""
+    first = bisect_right(others, one.from_us, key=lambda other: other.from_us)
+    last = len(others) if one.over_us is None else bisect_left(others, one.over_us, key=lambda other: other.from_us)
+    return others[max(0, first - 1) : last]
 
 
 def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:

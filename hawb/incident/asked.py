@@ -111,7 +111,8 @@ def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None
     if isinstance(at, date):
         return _us(datetime.combine(at, time.min if option == "--since" else time.max), zone)
     if since_us is not None:
-        return next(at_us for at_us in _days(at, zone, since_us) if at_us > since_us)
+        same, next_us, *_ = _days(at, zone, since_us)
+        return next_us if same <= since_us and (ends is None or next_us <= ends[1]) else same
     found = [*_days(at, zone, ends[0])] if ends else []
     told = [at_us for at_us in found if ends and ends[0] <= at_us <= ends[1]]
     if ends and _day(ends[0], zone) == _day(ends[1], zone):

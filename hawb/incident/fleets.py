@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
+from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.files import LOG, log_files
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
@@ -50,22 +51,26 @@ def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
 
 
 def read_fleet(
-    files: Mapping[str, Iterable[Path]], zone: tzinfo = UTC, watch: Callable[[str], None] = lambda _: None
-) -> Fleet:
-    """The spans of clusters, each read after the other; `watch` is told the name of each that is done."""
+    files: Mapping[str, Iterable[Path]], zone: tzinfo = UTC, watch: Callable[[str], None] = lambda _: None,
+    asked: Asked = WHOLE,
+) -> Fleet:  # fmt: skip
+    """The spans of clusters, each read after the other, as if their logs were of the time that is asked about; `watch`
+    is told the name of each that is done."""
     found: list[Span] = []
     refused: list[tuple[str, str]] = []
     count = 0
     for cluster, paths in files.items():
         reading = read_logs(paths, zone)
-        found += spans(cluster, reading)
+        found += spans(cluster, asked.of(reading))
         count += len(reading.files)
         refused += [(file.file, file.refused) for file in reading.files if file.refused]
         watch(cluster)
     return Fleet(found, count, refused)
 
 
-def spans_on(spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC") -> DataFrame:
+def spans_on(
+    spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC", asked: Asked = WHOLE
+) -> DataFrame:  # fmt: skip
     """A row for each span (`hawb.incident.event_table.SPANS`): Spark reads the files, brings those of a cluster
     together, and each cluster is looked at by one task."""
     from pyspark.sql import functions as sql
@@ -77,10 +82,12 @@ def spans_on(spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str
     rows = incident.register(spark).read.format("rabbitmq-logs").option("zone", zone)
     events = rows.load([file for file, _ in told])
     whose = spark.createDataFrame(told, "file string, cluster string")
-    return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(of_rows, SPANS.schema)
+    return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(
+        lambda told: of_rows(told, asked), SPANS.schema
+    )
 
 
-def of_rows(told: pa.Table) -> pa.Table:
+def of_rows(told: pa.Table, asked: Asked = WHOLE) -> pa.Table:
     """The spans of one cluster, from the rows of its events."""
     import pyarrow as pa
 
@@ -90,7 +97,7 @@ def of_rows(told: pa.Table) -> pa.Table:
     for event in sorted(events_of(told), key=lambda event: (event.file, event.line)):
         by_file.setdefault(event.file, FileReading(event.file)).events.append(event)
     cluster = told["cluster"][0].as_py() if told.num_rows else ""
-    reading: Reading = together([*by_file.values()])
+    reading: Reading = asked.of(together([*by_file.values()]))
     return pa.Table.from_pylist([to_builtins(span) for span in spans(cluster, reading)], schema=SPANS.arrow)
 
 

@@ -11,8 +11,11 @@ scenarios.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
+from math import inf
+from operator import itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -165,7 +168,15 @@ class _Story:
 
     def of(self, *kinds: str) -> Iterator[tuple[int, Event]]:
         """The events of these kinds, with their moments, in the order of time."""
-        return merge(*(self._by_kind.get(kind, ()) for kind in kinds), key=lambda timed: timed[0])
+        return merge(*(self._by_kind.get(kind, ()) for kind in kinds), key=itemgetter(0))
+
+    def within(self, from_us: int, until_us: float, *kinds: str) -> Iterator[tuple[int, Event]]:
+        """Those of them from a moment to another one, both of them included; months have many others."""
+        moment = itemgetter(0)
+        told = (self._by_kind.get(kind, []) for kind in kinds)
+        parts = (timed[bisect_left(timed, from_us, key=moment) : bisect_right(timed, until_us, key=moment)]
+                 for timed in told)  # fmt: skip
+        return merge(*parts, key=moment)
 
 
 def queue_of(event: Event) -> str | None:
@@ -187,8 +198,8 @@ def _lives(story: _Story) -> Iterator[Happening]:
                             name=life.first.release, events=(life.first, *up))  # fmt: skip
         if life.ended_by and life.until_us is not None:
             down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
-            stopped = (at_us for at_us, event in story.of("node_stopped")
-                       if event.node == life.node and at_us >= (life.until_us or 0))  # fmt: skip
+            stopped = (at_us for at_us, event in story.within(life.until_us, inf, "node_stopped")
+                       if event.node == life.node)  # fmt: skip
             yield Happening(
                 kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
                 until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
@@ -211,8 +222,8 @@ def _pause(story: _Story, life: Life) -> str:
 
 def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:
     """What other nodes say of one at about a time."""
-    return [event for at_us, event in story.of(*kinds)
-            if event.peer == node and from_us - TOGETHER_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
+    near = story.within(from_us - TOGETHER_US, until_us + TOGETHER_US, *kinds)
+    return [event for _, event in near if event.peer == node]
 
 
 def _disks(story: _Story) -> Iterator[Happening]:
@@ -262,8 +273,8 @@ def _goes_on(late: Absence, other: Absence) -> bool:
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:
     """When the two of an absence saw each other again."""
     ends = {absence.seer, absence.peer}
-    return ((at_us, event) for at_us, event in story.of("node_up", "rabbit_up")
-            if at_us > from_us and {event.node, event.peer} == ends)  # fmt: skip
+    return ((at_us, event) for at_us, event in story.within(from_us + 1, inf, "node_up", "rabbit_up")
+            if {event.node, event.peer} == ends)  # fmt: skip
 
 
 def _said(story: _Story) -> Iterator[Happening]:

@@ -40,15 +40,16 @@ from hawb.scenario.run import Run
 
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
+NOTHING = "no log tells of anything that went wrong or was changed"
 TRIED_MOMENTS = 9
 """At how many moments messages are tried, where none is known to have been there, for what would have kept them."""
 
 
 class Incident(Struct, frozen=True):
-    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span of
-    them that the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the
-    reason `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what
-    follows for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
+    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span that
+    the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the reason
+    `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what follows
+    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
 
     reading: Reading
     lives: list[Life]
@@ -63,12 +64,17 @@ class Incident(Struct, frozen=True):
     asked: Asked = WHOLE
 
     @property
-    def told(self) -> Asked:
+    def span(self) -> Asked:
         """The span that is told: the one that was asked for, or from earlier on where the story had begun then."""
         since_us = self.asked.since_us
         if self.retold is not None and since_us is not None:
             since_us = min(since_us, self.retold.begins_us)
         return replace(self.asked, since_us=since_us)
+
+    @property
+    def told(self) -> list[Happening]:
+        """What happened in the span that is told."""
+        return [one for one in self.happenings if one.at_us in self.span]
 
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
@@ -127,7 +133,7 @@ def of_reading(
         tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
         played = closest([telling for telling in tellings if telling], before)
         if played is None:
-            return replace(incident, untold="no log tells of anything that went wrong or was changed")
+            return replace(incident, untold=NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for")
         retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)

@@ -162,13 +162,24 @@ class NotTold(TypedDict):
     text: str
 
 
+class SpanOfTime(TypedDict):
+    """The span that was asked for, and from when to when the story was played, in microseconds since 1970; null where
+    nothing was asked for, or nothing could be played."""
+
+    since_us: int | None
+    until_us: int | None
+    begins_us: int | None
+    ends_us: int | None
+
+
 class Incident(LogEvents):
     """An incident: the verdict, the story, what it cost, where the rules would have gone another way, what would have
-    kept the messages, what was assumed; and the events behind it. `untold` is why there is no scenario, if there is
-    none."""
+    kept the messages, what was assumed; and the lives and events of the span that is told. `untold` is why there is no
+    scenario, if there is none."""
 
     verdict: Told
     headline: str
+    span: SpanOfTime
     story: list[StorySentence]
     lives: list[BrokerLife]
     losses: list[LossesOfQueue]

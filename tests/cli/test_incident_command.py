@@ -99,3 +99,49 @@ def test_times_without_a_zone_are_of_the_one_that_is_told(tmp_path):
     file.write_text("2026-07-01 12:00:00.000 [info] <0.1.0> RabbitMQ is asked to stop...\n")
     told = json.loads(hawb(file, "--events", "--zone", "Europe/Stockholm", "--json").stdout)
     assert told["events"][0]["at_us"] == 1_782_900_000_000_000
+
+
+CRASHED = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
+LATER = ("--since", "2026-11-27T13:05:00+01:00", "--until", "12:05:03")
+
+
+def test_a_span_of_the_logs_can_be_asked_for(tmp_path):
+    told = json.loads(hawb(CRASHED, *LATER, "--json", "-o", tmp_path / "told.html").stdout)
+    assert [sentence["text"] for sentence in told["story"]] == ["n3 was asked to stop."]
+    assert told["span"]["until_us"] - told["span"]["since_us"] == 3_000_000
+    assert told["span"]["since_us"] <= told["span"]["begins_us"] <= told["span"]["ends_us"] <= told["span"]["until_us"]
+    assert all(life["until_us"] is None or life["until_us"] >= told["span"]["since_us"] for life in told["lives"])
+    asked = "Asked for from 2026-11-27 12:05:00 to 2026-11-27 12:05:03; the logs go from 2026-11-27 12:04:14"
+    assert asked in " ".join(hawb(CRASHED, *LATER).stdout.split())
+    assert asked in (tmp_path / "told.html").read_text(encoding="utf-8")
+
+
+def test_events_of_a_span_are_told_alone():
+    events = json.loads(hawb(CRASHED, *LATER, "--events", "--json").stdout)["events"]
+    moments = [event["settled_us"] for event in events]
+    assert 0 < len(moments) < 40 and max(moments) - min(moments) <= 3_000_000
+
+
+def test_a_story_that_a_partition_was_in_already_says_why_it_is_told_from_earlier_on():
+    told = hawb(STORY, "--since", "08:55:25").stdout
+    assert "to the last line, and told from 2026-11-27 08:54:17 on: what had begun by then was still there" in " ".join(
+        told.split()
+    )
+
+
+def test_a_span_without_a_fault_says_what_to_ask_for():
+    told = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
+    assert "went wrong or was changed in the span that was asked for" in told and "Ask for a longer span" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [(["--since", "noon"], "Invalid value for '--since': 'noon' is no moment; accepted is a day (2026-11-27)"),
+     (["--since", "2027-01-01"], "--since: 2027-01-01 is after all logs; accepted is up to 2026-11-27 12:05:0"),
+     (["--until", "12:00", "--since", "12:05"], "--until: 12:00 is no later than --since; accepted is"),
+     (["--events", "--until", "2026-01-01"], "--until: 2026-01-01 is before all logs")],
+)  # fmt: skip
+def test_a_span_that_the_logs_do_not_have_is_refused(given, told):
+    result = hawb(CRASHED, *given)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in " ".join(result.stderr.split())

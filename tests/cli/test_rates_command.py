@@ -62,3 +62,13 @@ def test_logs_without_a_failure_tell_no_rate(tmp_path):
 def test_what_is_no_log_is_refused(tmp_path, given, said):
     result = rated(tmp_path / given)
     assert result.exit_code == 2 and said in result.stderr
+
+
+def test_a_span_is_told_by_its_ends(fleet):
+    told = rated(fleet / "cluster-0000", "--since", "2025-02-01", "--until", "2025-03-31").stdout
+    assert "from 2025-02-01 00:00:00 until 2025-03-31 23:59:59: 1 cluster" in " ".join(told.split())
+
+
+def test_a_time_of_day_tells_no_span_of_months(fleet):
+    result = rated(fleet, "--since", "08:00")
+    assert result.exit_code == 2 and "--since: 08:00 tells no day" in result.stderr

@@ -53,7 +53,7 @@ def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
         "data/log-events.md", "data/operator/README.md", "data/recipes/README.md", "data/studies/README.md",
     ]  # fmt: skip
     page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
-    study, precision, biasing, numbers = (block.text for block in page if block.language == "yaml")
+    study, precision, biasing, numbers, rates = (block.text for block in page if block.language == "yaml")
     asked = yaml.safe_load(study)
     read_study(asked)
     read_study(asked | yaml.safe_load(precision))
@@ -61,6 +61,8 @@ def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
     environment |= yaml.safe_load(biasing)
     read_study(asked)
     read_numbers(yaml.safe_load(numbers))
+    assert len(read_numbers(yaml.safe_load(rates)).draws) == 2
+    assert [block.text.split()[:3] for block in page if block.language == "console"][1] == ["$", "hawb", "rates"]
 
 
 @pytest.mark.parametrize("told, came, holds", [

@@ -9,6 +9,7 @@ import pytest
 from made_up_rates import KNOWN
 
 from hawb.incident import made_up_logs
+from hawb.incident.asked import asked, when
 from hawb.incident.event_table import SPANS, events_of, rows
 from hawb.incident.fleets import NAMED, clusters, collected, of_rows, read_fleet, spans_on
 from hawb.incident.reading import read_logs
@@ -44,9 +45,22 @@ def test_the_rows_of_a_cluster_make_the_same_spans(fleet):
     assert (found.files, found.refused) == (3, [])
 
 
+def test_spans_of_a_time_are_those_of_logs_of_that_time_alone(fleet):
+    """What went on as it began, or as it ended, is not seen to begin, or to end."""
+    files, middle = clusters([fleet]), when("2025-01-31")
+    parts = [read_fleet(files, asked=asked(*ends)).spans for ends in ((None, None), (None, middle), (middle, None))]
+    ended = [sum(span.ended for span in spans if span.kind == "repair") for spans in parts]
+    assert ended[0] >= ended[1] + ended[2] and all(count > 0 for count in ended)
+    watched = [{span.cluster: span.nodes for span in spans} for spans in parts]
+    assert watched[0] == watched[1] == watched[2]
+    from_us = asked(middle, None).since_us
+    assert all(span.from_us >= from_us for span in parts[2])
+    assert all(not span.fresh for span in parts[2] if span.from_us == min(one.from_us for one in parts[2]))
+
+
 @pytest.mark.spark
 def test_spark_comes_to_the_same(spark, fleet):
-    files = clusters([fleet])
-    assert collected(spans_on(spark, files)) == sorted(
-        read_fleet(files).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")
+    files, span = clusters([fleet]), asked(when("2025-01-10"), None)
+    assert collected(spans_on(spark, files, asked=span)) == sorted(
+        read_fleet(files, asked=span).spans, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or "")
     )

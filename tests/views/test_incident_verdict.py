@@ -7,6 +7,7 @@ from incidents import AUTOHEAL, certain, incident, kept, possible, with_losses
 from msgspec.structs import replace
 
 from hawb.engine.trace import CAUSES
+from hawb.incident.asked import Asked
 from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.incident_verdict import todo, verdict
@@ -80,3 +81,18 @@ def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
 def test_where_nobody_knows_what_would_have_kept_them_it_says_what_keeps_such_messages():
     found = replace(with_losses(certain(cause="disk_lost")), keepers=())
     assert todo(found, PLAIN)[0].what == "Have more replicas than disks that can be lost together."
+
+
+def test_of_a_long_story_one_incident_is_asked_about_that_of_the_last_loss():
+    """There are more faults than anybody asks about at once, on the day of NINE_US and weeks after it."""
+    short = with_losses(possible())
+    weeks_us = 21 * 24 * 3600 * 1_000_000
+    faults = [one for one in short.happenings if one.kind == "partition_begun"]
+    far = [replace(one, at_us=one.at_us + weeks_us * place) for one in faults for place in range(1, 7)]
+    long = replace(short, happenings=[*short.happenings, *far])
+    [first, *_] = [one for one in todo(long, PLAIN) if "story" in one.what and "faults" in one.what]
+    assert first.what.startswith("Ask about one incident: these are 8 faults from 2026-11-27 08:55:18 to 2027-04-02")
+    assert first.commands == ("hawb incident LOGS --since 2026-11-27 --until 2026-11-27",)
+    assert not any("faults" in one.what for one in todo(short, PLAIN))
+    asked = replace(long, asked=Asked(until_us=short.happenings[-1].at_us))
+    assert not any("faults" in one.what for one in todo(asked, PLAIN))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from incidents import SOME, incident
+from incidents import LOGS, SOME, incident
 from kept_logs import title
 
-from hawb.views.incident.figure import SHAPES, STATES, Picture
+from hawb.incident.asked import when
+from hawb.incident.understanding import understand
+from hawb.views.incident.figure import SHAPES, STATES, Mark, Picture
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.times import time_of_day
 
@@ -64,3 +66,14 @@ def test_marks_have_the_numbers_of_their_sentences():
     found = account(incident("3.10/promotion-table-stop"))
     stop = next(mark for mark in found.picture.marks if mark.look == "stopped")
     assert found.told[stop.number - 1].text == "n1 was asked to stop."
+
+
+def test_of_a_span_the_rest_is_not_drawn():
+    found = understand([LOGS / "3.10/unsynchronised-mirror-promoted"], since=when("12:05:00"), until=when("12:05:03"),
+                       keepers=False)  # fmt: skip
+    drawn = account(found).picture
+    moments = [moment for one in (*drawn.spans, *drawn.marks) for moment in
+               ((one.at_us,) if isinstance(one, Mark) else (one.from_us, one.until_us))]  # fmt: skip
+    assert all(moment in found.asked for moment in moments)
+    assert {span.node for span in drawn.spans} == {"n1", "n2", "n3"} and len(drawn.marks) == 1
+    assert drawn.title == "At 12:05:01 n3 was asked to stop: no queue changed its master."

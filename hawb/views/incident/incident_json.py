@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hawb.engine import runs
+from hawb.incident.asked import Asked
 from hawb.incident.compared import Comparison
 from hawb.incident.events import Event
+from hawb.incident.lives import Life
 from hawb.incident.losses import QueueLosses
+from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.scenario.dump import plain as plain_scenario
 from hawb.views.incident.incident_report import Account, expected
@@ -27,7 +30,8 @@ def plain(of: Account) -> dict[str, Any]:
         "verdict": {"answer": told.answer, "sentence": told.sentence},
         "headline": of.picture.title,
         "story": [_sentence(one) for one in of.told],
-        "lives": [_fields(life, LIFE) for life in incident.lives],
+        "span": _span(incident),
+        "lives": [_fields(life, LIFE) for life in incident.lives if _overlaps(life, incident.span)],
         "losses": [_losses(one) for one in incident.losses],
         "comparison": None if incident.comparison is None else _comparison(incident.comparison),
         "keepers": [_keepers(one) for one in incident.keepers],
@@ -35,8 +39,19 @@ def plain(of: Account) -> dict[str, Any]:
         if incident.retold else [],
         "scenario": plain_scenario(incident.retold.scenario) if incident.retold else None,
         "untold": incident.untold,
-        **plain_events(incident.reading),
+        **plain_events(incident.span.of(incident.reading)),
     }  # fmt: skip
+
+
+def _span(incident: Incident) -> dict[str, int | None]:
+    """What was asked for, and from when to when the story was played."""
+    retold = incident.retold
+    return {"since_us": incident.asked.since_us, "until_us": incident.asked.until_us,
+            "begins_us": retold and retold.begins_us, "ends_us": retold and retold.ends_us}  # fmt: skip
+
+
+def _overlaps(life: Life, span: Asked) -> bool:
+    return not span.is_over(life.from_us) and (life.until_us is None or span.has_begun_by(life.until_us))
 
 
 def _fields(of: object, names: tuple[str, ...]) -> dict[str, Any]:

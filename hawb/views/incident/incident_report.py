@@ -9,9 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import runs
+from hawb.incident.asked import WHOLE
+from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
 from hawb.incident.losses import QueueLosses
+from hawb.incident.retold import EARLIER_US
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.views.formatting import counted, listing, shown
@@ -23,7 +26,7 @@ from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, pe
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
 from hawb.views.incident.sentences import Sentence, sentences
-from hawb.views.incident.times import day, time_of_day
+from hawb.views.incident.times import day, time_of_day, told_at
 from hawb.views.report import Part, Report
 from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
@@ -57,13 +60,14 @@ class Account(Struct, frozen=True):
 def account(incident: Incident) -> Account:
     """What there is to be told of an incident."""
     nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
-    moments = [one.at_us for one in incident.happenings]
+    moments, span = [one.at_us for one in incident.told], incident.span
     called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
-    told = with_losses(sentences(incident.happenings, called), incident, called)
-    drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses)
+    before = [one for one in incident.happenings if not span.has_begun_by(one.at_us)]
+    told = with_losses(sentences(incident.told, called, before), incident, called)
+    drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses, span)
     title = headline(told, drawn, called)
     first = min((span.from_us for span in drawn.spans), default=0)
-    if incident.lives and first > min(life.from_us for life in incident.lives):
+    if incident.lives and first > max(min(life.from_us for life in incident.lives), span.since_us or 0):
         title = f"{title} Drawn is what happened from {called.time(first)} on."
     return Account(incident, called, told, replace(drawn, title=title))
 
@@ -98,12 +102,26 @@ def about(of: Account) -> str:
     """Whose logs were read, and of when."""
     reading = of.incident.reading
     nodes = ", ".join(shown(life) for life in dict.fromkeys(life.node for life in of.incident.lives))
-    if not of.incident.happenings:
-        return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}."
-    first, last = of.incident.happenings[0].at_us, max(one.until_us or one.at_us for one in of.incident.happenings)
+    if not of.incident.told:
+        return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}.{_asked(of.incident)}"
+    first, last = of.incident.told[0].at_us, max(one.until_us or one.at_us for one in of.incident.told)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
-    files = counted(len(reading.files), "log file")
-    return f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}.{_explained(of.incident)}"
+    told = f"{day(first)}, {time_of_day(first)} to {until} UTC; {counted(len(reading.files), 'log file')}, by {nodes}."
+    return f"{told}{_asked(of.incident)}{_explained(of.incident)}"
+
+
+def _asked(incident: Incident) -> str:
+    """Which span was asked for, of what the logs have, and why more is told."""
+    asked, reading = incident.asked, incident.reading
+    if asked == WHOLE or not reading.events:
+        return ""
+    first, last = (told_at(settled_us(reading.events[place], reading.clocks)) for place in (0, -1))
+    since = "the first line" if asked.since_us is None else told_at(asked.since_us)
+    until = "the last line" if asked.until_us is None else told_at(asked.until_us)
+    earlier = ""
+    if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
+        earlier = f", and told from {told_at(begins_us)} on: what had begun by then was still there"
+    return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 
 def _explained(incident: Incident) -> str:

@@ -11,16 +11,21 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from hawb.engine import runs
+from hawb.incident.asked import WHOLE
 from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
+from hawb.views.incident.headline import FAULTS
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import told_apart
+from hawb.views.incident.times import day, told_at
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
 
 MOST_CHANGES = 3
+MOST_FAULTS, FEW_FAULTS, LONG_US = 30, 5, 24 * 3600 * 1_000_000
+"""A story is long with more faults than the first, or with more than a few that are more than a day apart."""
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 """Doubts that exports beside the logs would settle."""
 
@@ -49,7 +54,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
-    asked = [*_rejoining(incident, names), *_keeping(incident)]
+    asked = [*_rejoining(incident, names), *_narrower(incident), *_keeping(incident)]
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
     if spans:
@@ -58,6 +63,8 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
         if from_us > begins(incident):
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
+    if incident.retold is None and incident.asked != WHOLE:
+        return (ToDo("Ask for a longer span, or leave out --since and --until: the other lines are read as well."),)
     if incident.retold is None:
         return (ToDo("Give the logs of all nodes, from before anything went wrong on: this could not be played."),)
     if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
@@ -71,10 +78,23 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
 
 def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     """A cluster that is still partitioned has to be made one again, and the sides that restart lose what they alone
-    have. Nodes that do not run are on no side."""
-    if incident.outcome and (sides := incident.outcome["partitions"]):
+    have. Nodes that do not run are on no side. What became of it after the span that was asked for is not told."""
+    goes_on = any(incident.asked.is_over(one.at_us) for one in incident.happenings)
+    if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
         yield ToDo(f"Decide which side is to stay, of {told_apart(sides, names)}: they still go on without each other."
                    " Take the messages that only the others have out of them, and restart their nodes.")  # fmt: skip
+
+
+def _narrower(incident: Incident) -> Iterator[ToDo]:
+    """Of a long story: to ask about one incident of it, such as the last that cost something."""
+    faults = [one.at_us for one in incident.told if one.kind in FAULTS]
+    if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
+        told = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
+        costs = [loss.at_us for one in incident.losses
+                 for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
+        last = day(max(costs, default=faults[-1]))
+        yield ToDo(f"Ask about one incident: these are {told}, told and played as one story.",
+                   (f"hawb incident LOGS --since {last} --until {last}",))  # fmt: skip
 
 
 def _keeping(incident: Incident) -> Iterator[ToDo]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hawb.incident.events import Event
 from hawb.views.formatting import shown
-from hawb.views.incident.times import day, time_of_day
+from hawb.views.incident.times import time_of_day, told_at
 
 
 class Names(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Names(Struct, frozen=True):
 
     def time(self, at_us: int) -> str:
         """When something happened: 08:55:23, or 2026-11-27 08:55:23."""
-        return f"{day(at_us)} {time_of_day(at_us)}" if self.days else time_of_day(at_us)
+        return told_at(at_us) if self.days else time_of_day(at_us)
 
     def text(self, told: str) -> str:
         """A text in which nodes have their long names, with their short ones."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.happenings import Happening
 from hawb.incident.lives import Life
 from hawb.incident.losses import QueueLosses
@@ -32,9 +33,10 @@ Seen = tuple[int, str, bool]
 
 def picture(
     title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
-    losses: Sequence[QueueLosses] = (),
+    losses: Sequence[QueueLosses] = (), span: Asked = WHOLE,
 ) -> Picture:  # fmt: skip
-    """The picture of a story; the ways of queues that lost something are shown first."""
+    """The picture of a story; the ways of queues that lost something are shown first. Of logs that tell of more than a
+    `span` the rest is not drawn."""
     end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
     end_us = max([end_us, *(life.seen_us for life in lives)])
     tears = tuple(_tears(happenings, end_us, names))
@@ -43,18 +45,22 @@ def picture(
         title, _in_order({life.node for life in lives}, tears, names), tuple(_spans(lives, end_us, names)), tears,
         tuple(_ways(happenings, lives, tears, end_us, names, losses)), marks[-MOST_MARKS:],
     )  # fmt: skip
-    return drawn if len(marks) <= MOST_MARKS else _from(drawn, drawn.marks[0].at_us)
+    if span == WHOLE and len(marks) <= MOST_MARKS:
+        return drawn
+    from_us = max(span.since_us or 0, drawn.marks[0].at_us if len(marks) > MOST_MARKS else 0)
+    return _between(drawn, from_us, end_us if span.until_us is None else min(end_us, span.until_us))
 
 
-def _from(drawn: Picture, from_us: int) -> Picture:
-    """The picture from a moment on."""
+def _between(drawn: Picture, from_us: int, until_us: int) -> Picture:
+    """The picture from a moment to another one."""
 
-    def later(of: Iterable[Timed]) -> tuple[Timed, ...]:
-        return tuple(replace(one, from_us=max(one.from_us, from_us)) for one in of if one.until_us > from_us)
+    def within(of: Iterable[Timed]) -> tuple[Timed, ...]:
+        return tuple(replace(one, from_us=max(one.from_us, from_us), until_us=min(one.until_us, until_us))
+                     for one in of if one.until_us > from_us and one.from_us <= until_us)  # fmt: skip
 
-    ways = tuple(replace(way, legs=later(way.legs)) for way in drawn.ways)
+    ways = tuple(replace(way, legs=within(way.legs)) for way in drawn.ways)
     return replace(
-        drawn, spans=later(drawn.spans), tears=later(drawn.tears), ways=tuple(way for way in ways if way.legs)
+        drawn, spans=within(drawn.spans), tears=within(drawn.tears), ways=tuple(way for way in ways if way.legs)
     )
 
 

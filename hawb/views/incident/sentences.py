@@ -132,18 +132,18 @@ Together = tuple[str, list[Happening]]
 """A kind, and what is told of it in one sentence."""
 
 
-def sentences(happenings: Sequence[Happening], names: Names) -> list[Sentence]:
-    """The story of an incident, in the order of time."""
-    alike = [part for fold in _folds(happenings) for part in _alike(*fold)]
+def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Happening] = ()) -> list[Sentence]:
+    """The story of an incident, in the order of time; `before` is what had happened by then, and is not told."""
+    gone = {one.node for one in before if one.kind in AWAY}
+    alike = [part for fold in _folds(happenings, gone) for part in _alike(*fold)]
     ordered = sorted(alike, key=lambda part: part[1][0].at_us)
     return [_sentence(number, kind, part, names) for number, (kind, part) in enumerate(ordered, 1)]
 
 
-def _folds(happenings: Sequence[Happening]) -> Iterator[Together]:
+def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[Together]:
     """What is of one kind, and close enough to be told together. What prepares is told together as long as nothing
-    happens that the story is about."""
+    happens that the story is about. `gone` are the nodes that have been away."""
     open_: dict[tuple[object, ...], Together] = {}
-    gone: set[str | None] = set()
     declared = [one for one in happenings if one.kind == "queue_declared"]
     for one in happenings:
         kind = _kind(one, gone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from hawb.incident.asked import Asked
 from hawb.views.formatting import left
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,6 +27,18 @@ def day(at_us: int) -> str:
 def time_of_day(at_us: int) -> str:
     """The time of a moment to the second, without its day: 08:55:23."""
     return moment(at_us)[DAY + 1 : -4]
+
+
+def told_at(at_us: int) -> str:
+    """A moment to the second, with its day: 2026-11-27 08:55:23."""
+    return f"{day(at_us)} {time_of_day(at_us)}"
+
+
+def between(span: Asked) -> str:
+    """A span that was asked for, after what it is of: nothing for all of it."""
+    since = "" if span.since_us is None else f" from {told_at(span.since_us)} on"
+    until = "" if span.until_us is None else f" until {told_at(span.until_us)}"
+    return f"{since.removesuffix(' on') if until else since}{until}"
 
 
 def lasted(duration_us: int) -> str:
