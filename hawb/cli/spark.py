@@ -146,7 +146,7 @@ def study(
             rows = compared(trials, baseline)
             if at_draws is not None:
                 others, _ = play_on(spark, at_draws, output, own, label_of(file), "Trials at other rates")
-                rows = widened(rows, compared(others, baseline))
+                rows = widened(rows, compared(others, baseline, in_batches=True))
         except (StudyFailed, TableRefused) as refused:
             raise SystemExit(refuse(refused)) from None
     if to_keep is not None:

@@ -61,7 +61,7 @@ def upgrade(
     listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is
     planned for each release on the way, by its rules, with what each step asks for. With --numbers nodes are away for
     as long as yours were, and the cluster takes your times; where numbers have draws, the answer says between what the
-    plan's figures lie in 95 % of them. Exit status 1: a plan loses messages or leaves a node behind.
+    plan's figures lie by 95 %. Exit status 1: a plan loses messages or leaves a node behind.
     """
     from hawb.planning.upgrade import task_of
     from hawb.scenario.run import Run

@@ -53,6 +53,7 @@ OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" 
 """The mean of each sum over the trials of a cell."""
 
 DIFFERENCE = ("difference", "difference_low", "difference_high")
+IN_BATCHES = ("mean_batches", "share_batches", "difference_batches")
 
 
 def half(means: str) -> str:
@@ -62,15 +63,21 @@ def half(means: str) -> str:
     return f"CASE WHEN {there} THEN {STUDENT_T}D * stddev_samp({means}) / sqrt({BATCHES}) END"
 
 
+def batches(means: str) -> str:
+    """The means of batches in a column, in the batches' order, in SQL."""
+    return f"transform(sort_array(collect_list(struct(part, {means}))), batch -> batch.{means})"
+
+
 TOLD = f"""\
 WITH cells AS (
-  SELECT design, environment, measure, part, trials, w / trials AS w_part, x / trials AS x_part, {OF_CELLS}
+  SELECT design, environment, measure, part, trials, w / trials AS w_part, x / trials AS x_part,
+         some / trials AS some_part, {OF_CELLS}
   FROM {{told}}
   WINDOW cell AS (PARTITION BY design, environment, measure)
 ), fitted AS (
   SELECT *, if(ww - w * w > {NOISE}D * ww, 1 / (ww - w * w), 0) AS per_var,
          (wx - w * x) * per_var AS x_slope, (wsome - w * some) * per_var AS some_slope,
-         x_part - x_slope * (w_part - 1) AS mean_part
+         x_part - x_slope * (w_part - 1) AS mean_part, some_part - some_slope * (w_part - 1) AS share_part
   FROM cells
 ), paired AS (
   SELECT *, mean_part - max(if(design = :baseline, mean_part, NULL))
@@ -84,14 +91,16 @@ WITH cells AS (
          any_value(wsome - some * some - some_slope * (wsome - w * some)) AS share_var,
          any_value(wsome) AS wsome, n * any_value(w * w / ww) AS effective_trials,
          sum(trials * more_part) / sum(if(more_part IS NULL, NULL, trials)) AS difference,
-         {half("more_part")} AS more_half
+         {half("more_part")} AS more_half, {batches("mean_part")} AS mean_batches,
+         {batches("share_part")} AS share_batches, {batches("more_part")} AS difference_batches
   FROM paired
   GROUP BY design, environment, measure
 )
 SELECT design, environment, measure, n AS trials, effective_trials,
        mean, mean - half AS mean_low, mean + half AS mean_high,
        share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
-       difference, difference - more_half AS difference_low, difference + more_half AS difference_high
+       difference, difference - more_half AS difference_low, difference + more_half AS difference_high,
+       mean_batches, share_batches, difference_batches
 FROM summed
 ORDER BY measure, environment, design"""
 """One row for each design, environment and measure. `cells` has the means over a cell beside each of its batches,
@@ -118,19 +127,24 @@ def differences(trials: DataFrame, baseline: str, of: Sequence[str] | None = Non
     return rows.where(sql.col("difference").isNotNull())
 
 
-def compared(trials: DataFrame, baseline: str, of: Sequence[str] | None = None) -> list[dict[str, Any]]:
+def compared(
+    trials: DataFrame, baseline: str, of: Sequence[str] | None = None, in_batches: bool = False
+) -> list[dict[str, Any]]:
     """The estimates and the differences, in one pass over the trials: a row as plain values for each design,
-    environment and measure."""
-    return [row.asDict() for row in _compared(trials, baseline, of).collect()]
+    environment and measure, if asked for with what mean, share and difference are in each batch (`IN_BATCHES`)."""
+    return [row.asDict() for row in _compared(trials, baseline, of, IN_BATCHES if in_batches else ()).collect()]
 
 
-def _compared(trials: DataFrame, baseline: str | None, of: Sequence[str] | None) -> DataFrame:
+def _compared(
+    trials: DataFrame, baseline: str | None, of: Sequence[str] | None, more: Sequence[str] = ()
+) -> DataFrame:
     # All that comes after the sums is small: in one partition nothing of it is sent from task to task.
     sums = by_part(trials, of).coalesce(1)
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
     rows = trials.sparkSession.sql(TOLD, args={"baseline": baseline}, told=sums).withColumns(ends)
-    return rows.select(*(name for name in rows.columns if name not in ("plain", *DIFFERENCE)), *DIFFERENCE)
+    last = (*DIFFERENCE, *IN_BATCHES)
+    return rows.select(*(name for name in rows.columns if name not in ("plain", *last)), *DIFFERENCE, *more)
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:

@@ -29,9 +29,10 @@ Path = tuple[str, ...]
 """The place of a value in a study: ("environments", "*", "node_failures", "every", "mean_s"); `*` is each of them."""
 
 
-def live(study: Study) -> list[Estimate]:
-    """Plays a study now and estimates its measures. Raises ScenarioRefused where nothing can play one of its cells."""
-    return [row for design, environment in study.cells for row in _cell(study, design, environment)]
+def live(study: Study, in_batches: bool = False) -> list[Estimate]:
+    """Plays a study now and estimates its measures, if asked for with what they are in each batch of trials. Raises
+    ScenarioRefused where nothing can play one of its cells."""
+    return [row for design, environment in study.cells for row in _cell(study, design, environment, in_batches)]
 
 
 def smaller(
@@ -63,14 +64,17 @@ def _set(inside: dict, path: Path, value: object) -> None:
             _set(inside[name], tuple(rest), value)
 
 
-def _cell(study: Study, design: str, environment: str) -> Iterable[Estimate]:
+def _cell(study: Study, design: str, environment: str, in_batches: bool) -> Iterable[Estimate]:
     batch = records(study, design, environment, 0, study.trials)
     counted = Weights(batch)
     told = {"design": design, "environment": environment, "trials": study.trials, "effective_trials": counted.effective}
     for measure in batch.schema.names:
         if measure not in (TRIAL, WEIGHT):
             values = batch[measure].to_numpy(zero_copy_only=False).astype(float)
-            yield told | {"measure": measure} | counted.mean_of(values) | counted.share_of(values)
+            more = {
+                "mean_batches": counted.in_batches(values), "share_batches": counted.in_batches(values > 0),
+            } if in_batches else {}  # fmt: skip
+            yield told | {"measure": measure} | counted.mean_of(values) | counted.share_of(values) | more
 
 
 class Weights:
@@ -96,15 +100,21 @@ class Weights:
         together = (self.each**2 * values).mean() - self.mean * (self.each * values).mean()
         return float(together) / self.variance
 
+    def left(self, values: np.ndarray) -> np.ndarray:
+        """What the fitted line leaves of each trial's value, whose mean is told."""
+        slope = self.slope(values)
+        return self.each * values - slope * (self.each - 1)
+
+    def in_batches(self, values: np.ndarray) -> np.ndarray:
+        """The mean of values in each batch."""
+        return np.bincount(self.batches, self.left(values)) / np.bincount(self.batches)
+
     def mean_of(self, values: np.ndarray) -> Estimate:
         """The mean, with the interval of batch means where there are two trials a batch."""
-        slope = self.slope(values)
-        left = self.each * values - slope * self.each
-        mean = float(left.mean()) + slope
+        mean = float(self.left(values).mean())
         if len(values) < 2 * BATCHES:
             return {"mean": mean, "mean_low": None, "mean_high": None}
-        means = np.bincount(self.batches, left) / np.bincount(self.batches)
-        half = STUDENT_T * float(means.std(ddof=1)) / sqrt(BATCHES)
+        half = STUDENT_T * float(self.in_batches(values).std(ddof=1)) / sqrt(BATCHES)
         return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
 
     def share_of(self, values: np.ndarray) -> Estimate:

@@ -34,7 +34,7 @@ from hawb.study.intervals import Share
 from hawb.study.kernel import setup
 from hawb.study.live import Weights
 from hawb.study.numbers import Numbers, laid_over, left_out
-from hawb.study.own_draws import between, drawn, reaching, told_of
+from hawb.study.own_draws import between, drawn, reaching
 from hawb.study.prediction import Prediction
 from hawb.study.question import Study
 from hawb.study.trial_rows import records
@@ -315,6 +315,6 @@ def _open(in_draws: Study, name: str) -> tuple[float, float]:
     for environment in in_draws.environments:
         batch = records(in_draws, name, environment, 0, in_draws.trials)
         weights = Weights(batch)
-        down.append(told_of(weights.mean_of(batch["publish_down_s"].to_numpy()), "mean"))
-        share.append(told_of(weights.share_of(batch["lost_confirmed"].to_numpy()), "share"))
+        down.append(weights.in_batches(batch["publish_down_s"].to_numpy()))
+        share.append(weights.in_batches(batch["lost_confirmed"].to_numpy() > 0))
     return between(down), between(share)

@@ -85,7 +85,7 @@ class Plan(TypedDict):
 
 class OwnTimes(TypedDict):
     """The times of `--numbers` by which a plan was made, and between which figures, the least and the most, what comes
-    of it lies in 95 % of their draws; none without draws."""
+    of it lies by 95 %, as their draws tell; none without draws."""
 
     numbers: str
     away_s: float | None

@@ -120,13 +120,13 @@ def drawn(spark: SparkSession, weighted: bool) -> tuple[DataFrame, dict[str, np.
 @pytest.mark.spark
 def test_a_difference_of_pairs_is_told_far_better_than_two_means(spark: SparkSession):
     trials, values, _ = drawn(spark, weighted=False)
-    found = {row["design"]: row for row in compared(trials, "base")}
+    found = {row["design"]: row for row in compared(trials, "base", in_batches=True)}
     base, other = found["base"], found["other"]
     assert [base[name] for name in ("difference", "difference_low", "difference_high")] == pytest.approx([0, 0, 0])
     more = values["other"] - values["base"]
     means = [more[part::BATCHES].mean() for part in range(BATCHES)]
     half = STUDENT_T * statistics.stdev(means) / BATCHES**0.5
-    assert other["difference"] == pytest.approx(more.mean())
+    assert other["difference"] == pytest.approx(more.mean()) and other["difference_batches"] == pytest.approx(means)
     ends = (more.mean() - half, more.mean() + half)
     assert (other["difference_low"], other["difference_high"]) == pytest.approx(ends)
     assert other["difference_low"] < 5 < other["difference_high"]

@@ -23,7 +23,7 @@ from hawb.lab.study_panel import (
 )
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study import live as room
-from hawb.study.estimates import estimates
+from hawb.study.estimates import compared
 from hawb.study.kept import COLUMNS, MEASURES, keep, kept, question
 from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
@@ -92,14 +92,14 @@ def test_a_small_study_has_the_estimates_that_spark_would_have(
     monkeypatch.setattr(room, "records", made_up)
     asked = smaller(study, trials, ["two"], [around])
     frame = spark.createDataFrame(made_up(asked, "two", around, 0, trials).to_pylist())
-    rows = estimates(frame.selectExpr("*", "'two' AS design", f"'{around}' AS environment")).collect()
-    expected = {row["measure"]: row.asDict() for row in rows}
-    found = {row["measure"]: row for row in live(asked)}
+    rows = frame.selectExpr("*", "'two' AS design", f"'{around}' AS environment")
+    expected = {row["measure"]: row for row in compared(rows, "two", in_batches=True)}
+    found = {row["measure"]: row for row in live(asked, in_batches=True)}
     assert found.keys() == expected.keys()
     for measure, row in found.items():
         for name, value in row.items():
             wanted = expected[measure][name]
-            assert value == (about(wanted) if isinstance(wanted, float) else wanted), measure
+            assert value == (about(wanted) if isinstance(wanted, float | list) else wanted), measure
 
 
 def test_a_study_that_is_played_now_is_the_same_each_time(study: Study) -> None:
