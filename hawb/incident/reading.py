@@ -128,7 +128,7 @@ class _Writers:
 def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) -> None:
     """Takes one message into what a file tells."""
     reading.messages += 1
-    message = entry.text.lstrip()
+    message = entry.text.lstrip(", \n\r\t")
     if "  : " in message and (banner := BANNER.search(message)):
         writers.tell(entry.who, banner[1])
     if not message:
