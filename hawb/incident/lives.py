@@ -17,7 +17,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import GONE, Absence, absences
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
@@ -27,6 +27,14 @@ stopped by itself because of a partition; it gave up booting; others saw it go, 
 how."""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
+COMING = ("node_up", "rabbit_up")
+OF_MEMBERS = (
+    *COMING, *GONE, "partition_seen", "partition_partial", "alarm_set", "alarm_cleared", "mirror_added",
+    "mirror_promoted", "replicas_down", "leader_seen", "autoheal_decided",
+)  # fmt: skip
+"""What is said only of members that run, or have run."""
+BEFORE_US = 2_000_000
+"""How long before the logs begin a node that they do not see come is taken to run."""
 AT_ONCE_US = 1_000_000
 """How far what a broker says of pausing is from its stop."""
 LATE_US = 2_000_000
@@ -57,18 +65,20 @@ class Life(Struct, frozen=True):
 def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
     """The lives that events tell of, in the order in which they began. The events are in the order of time."""
     own: dict[str, list[Timed]] = defaultdict(list)
-    up: dict[str, list[Timed]] = defaultdict(list)
+    named: dict[str, list[Timed]] = defaultdict(list)
     missed: dict[str, list[Absence]] = defaultdict(list)
     for event in events:
         own[event.node].append((settled_us(event, clocks), event))
-        if event.kind == "rabbit_up" and event.peer:
-            up[event.peer].append((settled_us(event, clocks), event))
+        if event.kind in OF_MEMBERS and event.peer:
+            named[event.peer].append((settled_us(event, clocks), event))
     for absence in absences(events, clocks):
         if not absence.partition:
             missed[absence.peer].append(absence)
     end_us = max((told[-1][0] for told in own.values()), default=0)
     found = [life for node in own for life in _told(own[node], missed[node], end_us)]
-    found += [life for node in up if node not in own for life in _seen(node, up[node], missed[node], end_us)]
+    begin_us = min((told[0][0] for told in own.values()), default=0) - BEFORE_US
+    found += [life for node in named if node not in own
+              for life in _seen(node, named[node], missed[node], begin_us, end_us)]  # fmt: skip
     return sorted(found, key=lambda life: (life.from_us, life.node))
 
 
@@ -111,9 +121,17 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
     return Life(first.node, from_us, None, None, first, told[-1][1], end_us, started_us)
 
 
-def _seen(node: str, up: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
-    """The lives of a node whose log is not there, as far as others saw it come and go."""
-    until_us = 0
+def _seen(
+    node: str, named: Sequence[Timed], missed: Sequence[Absence], begin_us: int, end_us: int
+) -> Iterator[Life]:  # fmt: skip
+    """The lives of a node whose log is not there, as far as others saw it come and go. One that is named before it is
+    seen to come ran already when the logs begin."""
+    up = [timed for timed in named if timed[1].kind == "rabbit_up"] or [
+        timed for timed in named if timed[1].kind == "node_up"
+    ]
+    if named[0][1].kind not in COMING:
+        up.insert(0, (begin_us, named[0][1]))
+    until_us = begin_us
     for from_us, first in up:
         if from_us < until_us:
             continue

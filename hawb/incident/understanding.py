@@ -37,6 +37,11 @@ from hawb.scenario.run import Run
 
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
+CAME_OF_IT = frozenset({
+    "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
+    "vhost_failed", "autoheal", "autoheal_refused", "node_waiting",
+})  # fmt: skip
+"""Happenings that others must have gone before, which cannot be played by themselves."""
 TRIED_MOMENTS = 9
 """At how many moments messages are tried, where none is known to have been there, for what would have kept them."""
 
@@ -108,7 +113,7 @@ def of_reading(
     try:
         retold = retell(reading, found, told, exports, after, made_us)
         if retold is None:
-            return replace(incident, untold="no log tells of anything that went wrong or was changed")
+            return replace(incident, untold=_untold(reading, found))
         retold, run, seen, comparison = play(deepened(retold, found, later), found)
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
@@ -118,6 +123,17 @@ def of_reading(
         losses=losses(retold, seen, clients, told, logged, made_us),
         listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
     )  # fmt: skip
+
+
+def _untold(reading: Reading, found: Sequence[Happening]) -> str:
+    """Why there is nothing to be played."""
+    if reading.events:
+        kinds = {one.kind for one in found}
+        return "the logs show what came of it, and not what went wrong before" if kinds & CAME_OF_IT else (
+            "no log tells of anything that went wrong or was changed")  # fmt: skip
+    if any(file.timeless for file in reading.files):
+        return "no message in these files has both a day and a time"
+    return "no line of these files is a message of RabbitMQ's that is known"
 
 
 def listed_us(files: Sequence[Path], reading: Reading) -> int | None:

@@ -151,8 +151,8 @@ def test_a_message_without_a_day_has_no_time():
 
 
 def test_a_report_of_old_goes_on_to_the_next():
-    entries = read("=INFO REPORT==== 7-Feb-2026::08:55:31 ===\none\n * two\n\n=ERROR REPORT==== 7-Feb-2026::08:55:31 ==="
-                   "\nthree\n")  # fmt: skip
+    at = "7-Feb-2026::08:55:31 ==="
+    entries = read(f"=INFO REPORT==== {at}\none\n * two\n\n=ERROR REPORT==== {at}\nthree\n")
     assert [(entry.level, entry.text.strip()) for entry in entries] == [("info", "one\n * two"), ("error", "three")]
 
 
