@@ -56,6 +56,13 @@ class Absence(Struct):
             one.over_us is None or another.from_us < one.over_us for one, another in ((self, other), (other, self))
         )
 
+    def goes_on(self, other: Absence) -> bool:
+        """Whether this is a late notice of another's: a link that works again may be given up once more, for what it
+        had missed before."""
+        return {self.seer, self.peer} == {other.seer, other.peer} and self.from_us >= other.from_us and (
+            other.until_us is None or self.from_us <= other.until_us + MEETING_US
+        )
+
 
 def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absence]:
     """The absences that events tell of, in the order in which they began. The events are in the order of time."""
@@ -81,6 +88,7 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
 def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
     """When one node missed one other; its own boot ends what it knew."""
     absence: Absence | None = None
+    silent: list[Absence] = []
     silent_us: int | None = None
     boots = [event for event in lives if event.kind == "node_starting"]
     for event in sorted([*told, *boots], key=lambda event: settled_us(event, clocks)):
@@ -89,8 +97,9 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             if absence is None or absence.up:
                 absence = Absence(event.node, event.peer or "", at_us, event)
                 yield absence
-            quiet = silent_us is not None and at_us - silent_us < SILENT_US
-            absence.reason = absence.reason or event.reason or (SILENCE if quiet else None)
+            absence.reason = absence.reason or event.reason
+            if silent_us is not None and at_us - silent_us < SILENT_US:
+                silent.append(absence)
         elif event.kind == "node_silent":
             silent_us = at_us
         elif absence is None:
@@ -103,6 +112,8 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             absence.booted_us = at_us
         if event.kind in ("rabbit_up", "node_starting"):
             absence = None
+    for absence in silent:
+        absence.reason = absence.reason or SILENCE
 
 
 def _met_apart(event: Event) -> bool:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue, split_queue
-from hawb.incident.happenings import Happening
+from hawb.incident.happenings import Happening, is_healing
 from hawb.incident.retold import Retold
 from hawb.incident.steps import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
@@ -140,12 +140,13 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
-        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found):
+        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found, retold):
             seen.setdefault(_key_of(one), []).append((one.at_us, one))
     handovers = {place for place in range(len(retold.sources)) if is_handover(retold, place)}
+    healed = {place for place, source in enumerate(retold.sources) if any(map(is_healing, source))}
     for place, event in enumerate(told["events"]):
         kind, counts = OF_EVENTS.get(event["event"], ("", _always))
-        if kind == "node_stopped" and _healing(told["events"], event):
+        if kind == "node_stopped" and (event["step"] in healed or _healing(told["events"], event)):
             kind = "node_paused"
         if not kind or event["step"] is None or not counts(event) or event["step"] in handovers:
             continue
@@ -163,12 +164,19 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
 
 
-def _is_a_part(one: Happening, found: Sequence[Happening]) -> bool:
-    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, and a
-    synchronisation that was not needed is none."""
-    return one.reason == "needless" or (one.kind in ("node_started", "node_stopped") and any(
+def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bool:
+    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, a boot
+    that the logs do not see to its end has none, a synchronisation that was not needed is none, and what autoheal
+    chose is told by its restarts where they are steps."""
+    if one.kind in ("node_started", "node_stopped") and any(
         other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
-        for other in found))  # fmt: skip
+        for other in found
+    ):
+        return True
+    unended = one.kind == "node_started" and one.until_us is None and not any(
+        other.node == one.node and other.at_us > one.at_us for other in found)  # fmt: skip
+    told = one.kind == "autoheal" and any(one in source for source in retold.sources)
+    return unended or told or one.reason == "needless"
 
 
 def is_handover(retold: Retold, place: int) -> bool:

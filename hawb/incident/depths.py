@@ -99,7 +99,8 @@ def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
     counted = runs.minus(queue.content, queue.unacknowledged) if look.of_ready else queue.content
     missing = look.held - runs.size(counted)
     if missing > 0:
-        yield Step(verbs.Publish(queue=look.queue, count=missing, node=look.node), round(at_s, 3))
+        node = look.node or run.settings.names[queue.master]
+        yield Step(verbs.Publish(queue=look.queue, count=missing, node=node), round(at_s, 3))
     elif missing < 0:
         yield Step(verbs.Get(look.queue, -missing), round(at_s, 3))
 

@@ -31,6 +31,8 @@ DOUBTS: Mapping[str, str] = {
     "no_log": "There is no log of {node}: how it went is what the others saw.",
     "end_unseen": "Nobody saw when {node} went: its last line is taken.",
     "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
+    "healed": "Whom autoheal restarts depends on which links it has heard of when it decides: that it restarted {node} "
+    "is told as a stop and a start, in a cluster that ignores partitions.",
     "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
     "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
     "published, or taken out, just then.",

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue
-from hawb.incident.absences import MEETING_US, Absence, absences, found_apart
+from hawb.incident.absences import Absence, absences, found_apart
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
@@ -127,6 +127,8 @@ FORGETTING_US = 60_000_000
 TRIES = 9
 """The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
 STORE = "RabbitMQ metadata store"
+HEALED = "autoheal"
+"""What the restarts are named that autoheal has nodes do."""
 
 
 class Happening(Struct, frozen=True, kw_only=True):
@@ -201,11 +203,16 @@ def _lives(story: _Story) -> Iterator[Happening]:
             )  # fmt: skip
 
 
+def is_healing(one: Happening) -> bool:
+    """Whether a node stops because autoheal restarts it."""
+    return one.kind == "node_paused" and one.name == HEALED
+
+
 def _pause(story: _Story, life: Life) -> str:
     """What made a broker stop by itself."""
     healing = any(event.node == life.node and abs(at_us - (life.until_us or 0)) < TOGETHER_US
                   for at_us, event in story.of("autoheal_restarting"))  # fmt: skip
-    return "autoheal" if healing else "pause"
+    return HEALED if healing else "pause"
 
 
 def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:
@@ -237,7 +244,7 @@ def _partitions(story: _Story) -> Iterator[Happening]:
         healed = next(_meetings(story, apart[0], begun), None)
         together = [one for one in apart if one.from_us - begun <= NOTICED_US
                     and (healed is None or one.from_us < healed[0])]  # fmt: skip
-        together += [one for one in apart if one not in together and any(_goes_on(one, other) for other in together)]
+        together += [one for one in apart if one not in together and any(one.goes_on(other) for other in together)]
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
         meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
         reasons = [one.reason for one in together if one.reason]
@@ -257,14 +264,6 @@ def _found_apart(story: _Story) -> Iterator[Happening]:
         yield Happening(kind="partition_found", at_us=together[0][0], pairs=tuple(pairs),
                         nodes=tuple(sorted({node for pair in pairs for node in pair})),
                         events=tuple(event for _, event in together))  # fmt: skip
-
-
-def _goes_on(late: Absence, other: Absence) -> bool:
-    """Whether an absence is a late notice of another's: a link that works again may be given up once more, for what it
-    had missed before."""
-    return {late.seer, late.peer} == {other.seer, other.peer} and late.from_us >= other.from_us and (
-        other.until_us is None or late.from_us <= other.until_us + MEETING_US
-    )
 
 
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:

@@ -33,6 +33,8 @@ OF_MEMBERS = (
     "mirror_promoted", "replicas_down", "leader_seen", "autoheal_decided",
 )  # fmt: skip
 """What is said only of members that run, or have run."""
+OF_ERLANG = ("process_crashed", "node_silent")
+"""What Erlang reports: 3.8 has it in another file as well, which tells no more of who wrote it."""
 BEFORE_US = 2_000_000
 """How long before the logs begin a node that they do not see come is taken to run."""
 AT_ONCE_US = 1_000_000
@@ -71,6 +73,7 @@ def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
         own[event.node].append((settled_us(event, clocks), event))
         if event.kind in OF_MEMBERS and event.peer:
             named[event.peer].append((settled_us(event, clocks), event))
+    own = {node: told for node, told in own.items() if any(event.kind not in OF_ERLANG for _, event in told)}
     for absence in absences(events, clocks):
         if not absence.partition:
             missed[absence.peer].append(absence)

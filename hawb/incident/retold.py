@@ -8,6 +8,7 @@ the logs do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -50,13 +51,14 @@ class Retold(Struct, frozen=True):
 
 
 def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None,
-    listed_us: int | None = None,
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports,
+    later: Exports | None = None, after: bool | None = None, listed_us: int | None = None, healed: bool = False,
 ) -> Retold | None:
     """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
-    of after the incident; None: that is to be found out. `listed_us` is when a listing was made, if that is known: a
-    story begins after that of before. Raises ScenarioRefused for what no scenario can hold."""
-    tell = Teller(found, lives, exports.document)
+    of after the incident; None: that is to be found out; and `later` are others, of after it. `listed_us` is when a
+    listing was made, if that is known: a story begins after that of before. With `healed` what autoheal did is told as
+    it was seen. Raises ScenarioRefused for what no scenario can hold."""
+    tell = Teller(found, lives, exports.document, later.document["policies"] if later else (), healed)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
     if listed_us is not None and not after:
@@ -71,16 +73,19 @@ def retell(
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     before = stood(found, lives, exports, begins_us, after)
     clients = connected.changes(reading)
-    if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues:
+    handling = before.cluster["cluster_partition_handling"]
+    if handling == "autoheal" and before.queues and not healed:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
         told = sorted([*told, *(Told(at_us, verb, ()) for at_us, verb in without_closed(steps, begins_us)
                                 if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
-    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + ON_ITS_WAY_S))
+    goes_on_s = 0 if any(is_booting(life) for life in lives) else ON_ITS_WAY_S
+    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + goes_on_s))
     document = {
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
         "cluster": before.cluster | {
+            "cluster_partition_handling": unhealed(handling) if healed else handling,
             "net_ticktime": tell.silence_us / MICROSECONDS,
             "timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS},
         },
@@ -89,10 +94,20 @@ def retell(
         "queues": before.queues,
         "steps": [plain(step) for step in steps],
     }
-    doubts = [*before.doubts, *(one for one in tell.doubts if later(one, begins_us))]
+    doubts = [*before.doubts, *(one for one in tell.doubts if is_of_the_story(one, begins_us))]
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in told), ())
     return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))
+
+
+def unhealed(handling: Any) -> Any:
+    """What a cluster does about partitions, without autoheal."""
+    return handling | {"recover": "ignore"} if isinstance(handling, dict) else "ignore"
+
+
+def is_booting(life: Life) -> bool:
+    """Whether a node still boots as the logs end."""
+    return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"
 
 
 def together(told: Sequence[Told]) -> list[Told]:
@@ -120,7 +135,7 @@ def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
     return max(first.at_us - EARLIER_US, before + 1)
 
 
-def later(doubt: Doubt, begins_us: int) -> bool:
+def is_of_the_story(doubt: Doubt, begins_us: int) -> bool:
     """Whether a doubt is about the story, and not about what went before."""
     at_us = doubt.until_us or doubt.from_us
     return at_us is None or at_us >= begins_us

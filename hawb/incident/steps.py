@@ -14,7 +14,7 @@ from hawb.engine.naming import split_queue
 from hawb.engine.state import CLASSIC
 from hawb.incident.absences import GONE, SILENCE
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import TOGETHER_US, Happening
+from hawb.incident.happenings import TOGETHER_US, Happening, is_healing
 from hawb.incident.lives import Life
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.policies import Policy, effective_definition, matching
@@ -44,12 +44,18 @@ class Told(NamedTuple):
 
 
 class Teller:
-    """What steps are made with: the story, and what is doubtful about them."""
+    """What steps are made with: the story, `later` policies, as definitions of after it have them, and what is doubtful
+    about them. With `healed` the restarts of autoheal are steps, as the logs have them, and are not left to the
+    rules."""
 
-    def __init__(self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any]):
-        self.found, self.lives = found, lives
+    def __init__(
+        self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
+        later: Sequence[dict[str, Any]] = (), healed: bool = False,
+    ):  # fmt: skip
+        self.found, self.lives, self.healed = found, lives, healed
         self.silence_us = _silence_us(found, imported["cluster"].get("net_ticktime"))
         self.policies = {policy["name"]: policy for policy in imported["policies"]}
+        self.later_policies = {policy["name"]: policy for policy in later}
         self.operator_policies = imported["operator_policies"]
         self.profile = PROFILES[imported["cluster"]["version"]]
         self.boot_us = min([round(START_S * MICROSECONDS), *map(booted_us, self._boots())])
@@ -129,6 +135,22 @@ def stopped(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(one.at_us, verbs.Stop((one.node or "",)), (one,))
 
 
+def paused(tell: Teller, one: Happening) -> Iterator[Told]:
+    """A node that autoheal restarts, where that is to be followed."""
+    if tell.healed and is_healing(one):
+        node = one.node or ""
+        chosen = [other for other in tell.found if other.kind == "autoheal" and node in other.nodes
+                  and 0 <= one.at_us - other.at_us <= JOINING_US]  # fmt: skip
+        tell.doubt("healed", node=node, from_us=one.at_us)
+        yield Told(one.at_us, verbs.Stop((node,)), (one, *chosen[-1:]))
+
+
+def _is_healed(tell: Teller, last: Life) -> bool:
+    """Whether a life ended in a restart that is told as steps."""
+    return tell.healed and any(is_healing(one) and one.node == last.node and one.at_us == last.until_us
+                               for one in tell.found)  # fmt: skip
+
+
 def killed(tell: Teller, one: Happening) -> Iterator[Told]:
     """A kill; a node that fell silent lost its power as long before as others take to notice."""
     node = one.node or ""
@@ -147,7 +169,7 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
     """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so."""
     node, last = one.node or "", _last_end(tell, one)
-    if last is None or last.ended_by == "paused" or tell.joins(one):
+    if last is None or (last.ended_by == "paused" and not _is_healed(tell, last)) or tell.joins(one):
         return
     begins_us = one.at_us
     if not tell.near("node_waiting", node, one.at_us, JOINING_US) and (took_us := booted_us(one)):
@@ -265,8 +287,13 @@ def alarmed(_: Teller, one: Happening) -> Iterator[Told]:
 
 
 def policy_set(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A policy, which the log names but does not tell."""
-    policy = tell.policies.get(one.name or "")
+    """A policy, which the log names but does not tell: the last one of a name is what definitions of after have."""
+    name = one.name or ""
+    later = any(other.kind == one.kind and other.name == name and other.at_us > one.at_us for other in tell.found)
+    if not later and (policy := tell.later_policies.get(name)):
+        yield Told(one.at_us, verbs.SetPolicy(**policy), (one,))
+        return
+    policy = tell.policies.get(name)
     if policy is None:
         tell.doubt("policy_unknown", name=one.name, from_us=one.at_us)
         return
@@ -287,7 +314,7 @@ def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
     told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
             and abs(other.at_us - one.at_us) <= AT_ONCE_US]  # fmt: skip
     missed = {node for other in told for node in other.nodes}
-    before = [other for other in tell.found if -AT_ONCE_US <= one.at_us - other.at_us <= GIVING_US]
+    before = [other for other in tell.found if 0 <= one.at_us - other.at_us <= GIVING_US]
     given = any(other.kind in GIVEN_AWAY or (other.kind == "mirror_dropped" and other.queue == one.queue)
                 for other in before)  # fmt: skip
     gone = {life.node for life in tell.lives
@@ -324,6 +351,7 @@ def _automatic(tell: Teller, queue: str) -> bool:
 
 STEPS: dict[str, Callable[[Teller, Happening], Iterator[Told]]] = {
     "node_stopped": stopped,
+    "node_paused": paused,
     "node_killed": killed,
     "node_gone": killed,
     "node_started": started,

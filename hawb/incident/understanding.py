@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,19 @@ from hawb.incident import connected
 from hawb.incident.before import Exports
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about
-from hawb.incident.depths import deepened
 from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
-from hawb.incident.following import play
-from hawb.incident.happenings import Happening, happenings
+from hawb.incident.following import closest
+from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.reading import Reading, read_logs
 from hawb.incident.retold import Retold, retell
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
+from hawb.planning.story import Change
+from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Step
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
@@ -92,36 +94,37 @@ def understand(
     would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
     cannot be read."""
     reading = read_logs(paths, zone)
-    later_queues = read_exports(later).placed if later else ()
     made_us = listed_us(exports, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
+    incident = of_reading(reading, read_exports(exports), listed_after, made_us, read_exports(later))
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
-    return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
+    return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
 
 
 def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
-    later: Sequence[dict[str, Any]] = (),
+    later: Exports | None = None,
 ) -> Incident:
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
-    the exports are of after it, `made_us` when their listing was made, and `later` are queues as a listing of after
-    has them, which says of each where it is."""
+    the exports are of after it, `made_us` when their listing was made, and `later` are exports of after it where the
+    others are of before."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found)
     try:
-        retold = retell(reading, found, told, exports, after, made_us)
-        if retold is None:
+        ways = (False, True) if any(is_healing(one) for one in found) else (False,)
+        tellings = [retell(reading, found, told, exports, later, after, made_us, healed) for healed in ways]
+        played = closest([telling for telling in tellings if telling], found, later.placed if later else ())
+        if played is None:
             return replace(incident, untold=_untold(reading, found))
-        retold, run, seen, comparison = play(deepened(retold, found, later), found)
+        retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, told, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
+        listed_later={entry["queue"]: entry.get("messages", 0) for entry in (later.placed if later else ())},
     )  # fmt: skip
 
 
@@ -153,10 +156,29 @@ def read_exports(files: Sequence[Path]) -> Exports:
     return Exports(import_cluster(defined, listings).scenario, defined is not None)
 
 
-def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
-    """What would have kept the messages that are lost; where none is known to have been there, those that were
-    tried."""
+def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+    """What would have kept the messages that are lost, or will be once the cluster is one again; where none is known to
+    have been there, those that were tried."""
     lost = [harm for harm in harms(run) if harm.lost]
     if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
+        for step in _restarts(found, seen["partitions"]):
+            again.apply(step)
         run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
-    return tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    kept = (what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    if not any(doubt.kind == "healed" for doubt in retold.doubts):
+        return tuple(kept)
+    return tuple(replace(one, changed=[other for other in one.changed if not _heals(other.change)]) for one in kept)
+
+
+def _heals(change: Change) -> bool:
+    """Whether a change is to have autoheal, which a cluster had already whose restarts are told as steps."""
+    return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
+
+
+def _restarts(found: Sequence[Happening], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
+    """What makes a cluster one again: all sides restart but the one that autoheal chose last, or the largest."""
+    chosen = [one.node for one in found if one.kind == "autoheal"][-1:]
+    stays = max(sides, key=lambda side: (bool({*chosen} & {*side}), len(side)), default=())
+    nodes = tuple(node for side in sides if side is not stays for node in side)
+    if nodes:
+        yield from (Step(verbs.Stop(nodes)), Step(verbs.Start(nodes)))

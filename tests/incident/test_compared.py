@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kept_logs import DATA
-from made_up_story import happening, retold
+from made_up_story import happening, retold, us
 from measured_stories import understood
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ steps:
   - {wait: 0, at: 90}
 """
 SEEN = [happening(1, "node_killed", "a"), happening(1.2, "mirror_promoted", "b", "q"),
-        happening(62, "node_started", "a"), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
+        happening(62, "node_started", "a", until_us=us(63)), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
 
 
 def beside(found) -> Comparison:
@@ -45,6 +45,13 @@ def test_where_they_part():
         ("only expected", "mirror_promoted", 0), ("only seen", "mirror_promoted", 0),
         ("only expected", "mirror_added", 1),
     ]  # fmt: skip
+
+
+def test_a_boot_that_the_logs_do_not_see_to_its_end_is_not_compared():
+    booting = happening(88, "node_started", "a")
+    assert beside([*SEEN, booting]).pairs == beside(SEEN).pairs
+    assert [pair.seen for pair in beside([*SEEN, booting, happening(89, "node_killed", "a")]).apart] == [
+        booting, happening(89, "node_killed", "a")]  # fmt: skip
 
 
 def test_what_is_far_apart_is_not_the_same():

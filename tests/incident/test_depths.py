@@ -23,6 +23,16 @@ steps:
   - {wait: 0, at: 60}
 """
 
+PARTED = """
+scenario: A partition that stays
+cluster: {nodes: [a, b], version: "3.10"}
+queues:
+  - {queue: q, master: b, messages: 7}
+steps:
+  - {partition: [[a], [b]], at: 1}
+  - {wait: 0, at: 100}
+"""
+
 
 def seen(count: int, node: str = "a"):
     return happening(25.1, "synchronisation", node, "q", count=count)
@@ -47,6 +57,12 @@ def test_a_listing_of_after_tells_all_messages():
     story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": 20}, {"queue": "new"}])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
     assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]
+
+
+def test_a_listing_of_after_is_of_the_side_that_has_the_queue():
+    """Node a is on the other side, and would refuse the publisher."""
+    story = deepened(retold(PARTED), [], [{"queue": "q", "master": "b", "messages": 9}])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["views"][1]["ids"] == [[1, 9]]
 
 
 @pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])

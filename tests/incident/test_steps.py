@@ -18,8 +18,8 @@ def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: floa
     return Life(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
 
 
-def told(found, lives=(), **imported) -> list[tuple[float, object]]:
-    tell = Teller(found, lives, IMPORTED | imported)
+def told(found, lives=(), later=(), healed=False, **imported) -> list[tuple[float, object]]:
+    tell = Teller(found, lives, IMPORTED | imported, later, healed)
     return [(round((step.at_us - us(0)) / 1e6, 2), step.verb) for one in found if one.kind in STEPS
             for step in STEPS[one.kind](tell, one)]  # fmt: skip
 
@@ -103,6 +103,23 @@ def test_a_policy_is_what_definitions_say():
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
 
 
+def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
+    before, after = ({"name": "p", "pattern": pattern, "definition": {"ha-mode": "all"}} for pattern in ("^q", "^r"))
+    found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="p")]
+    patterns = [step.pattern for _, step in told(found, policies=[before], later=[after])]
+    assert patterns == ["^q", "^r"]
+
+
+@pytest.mark.parametrize("healed", [False, True])
+def test_what_autoheal_restarts_is_a_step_where_that_is_followed(healed):
+    found = [happening(30, "autoheal", "b", nodes=("a",)), happening(31, "node_paused", "a", name="autoheal"),
+             happening(35, "node_started", "a"), happening(40, "node_paused", "a", name="pause"),
+             happening(45, "node_started", "a")]  # fmt: skip
+    lives = [life("a", 0, 31, "paused", 31), life("a", 35, 40, "paused", 40)]
+    restarted = [(31.0, verbs.Stop(("a",))), (35.0, verbs.Start(("a",)))]
+    assert told(found, lives, healed=healed) == (restarted if healed else [])
+
+
 @pytest.mark.parametrize(
     ("others", "verb"),
     [
@@ -130,6 +147,7 @@ def promoted(*before):
         (promoted(), (40, "killed"), False),  # its node went
         (promoted(happening(35, "node_drained", "a")), None, False),  # it was given away
         (promoted(happening(39, "mirror_dropped", "a", "q")), None, False),
+        ([*promoted(), happening(41, "mirror_dropped", "a", "q")], None, True),  # only afterwards
         ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
     ],
 )  # fmt: skip

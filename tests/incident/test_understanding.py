@@ -63,3 +63,13 @@ def test_an_export_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "queues.json").write_text("[[[")
     with pytest.raises(ImportRefused):
         understand([STORY], [tmp_path / "queues.json"])
+
+
+def test_what_would_have_kept_messages_that_one_side_alone_has_is_tried_too():
+    """They are lost once the sides are one again. That the cluster has autoheal, told as restarts, is no change."""
+    incident = understand([STORY.with_name("partition-autoheal")])
+    assert incident.outcome is not None and incident.outcome["partitions"] and not incident.outcome["losses"]
+    (keepers,) = incident.keepers
+    kept = {one.change.what for one in keepers.changed if one.kept}
+    assert "cluster_partition_handling: pause_minority" in kept
+    assert "cluster_partition_handling: autoheal" not in {one.change.what for one in keepers.changed}
