@@ -37,6 +37,8 @@ OF_ERLANG = ("process_crashed", "node_silent")
 """What Erlang reports: 3.8 has it in another file as well, which tells no more of who wrote it."""
 BEFORE_US = 2_000_000
 """How long before the logs begin a node that they do not see come is taken to run."""
+ENDING = (*ASKED, "node_stopped", "node_halting", "pause_begun")
+"""What no broker says before it boots."""
 AT_ONCE_US = 1_000_000
 """How far what a broker says of pausing is from its stop."""
 LATE_US = 2_000_000
@@ -91,7 +93,9 @@ Timed = tuple[int, Event]
 def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
     """The lives of a node whose log is there."""
     boots = [place for place, (_, event) in enumerate(own) if event.kind == "node_starting"]
-    if not boots or own[boots[0]][0] - own[0][0] > BEFORE_BOOT_US:
+    before = own[: boots[0]] if boots else own
+    if before and (not boots or own[boots[0]][0] - before[0][0] > BEFORE_BOOT_US
+                   or any(event.kind in ENDING for _, event in before)):  # fmt: skip
         boots.insert(0, 0)
     for begin, end in pairwise([*boots, len(own)]):
         yield _life(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)

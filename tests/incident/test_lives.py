@@ -89,6 +89,9 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
         (told((1, "a", "node_starting", None), (9, "a", "boot_failed", None)), [("a", 1, 9, "failed", 9)]),
         # Erlang says something before the broker does
         (told((1, "a", "leader_elected", None), (2, "a", "node_starting", None)), [("a", 2, None, None, 2)]),
+        # the log begins as it is stopped, a moment before it boots
+        (told((1, "a", "node_signalled", None), (4, "a", "node_starting", None)),
+         [("a", 1, 1, "stopped", 1), ("a", 4, None, None, 4)]),
         # its own log is not there
         (told((1, "b", "alarm_set", "b"), (2, "b", "rabbit_up", "a"), (7, "b", "rabbit_down", "a"),
               (8, "b", "node_down", "a"), (9, "b", "rabbit_up", "a"), (12, "b", "alarm_cleared", "b")),
