@@ -280,13 +280,16 @@ def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
     """The nodes and settings: whoever has a life, but those that join later."""
-    lived = [life for life in lives if life.from_us < begins_us]
+    first = {life.node: life for life in reversed(lives)}
+    lived = [life for life in lives if life.from_us < begins_us or (life == first[life.node] and life.ran_before)]
     joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     joining -= {life.node for life in lived}
     # What a listing has, and nobody's log names, was made up where there are logs.
     nodes = sorted({life.node for life in lives} - joining)
     releases = [life.first.release for life in lives if life.first.release]
     version = next((known for release in releases if (known := profile(release))), None)
+    if releases and ".".join(releases[0].split(".")[:2]) not in PROFILES:
+        doubts.append(Doubt(kind="release_unknown", name=releases[0]))
     ended: dict[str, str] = {}
     for life in sorted(lived, key=lambda life: life.until_us or life.seen_us):
         ended.pop(life.node, None)

@@ -65,6 +65,11 @@ class Life(Struct, frozen=True):
     started_us: int | None = None
     reason: str | None = None
 
+    @property
+    def ran_before(self) -> bool:
+        """Whether the broker ran already when the logs begin."""
+        return self.first.kind not in ("node_starting", *COMING)
+
 
 def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
     """The lives that events tell of, in the order in which they began. The events are in the order of time."""

@@ -57,3 +57,12 @@ def test_what_single_messages_tell_is_read(story, logs):
 def test_what_is_answered_is_no_more_than_the_logs_tell(story, logs):
     found = understand([logs], keepers=False)
     assert verdict(found, account(found).names).sentence == story["verdict"]
+
+
+def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_path):
+    old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
+    (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
+    retold = understand([tmp_path], keepers=False).retold
+    assert "The rules of RabbitMQ 3.6.6 are not known: those of the nearest release that are known are taken." in {
+        doubt.text for doubt in (retold.doubts if retold else ())
+    }  # fmt: skip

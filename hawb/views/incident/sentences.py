@@ -60,7 +60,7 @@ WORDS: Mapping[str, Words] = {
     "node_reset": Words("lost", "{nodes} left the cluster and emptied {its} database.", "reset", 2),
     "partition_begun": Words("missed", "{sides} did not see each other{apart}.", "", 2),
     "partition_healed": Words("met", "{sides} saw each other again.", "seen again", 2),
-    "partition_found": Words("met", "{sides} found that they had run without each other; since when, no log tells.",
+    "partition_found": Words("missed", "{sides} found that they had run without each other; since when, no log tells.",
                              "found apart", 2),
     "autoheal": Words("noted", "Autoheal chose: {nodes} won, and {others} had to restart.", ""),
     "autoheal_refused": Words("noted", "Autoheal gave up{why}.", "autoheal gives up"),
