@@ -12,7 +12,7 @@ step by step: where the rules have another leader than the logs, it hands over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -45,15 +45,13 @@ class Played(NamedTuple):
     comparison: Comparison
 
 
-def closest(
-    tellings: Sequence[Retold], found: Sequence[Happening], later: Sequence[Mapping[str, Any]]
-) -> Played | None:
+def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | None:
     """The story in the way of telling it that comes closest to what was seen, the first of those that come as close;
-    None if there is none. `later` is a listing of after (`hawb.incident.depths`). Raises ScenarioRefused."""
+    None if there is none. Raises ScenarioRefused."""
     played: Played | None = None
     for telling in tellings:
         if played is None or any(misses(played)):
-            other = play(deepened(telling, found, later), found)
+            other = play(deepened(telling, found), found)
             played = other if played is None else min(played, other, key=misses)
     return played
 

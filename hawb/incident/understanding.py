@@ -17,11 +17,12 @@ from msgspec.structs import replace
 
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
-from hawb.incident import connected
-from hawb.incident.before import Exports
+from hawb.incident import connected, within
+from hawb.incident.asked import WHOLE, Asked, When, asked
+from hawb.incident.before import Exports, Given
 from hawb.incident.clocks import settled_us
-from hawb.incident.compared import Comparison, about
-from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
+from hawb.incident.compared import Comparison, about, trimmed
+from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.following import closest
 from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
@@ -49,11 +50,10 @@ TRIED_MOMENTS = 9
 
 
 class Incident(Struct, frozen=True):
-    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell. `retold` is the story as a
-    scenario, None where there is nothing to be played, for the reason `untold`; `run` and `outcome` are that story
-    played, `comparison` has it beside what was seen, `losses` what follows for messages, and `keepers` what would have
-    kept those that are lost (`hawb.planning.alternatives`). `listed_later` is how many messages
-    queues had by a listing of after."""
+    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span of
+    them that the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the
+    reason `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what
+    follows for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
 
     reading: Reading
     lives: list[Life]
@@ -65,7 +65,15 @@ class Incident(Struct, frozen=True):
     comparison: Comparison | None = None
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
-    listed_later: dict[str, int] = {}
+    asked: Asked = WHOLE
+
+    @property
+    def told(self) -> Asked:
+        """The span that is told: the one that was asked for, or from earlier on where the story had begun then."""
+        since_us = self.asked.since_us
+        if self.retold is not None and since_us is not None:
+            since_us = min(since_us, self.retold.begins_us)
+        return replace(self.asked, since_us=since_us)
 
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
@@ -75,10 +83,12 @@ class Incident(Struct, frozen=True):
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        known = self.outcome["queues"].get(queue, {}).get("messages") == self.listed_later.get(queue, -1)
+        # That a listing is of after was found out, and may be wrong, unless there is one of before.
+        known = "listed_after" not in {doubt.kind for doubt in doubts} \
+            and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
-        placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
+        placed = any(doubt.kind in OF_PLACES for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
             unsure.add("place")
         return frozenset(unsure)
@@ -86,16 +96,20 @@ class Incident(Struct, frozen=True):
 
 def understand(
     paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
-    later: Sequence[Path] = (), keepers: bool = True,
-) -> Incident:
+    later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
     said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
-    would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
-    cannot be read."""
+    would have kept the messages. With `since` and `until` the story is that of the time from one to the other; those
+    without a zone are in `zone`, too. Raises OSError for a path that is not there, ImportRefused for an export that
+    cannot be read, and SpanRefused for a span that the logs do not tell of."""
     reading = read_logs(paths, zone)
     made_us = listed_us(exports, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, read_exports(later))
+    span = asked(since, until, zone, reading)
+    incident = of_reading(
+        reading, read_exports(exports), listed_after, made_us, read_exports(later) if later else None, span
+    )
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
     return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
@@ -103,28 +117,31 @@ def understand(
 
 def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
-    later: Exports | None = None,
-) -> Incident:
+    later: Exports | None = None, span: Asked = WHOLE,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
     the exports are of after it, `made_us` when their listing was made, and `later` are exports of after it where the
-    others are of before."""
+    others are of before. The story is that of a `span`."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
-    incident = Incident(reading, told, found)
+    incident = Incident(reading, told, found, asked=span)
+    before = within.seen(found, span)
+    given = Given(exports, later if span.until_us is None else None, after, made_us)
     try:
         ways = (False, True) if any(is_healing(one) for one in found) else (False,)
-        tellings = [retell(reading, found, told, exports, later, after, made_us, healed) for healed in ways]
-        played = closest([telling for telling in tellings if telling], found, later.placed if later else ())
+        tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
+        played = closest([telling for telling in tellings if telling], before)
         if played is None:
             return replace(incident, untold=_untold(reading, found))
         retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
+    comparison = trimmed(comparison, retold, found, span)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
+    ended = [life for life in told if (life.until_us or 0) <= retold.ends_us]
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in (later.placed if later else ())},
+        losses=losses(retold, seen, clients, ended, logged, made_us),
     )  # fmt: skip
 
 
@@ -153,7 +170,8 @@ def read_exports(files: Sequence[Path]) -> Exports:
     """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
-    return Exports(import_cluster(defined, listings).scenario, defined is not None)
+    imported = import_cluster(defined, listings)
+    return Exports(imported.scenario, defined is not None, imported.depths_untold)
 
 
 def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:

@@ -54,6 +54,43 @@ def test_a_boot_that_the_logs_do_not_see_to_its_end_is_not_compared():
         booting, happening(89, "node_killed", "a")]  # fmt: skip
 
 
+CRASHED = """
+scenario: A queue's process crashes
+cluster: {nodes: [a, b], version: "3.10"}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 5}
+steps:
+  - {crash: {queue: q}, at: 1}
+  - {wait: 0, at: 20}
+"""
+
+
+def test_that_a_crashed_process_is_started_again_as_a_mirror_is_in_no_log():
+    story, found = retold(CRASHED), [happening(1.1, "mirror_promoted", "b", "q")]
+    told = outcome(Run.of(story.scenario))
+    assert "a" in told["queues"]["q"]["mirrors"]
+    assert not compared(story, found, told).apart
+
+
+FORGOTTEN = """
+scenario: A node boots that was told to forget the one that it would wait for
+cluster: {nodes: [a, b], version: "3.10", down: {a: stopped, b: stopped}}
+steps:
+  - {forget_cluster_node: {node: a, from: b, offline: true}, at: 1}
+  - {start: b, at: 2}
+  - {wait: 0, at: 20}
+"""
+
+
+def test_that_a_node_was_forgotten_offline_is_in_no_log():
+    story, found = retold(FORGOTTEN), [happening(2, "node_started", "b", until_us=us(3))]
+    told = outcome(Run.of(story.scenario))
+    assert "node_forgotten" in {event["event"] for event in told["events"]}
+    assert not compared(story, found, told).apart
+
+
 def test_what_is_far_apart_is_not_the_same():
     """a comes up a minute after, and its mirror another one."""
     comparison = beside([*SEEN[:3], happening(140, "mirror_added", "a", "q")])

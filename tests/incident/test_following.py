@@ -69,7 +69,7 @@ def test_whom_autoheal_restarts_is_as_the_rules_have_it_or_as_it_was_seen(restar
     by_rules = retold(HEALED)
     steps = f"  - {{stop: {restarted}, at: 21}}\n  - {{start: {restarted}, at: 24}}\n  - {{wait: 0"
     as_seen = retold(HEALED.replace("autoheal}", "ignore}").replace("  - {wait: 0", steps), (), (), found[4:5])
-    played = closest([by_rules, as_seen], found, ())
+    played = closest([by_rules, as_seen], found)
     assert played.retold.scenario == (by_rules if restarted == "a" else as_seen).scenario
     assert [pair.verdict for pair in played.comparison.pairs if pair.kind == "node_paused"] == ["equal"]
-    assert closest([], found, ()) is None
+    assert closest([], found) is None

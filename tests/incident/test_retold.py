@@ -10,7 +10,7 @@ from measured_stories import differences, lost, measured, understood
 
 from hawb.incident.doubts import DOUBTS
 from hawb.incident.retold import together
-from hawb.incident.steps import Told
+from hawb.incident.teller import Told
 from hawb.scenario.dump import dump
 from hawb.scenario.load import load
 from hawb.scenario.verbs import Kill, Start, Stop, SyncQueue

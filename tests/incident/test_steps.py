@@ -7,7 +7,8 @@ from made_up_story import event, happening, us
 from msgspec.structs import replace
 
 from hawb.incident.lives import Life
-from hawb.incident.steps import STEPS, Teller, sides_of
+from hawb.incident.steps import STEPS, sides_of
+from hawb.incident.teller import Teller
 from hawb.scenario import verbs
 
 IMPORTED = {"cluster": {"version": "3.10"}, "policies": [], "operator_policies": []}
@@ -60,6 +61,32 @@ def test_a_node_that_joins_is_neither_stopped_nor_started():
     assert told(found, [life("d", 1, 4, "stopped", 4)]) == [(5.0, verbs.Join("d"))]
 
 
+def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_joining():
+    found = [happening(5, "node_joined", "d"), happening(6, "node_started", "d"), happening(20, "node_stopped", "d"),
+             happening(30, "node_started", "d")]  # fmt: skip
+    steps = told(found, [life("d", 1, 20, "stopped", 20)])
+    assert steps == [(5.0, verbs.Join("d")), (20.0, verbs.Stop(("d",))), (30.0, verbs.Start(("d",)))]
+
+
+@pytest.mark.parametrize(
+    ("between", "others", "expected"),
+    [
+        # Nobody tells that it was forgotten: it was reset.
+        ([], [], [verbs.Reset("a")]),
+        ([happening(35, "node_forgotten", "a", by="b")], [], [verbs.ForgetClusterNode("a", "b"), verbs.Wipe("a")]),
+        # b booted, though a had gone after it: b was told to forget a.
+        ([happening(35, "node_started", "b", until_us=us(36))], [life("b", -50, 20, "stopped", 20)],
+         [verbs.ForgetClusterNode("a", "b", offline=True), verbs.Start(("b",)), verbs.Wipe("a")]),
+    ],
+)  # fmt: skip
+def test_the_cluster_did_not_know_a_node_that_joins_it_again(between, others, expected):
+    found = [happening(30, "node_stopped", "a"), *between, happening(40, "node_started", "a"),
+             happening(41, "disk_lost", "a"), happening(42, "node_stopped", "a"),
+             happening(43, "node_joined", "a")]  # fmt: skip
+    lives = [life("a", 0, 30, "stopped", 30), life("a", 40, 42, "stopped", 42), *others]
+    assert [step for _, step in told(found, lives)] == [verbs.Stop(("a",)), *expected, verbs.Join("a")]
+
+
 def test_members_of_a_node_that_is_forgotten_go_with_it():
     found = [happening(1, "node_forgotten", "c", by="a"), happening(1.2, "member_removed", "c", "q")]
     assert told(found) == [(1.0, verbs.ForgetClusterNode("c", "a"))]
@@ -101,6 +128,12 @@ def test_a_policy_is_what_definitions_say():
     policy = {"name": "p", "pattern": "^q", "definition": {"ha-mode": "all"}}
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="unknown")]
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
+
+
+def test_operator_policies_are_set_too():
+    policy = {"name": "p", "pattern": "^q", "definition": {"max-length": 4}}
+    found = [happening(5, "policy_set", name="p")]
+    assert told(found, operator_policies=[policy]) == [(5.0, verbs.SetOperatorPolicy("p", "^q", {"max-length": 4}))]
 
 
 def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():

@@ -171,7 +171,8 @@ def _keepers(of: Alternatives, tried: bool) -> Table:
 
 def _compared(of: Account, comparison: Comparison) -> Part:
     parted = comparison.apart
-    agreed = f"{counted(comparison.equal, 'event') if comparison.equal else 'No event'} went as RabbitMQ's rules have it."
+    events = counted(comparison.equal, "event") if comparison.equal else "No event"
+    agreed = f"{events} went as RabbitMQ's rules have it."
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]
