@@ -59,6 +59,13 @@ def test_what_is_answered_is_no_more_than_the_logs_tell(story, logs):
     assert verdict(found, account(found).names).sentence == story["verdict"]
 
 
+def test_a_node_without_a_log_is_played_as_killed_and_that_is_no_parting(tmp_path):
+    gone = next(story for story in STORIES if story["title"].startswith("an alarm of memory"))
+    (tmp_path / "rabbit@hare.log").write_text(gone["logs"]["rabbit@hare.log"], encoding="utf-8")
+    found = understand([tmp_path], keepers=False)
+    assert found.comparison and found.comparison.apart == () and found.comparison.equal == 3
+
+
 def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_path):
     old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
     (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
