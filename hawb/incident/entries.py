@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import count, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -28,6 +29,9 @@ LEVELS = {
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
 LONGEST = 512 * 1024
 """How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
+LEAST_EARLIER, OFTENER = 3, 3
+"""How often, and how much oftener than not, a message must be earlier than the one above for a log to be taken for one
+that begins with its end."""
 MOST_BEFORE = 64
 """How many wrappings without a name of their own are remembered: those that differ in each line come to no end."""
 
@@ -60,6 +64,15 @@ def level_of(written: str) -> str:
     return LEVELS.get(written[:3].lower(), "")
 
 
+def newest_first(lines: Iterable[str]) -> bool:
+    """Whether lines are in the order in which services that keep logs show them: the last one first. Some lines of
+    several nodes, or of two processes, may be out of order in any log."""
+    times = [entry.at_us for entry in Reader().entries(lines) if entry.at_us is not None]
+    earlier = sum(one > other for one, other in pairwise(times))
+    later = sum(one < other for one, other in pairwise(times))
+    return earlier >= LEAST_EARLIER and earlier > OFTENER * later
+
+
 class Reader:
     """Makes entries of lines. A time without a zone is one of `zone`; `last` is a time that no line is later than.
     `cut` counts the lines that belong to no entry, such as those at the beginning of a file that was cut."""
@@ -72,9 +85,9 @@ class Reader:
         self._before: dict[str, str] = {}
         self._time: tuple[str, int | None] = "", None
 
-    def entries(self, lines: Iterable[str]) -> Iterator[Entry]:
-        """The entries, each as soon as it is known to be over."""
-        for number, line in enumerate(lines, 1):
+    def entries(self, lines: Iterable[str], numbers: Iterable[int] | None = None) -> Iterator[Entry]:
+        """The entries, each as soon as it is known to be over. Lines are numbered from 1, or as is told."""
+        for number, line in zip(count(1) if numbers is None else numbers, lines, strict=False):
             over = self._take(number, line.rstrip("\r\n"))
             if over is not None:
                 yield over

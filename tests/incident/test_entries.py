@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from hawb.incident.entries import Reader
+from hawb.incident.entries import Reader, newest_first
 
 AT_US = 1_795_769_731_694_468
 """2026-11-27 08:55:31.694468 UTC."""
@@ -154,6 +154,14 @@ def test_a_report_of_old_goes_on_to_the_next():
     at = "7-Feb-2026::08:55:31 ==="
     entries = read(f"=INFO REPORT==== {at}\none\n * two\n\n=ERROR REPORT==== {at}\nthree\n")
     assert [(entry.level, entry.text.strip()) for entry in entries] == [("info", "one\n * two"), ("error", "three")]
+
+
+def test_a_log_that_begins_with_its_end_is_told_by_its_times():
+    lines = [f"2026-11-27 08:55:{second:02}.694 [info] <0.1.0> one\n" for second in range(9)]
+    assert newest_first(lines[::-1])
+    assert not newest_first(lines)
+    assert not newest_first([*lines, *lines, *lines, *lines])
+    assert not newest_first(lines[:3:-1][:3])
 
 
 def test_what_is_left_of_a_cut_message_is_counted():
