@@ -198,7 +198,7 @@ def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: 
         if one is None or other is None or not nodes:
             continue
         if one.first != other.first and first in (one.first, other.first):
-            fits[first == other.first] += 1
+            fits[first == other.first] += 2  # mirrors may have come back, or be on their way
         if one.nodes != other.nodes:
             fits[nodes == other.nodes] += nodes in (one.nodes, other.nodes)
     return fits[True] > fits[False]
@@ -317,11 +317,12 @@ def _declared_later(name: str, found: Sequence[Happening], begins_us: int) -> bo
 
 
 def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt]) -> QUEUE:
-    """A queue as the logs tell it; `listed` is what an export of after has."""
+    """A queue as the logs tell it, its mirrors in the order in which they came: the first one is to take over. `listed`
+    is what an export of after has."""
     entry = {key: value for key, value in (listed or {}).items()
              if key not in ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members",
-                            "stopped_members")} | {"queue": name}  # fmt: skip
-    first, others = told.first, sorted(told.others)
+                            "stopped_members", "unacknowledged")} | {"queue": name}  # fmt: skip
+    first, others = told.first, [*told.others]
     if first is None:
         first, *others = others
         doubts.append(Doubt(kind="master_unknown", queue=name, node=first))

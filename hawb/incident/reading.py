@@ -173,12 +173,31 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
 def _numbered(file: Path, reading: FileReading) -> tuple[Iterator[str], Iterable[int]]:
     """The lines of a file from the oldest on, and their numbers."""
     lines = files.lines(file)
-    begin = [*islice(lines, LOOKED_AT)]
+    begin, broken = _as_far(islice(lines, LOOKED_AT))
     if not newest_first(begin):
-        return _counted(chain(begin, lines), reading), count(1)
+        return _counted(chain(begin, _rest(lines, broken)), reading), count(1)
     reading.newest_first = True
-    whole = [*begin, *lines]
-    return _counted(reversed(whole), reading), range(len(whole), 0, -1)
+    more, broken = _as_far(_rest(lines, broken))
+    whole = [*begin, *more]
+    return _counted(chain(reversed(whole), _rest(iter(()), broken)), reading), range(len(whole), 0, -1)
+
+
+def _as_far(lines: Iterable[str]) -> tuple[list[str], Exception | None]:
+    """Lines, and what they broke off with, if they did."""
+    found: list[str] = []
+    try:
+        for line in lines:
+            found.append(line)
+    except (OSError, *BROKEN_OFF) as error:
+        return found, error
+    return found, None
+
+
+def _rest(lines: Iterator[str], broken: Exception | None) -> Iterator[str]:
+    """What follows, which breaks off if it was found to."""
+    if broken is not None:
+        raise broken
+    yield from lines
 
 
 def _counted(lines: Iterable[str], reading: FileReading) -> Iterator[str]:
