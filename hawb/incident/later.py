@@ -10,6 +10,7 @@ from hawb.incident.before import Before, Exports
 from hawb.incident.doubts import Doubt
 from hawb.incident.teller import Told
 from hawb.scenario import verbs
+from hawb.scenario.forms import Verb
 
 
 def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: int) -> list[Told]:
@@ -29,15 +30,19 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
                 yield Doubt(kind="declared_meanwhile", queue=queue, from_us=step.at_us)
             case verbs.Delete(queue=queue):
                 yield Doubt(kind="deleted_meanwhile", queue=queue, from_us=step.at_us)
-            case verbs.ClearPolicy(name=name):
+            case verbs.ClearPolicy(name=name) | verbs.ClearOperatorPolicy(name=name):
                 yield Doubt(kind="policy_cleared", name=name, from_us=step.at_us)
 
 
-def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[verbs.ClearPolicy]:
-    known = [(policy["name"], policy.get("vhost", "/")) for policy in before.policies]
-    known += [(step.verb.name, step.verb.vhost) for step in told if isinstance(step.verb, verbs.SetPolicy)]
-    kept = {(policy["name"], policy.get("vhost", "/")) for policy in later.document["policies"]}
-    yield from (verbs.ClearPolicy(*policy) for policy in dict.fromkeys(known) if policy not in kept)
+def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[Verb]:
+    for kind, policies, sets, clears in (
+        ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
+        ("operator_policies", before.operator_policies, verbs.SetOperatorPolicy, verbs.ClearOperatorPolicy),
+    ):
+        known = [(policy["name"], policy.get("vhost", "/")) for policy in policies]
+        known += [(step.verb.name, step.verb.vhost) for step in told if isinstance(step.verb, sets)]
+        kept = {(policy["name"], policy.get("vhost", "/")) for policy in later.document[kind]}
+        yield from (clears(*policy) for policy in dict.fromkeys(known) if policy not in kept)
 
 
 def _queues(

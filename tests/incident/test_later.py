@@ -10,12 +10,14 @@ from hawb.incident.teller import Told
 from hawb.scenario import verbs
 
 ALL, TWO = ({"name": name, "pattern": "^q", "definition": {"ha-mode": "all"}} for name in ("all", "two"))
-BEFORE = Before({}, [ALL, TWO], [], [{"queue": "old", "master": "a"}, {"queue": "kept", "master": "a"}], [])
+LIMIT = {"name": "limit", "pattern": "^q", "definition": {"max-length": 5}}
+BEFORE = Before({}, [ALL, TWO], [LIMIT], [{"queue": "old", "master": "a"}, {"queue": "kept", "master": "a"}], [])
 LISTED = [{"queue": "kept", "master": "b"}, {"queue": "new", "master": "b", "arguments": {"x-max-length": 5}}]
 
 
-def told(queues, policies=None, steps=()):
-    later = Exports({"queues": queues, "policies": policies or []}, policies is not None)
+def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
+    document = {"queues": queues, "policies": policies or [], "operator_policies": operator_policies}
+    later = Exports(document, policies is not None)
     found = told_later(later, BEFORE, steps, us(60))
     assert {step.at_us for step in found} <= {us(60)} and len([*doubts(found)]) == len(found)
     return [step.verb for step in found]
@@ -34,4 +36,6 @@ def test_what_a_log_tells_of_is_not_told_again():
 
 def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
     assert told([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
+    cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
+    assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
     assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []
