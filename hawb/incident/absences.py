@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -22,6 +22,8 @@ from hawb.incident.events import Event
 GONE = ("node_down", "rabbit_down")
 SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection over which nothing came for net_ticktime: a node lost its power or its network."""
+SILENT_US = 1_000_000
+"""How far what Erlang says of a silence is from what RabbitMQ makes of it."""
 LIVES = ("node_starting", "node_stopping")
 """How a broker's life begins, and begins to end."""
 STARTING = "starting_partitioned_network"
@@ -53,6 +55,13 @@ class Absence(Struct):
         """Whether the other end missed this one at the same time."""
         return (self.seer, self.peer) == (other.peer, other.seer) and all(
             one.over_us is None or another.from_us < one.over_us for one, another in ((self, other), (other, self))
+        )
+
+    def goes_on(self, other: Absence) -> bool:
+        """Whether this is a late notice of another's: a link that works again may be given up once more, for what it
+        had missed before."""
+        return {self.seer, self.peer} == {other.seer, other.peer} and self.from_us >= other.from_us and (
+            other.until_us is None or self.from_us <= other.until_us + MEETING_US
         )
 
 
@@ -89,6 +98,8 @@ def _meanwhile(one: Absence, others: Sequence[Absence]) -> Sequence[Absence]:
 def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
     """When one node missed one other; its own boot ends what it knew."""
     absence: Absence | None = None
+    silent: list[Absence] = []
+    silent_us: int | None = None
     boots = [event for event in lives if event.kind == "node_starting"]
     for event in sorted([*told, *boots], key=lambda event: settled_us(event, clocks)):
         at_us = settled_us(event, clocks)
@@ -97,6 +108,10 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
                 absence = Absence(event.node, event.peer or "", at_us, event)
                 yield absence
             absence.reason = absence.reason or event.reason
+            if silent_us is not None and at_us - silent_us < SILENT_US:
+                silent.append(absence)
+        elif event.kind == "node_silent":
+            silent_us = at_us
         elif absence is None:
             continue
         elif _met_apart(event) and (absence.until_us is None or at_us - absence.until_us < MEETING_US):
@@ -107,12 +122,32 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
             absence.booted_us = at_us
         if event.kind in ("rabbit_up", "node_starting"):
             absence = None
+    for absence in silent:
+        absence.reason = absence.reason or SILENCE
 
 
 def _met_apart(event: Event) -> bool:
     """Whether Mnesia says that two running nodes had been apart. A node that boots says so too where one of them was
     forced to boot: each has noted that the other went before it."""
     return event.kind == "partition_seen" and event.reason != STARTING
+
+
+def found_apart(
+    told: Iterable[tuple[int, Event]], known: Sequence[Absence], within_us: int
+) -> Iterator[list[tuple[int, Event]]]:  # fmt: skip
+    """What nodes say of partitions, with its moments and in the order of time, where no log has the absence that it is
+    about: the logs begin later, or are not all there. What is said `within_us` is of one."""
+    together: list[tuple[int, Event]] = []
+    for at_us, event in told:
+        ends = {event.node, event.peer}
+        if event.reason == STARTING or any({one.seer, one.peer} == ends and one.from_us <= at_us for one in known):
+            continue
+        if together and at_us - together[0][0] > within_us:
+            yield together
+            together = []
+        together.append((at_us, event))
+    if together:
+        yield together
 
 
 def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:

@@ -340,7 +340,7 @@ def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
     """The nodes and settings: whoever has a life, but those that join later."""
-    lived = [life for life in lives if life.from_us < begins_us]
+    lived = [life for life in lives if life.from_us < begins_us or life.ran_before]
     left = _left(found, begins_us)
     joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     joining -= {life.node for life in lived} - left
@@ -348,6 +348,8 @@ def _cluster(
     nodes = sorted({life.node for life in lives} - joining - left)
     releases = [life.first.release for life in lives if life.first.release]
     version = next((known for release in releases if (known := profile(release))), None)
+    if releases and ".".join(releases[0].split(".")[:2]) not in PROFILES:
+        doubts.append(Doubt(kind="release_unknown", name=releases[0]))
     ended = {node: how for node, how in _ended(lived, begins_us).items() if node in nodes}
     ended |= {node: "stopped" for node in nodes if node not in {life.node for life in lived}}
     settings = {key: value for key, value in imported.items() if key not in ("nodes", "down", "version")}

@@ -123,6 +123,8 @@ has any or not (`rabbit_mirror_queue_master:terminate`)."""
 UNCHANGED = "only seen", "node_revived"
 """What a node says though nothing changes: it boots out of maintenance mode, and is then told to come back."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
+PLAYED = {"node_gone": "node_killed"}
+"""What is played as another: how a node went whose log is not there nobody tells."""
 WITHOUT_NODE = frozenset({"partition_begun", "partition_healed", "policy_set", "rebalanced", "synchronisation",
                           "queue_declared", "disk_lost", "autoheal"})  # fmt: skip
 """What is not about a node, or not for both."""
@@ -142,8 +144,9 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
-        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found, retold):
-            seen.setdefault(_key_of(one), []).append((one.at_us, one))
+        key = _key_of(one)
+        if key[0] in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found, retold):
+            seen.setdefault(key, []).append((one.at_us, one))
     unlogged = {place for place in range(len(retold.sources))
                 if is_handover(retold, place) or _is_offline(retold.scenario.steps[place].verb)}  # fmt: skip
     healed = {place for place, source in enumerate(retold.sources) if any(map(is_healing, source))}
@@ -232,7 +235,7 @@ def _started_again(events: Sequence[Expected], event: Expected) -> bool:
 
 def _key_of(one: Happening) -> Key:
     about = one.name if one.kind in ("policy_set", "alarm_set", "alarm_cleared") else one.queue
-    return one.kind, about, None if one.kind in NODELESS else one.node
+    return PLAYED.get(one.kind, one.kind), about, None if one.kind in NODELESS else one.node
 
 
 def _key(kind: str, event: Expected) -> Key:

@@ -11,8 +11,9 @@ from hawb.scenario.saving import write
 
 HEAD = """# What a broker's logs tell
 
-hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, as text or JSON, rotated and compressed,
-from containers and from journald. Of one cluster `hawb incident LOGS…` tells them in the order of time; of many, Spark:
+hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, and of 3.6 and 3.7 what is the same; as
+text or JSON, rotated and compressed; from containers, journald and services that keep logs, and as people quote them.
+Of one cluster `hawb incident LOGS…` tells them in the order of time; of many, Spark:
 
 ```python
 from hawb import incident

@@ -21,6 +21,8 @@ DOUBTS: Mapping[str, str] = {
     "were then is worked out from the logs, and how many messages the queues held is not known.",
     "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
     "leave all else to RabbitMQ.",
+    "release_unknown": "The rules of RabbitMQ {name} are not known: those of the nearest release that are known are "
+    "taken.",
     "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
     "log.",
     "clients_untold": "These logs tell of no client's connection: there may have been some, and what they did is in no "

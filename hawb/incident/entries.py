@@ -1,31 +1,23 @@
-"""The messages of a log, whatever its format: RabbitMQ's text and JSON, lager's of 3.8, and reports of crashes.
+"""The messages of a log, whatever its format: RabbitMQ's text and JSON, lager's of 3.7 and 3.8, reports of Erlang's.
 
-Since 3.9 each line of a message has its own time, to the microsecond, and process; before that only the first line has,
-to the millisecond. Lines that belong together become one entry, which keeps the number of its first line. Where several
-writers are mixed in one file, each has its own entry open.
+Since 3.9 each line of a message has its own time and process; before that only the first line has
+(`hawb.incident.headers`). Lines that belong together become one entry, which keeps the number of its first line. Where
+several writers are mixed in one file, each has its own entry open.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import count, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
-from hawb.incident.wrappings import Unwrapped, moment, unwrap
+from hawb.incident.headers import BARE, Head, head, micros_since_1970, moment
+from hawb.incident.wrappings import Unwrapped, unwrap
 
-HEADER = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)?) "
-    r"(?:\[(?P<level>\w+)\] (?:(?P<pid><[\d.]+>)(?: |$))?|=(?P<report>[A-Z ]+)REPORT=+)"
-)
-"""The beginning of a line of RabbitMQ's, or of lager's crash log."""
-BARE = re.compile(r"\[(?P<level>\w+)\] (?P<pid><[\d.]+>)(?: |$)")
-"""The same where journald keeps the time."""
-FINE = re.compile(r"[.,]\d{4}")
-"""In a time that is as fine as RabbitMQ's since 3.9."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LEVELS = {
     short: level for level, shorts in {
@@ -37,6 +29,11 @@ LEVELS = {
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
 LONGEST = 512 * 1024
 """How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
+LEAST_EARLIER, OFTENER = 3, 3
+"""How often, and how much oftener than not, a message must be earlier than the one above for a log to be taken for one
+that begins with its end."""
+MOST_BEFORE = 64
+"""How many wrappings without a name of their own are remembered: those that differ in each line come to no end."""
 
 
 def zone_of(name: str) -> tzinfo:
@@ -67,6 +64,15 @@ def level_of(written: str) -> str:
     return LEVELS.get(written[:3].lower(), "")
 
 
+def newest_first(lines: Iterable[str]) -> bool:
+    """Whether lines are in the order in which services that keep logs show them: the last one first. Some lines of
+    several nodes, or of two processes, may be out of order in any log."""
+    times = [entry.at_us for entry in Reader().entries(lines) if entry.at_us is not None]
+    earlier = sum(one > other for one, other in pairwise(times))
+    later = sum(one < other for one, other in pairwise(times))
+    return earlier >= LEAST_EARLIER and earlier > OFTENER * later
+
+
 class Reader:
     """Makes entries of lines. A time without a zone is one of `zone`; `last` is a time that no line is later than.
     `cut` counts the lines that belong to no entry, such as those at the beginning of a file that was cut."""
@@ -76,11 +82,12 @@ class Reader:
         self.cut = 0
         self._open: dict[str, Entry] = {}
         self._partial: dict[str, str] = {}
+        self._before: dict[str, str] = {}
         self._time: tuple[str, int | None] = "", None
 
-    def entries(self, lines: Iterable[str]) -> Iterator[Entry]:
-        """The entries, each as soon as it is known to be over."""
-        for number, line in enumerate(lines, 1):
+    def entries(self, lines: Iterable[str], numbers: Iterable[int] | None = None) -> Iterator[Entry]:
+        """The entries, each as soon as it is known to be over. Lines are numbered from 1, or as is told."""
+        for number, line in zip(count(1) if numbers is None else numbers, lines, strict=False):
             over = self._take(number, line.rstrip("\r\n"))
             if over is not None:
                 yield over
@@ -89,20 +96,31 @@ class Reader:
 
     def _take(self, number: int, line: str) -> Entry | None:
         """Takes a line in, and returns the entry that it shows to be over."""
-        if found := HEADER.match(line):
-            return self._begin(self._headed(number, found, line, ""))
-        inner = unwrap(line, self.last)
+        if headed := head(line):
+            return self._begin(self._headed(number, headed, ""))
+        inner = self._unwrapped(line)
         text = self._partial.pop(inner.who, "") + inner.text
         if inner.partial:
             self._partial[inner.who] = text[:LONGEST]
             return None
         if inner.document is not None:
             return self._begin(self._of_document(number, inner))
-        if found := HEADER.match(text):
-            return self._begin(self._headed(number, found, text, inner.who))
+        if headed := head(text):
+            return self._begin(self._headed(number, headed, inner.who))
         if inner.level or BARE.match(text) or (inner.at and not self._headed_is_open(inner.who)):
             return self._begin(self._without_time(number, inner, text))
         return self._go_on(text, inner)
+
+    def _unwrapped(self, line: str) -> Unwrapped:
+        """A line without its wrappings, and without what has stood before the broker's words in a line above."""
+        inner = unwrap(line, self.last)
+        if inner.before and inner.who and len(self._before) < MOST_BEFORE:
+            self._before[inner.before] = inner.who
+        elif self._before and not inner.who:
+            for before, who in self._before.items():
+                if inner.text.startswith(before) or inner.text == before.rstrip():
+                    return inner._replace(text=inner.text[len(before) :], who=who)
+        return inner
 
     def _headed_is_open(self, who: str) -> bool:
         """Whether a writer's last message began with a line that says so. After one that did not, as journald has them,
@@ -110,26 +128,22 @@ class Reader:
         former = self._open.get(who)
         return former is not None and bool(former.level or former.pid)
 
-    def _headed(self, number: int, found: re.Match[str], text: str, who: str) -> Entry:
-        at_us, said = self._at(found["time"]), text[found.end() :]
-        fine = found["pid"] is not None and FINE.search(found["time"]) is not None
-        return Entry(number, at_us, level_of(found["level"] or found["report"]), found["pid"] or "", said, who, fine)
+    def _headed(self, number: int, headed: Head, who: str) -> Entry:
+        at_us, level = self._at(headed.time), level_of(headed.level)
+        return Entry(number, at_us, level, headed.pid, headed.said, who, headed.fine)
 
     def _of_document(self, number: int, inner: Unwrapped) -> Entry:
         """An entry of RabbitMQ's JSON."""
         document: dict[str, Any] = inner.document or {}
-        time = document.get("time")
-        if isinstance(time, int | float):
-            at_us = round(time * 10 ** max(0, 16 - len(str(int(abs(time))))))
-        else:
-            at_us = self._at(str(time))
-        said, pid = str(document["msg"]), document.get("pid", "")
-        return Entry(number, at_us, level_of(str(document["level"])), str(pid), said[:LONGEST], inner.who)
+        at_us = micros_since_1970(document["time"])
+        at_us = self._at(str(document["time"])) if at_us is None else at_us
+        return Entry(number, at_us, level_of(document["level"]), document["pid"], document["msg"][:LONGEST], inner.who)
 
     def _without_time(self, number: int, inner: Unwrapped, text: str) -> Entry:
         found, at_us = BARE.match(text), None if inner.at is None else self._micros(inner.at)
         if found:
-            return Entry(number, at_us, level_of(found["level"]), found["pid"], text[found.end() :], inner.who)
+            level = level_of(found["level"] or found["alone"])
+            return Entry(number, at_us, level, found["pid"] or "", text[found.end() :], inner.who)
         return Entry(number, at_us, inner.level, "", text, inner.who)
 
     def _begin(self, entry: Entry) -> Entry | None:

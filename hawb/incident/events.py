@@ -18,7 +18,8 @@ from msgspec import Meta, Struct
 KINDS: Mapping[str, str] = {
     "node_starting": "the broker of the node begins to boot: `release`, on the Erlang of `name`",
     "node_started": "it has booted",
-    "node_waiting": "it waits for the tables of other nodes (`nodes`, where they are told); `count` tries are left",
+    "node_waiting": "it waits for the tables of other nodes (`nodes`, where they are told), or for a leader of the "
+    "metadata store (`name`); `count` tries are left",
     "node_signalled": "its process was told to end by the signal `name`",
     "node_stopping": "the broker was asked to stop",
     "node_stopped": "it has stopped",
@@ -28,6 +29,7 @@ KINDS: Mapping[str, str] = {
     "disk_empty": "the node boots on an empty database: it is new, or has lost its disk",
     "node_up": "Erlang on the node has a connection to `peer`",
     "node_down": "that connection is gone, for `reason`",
+    "node_silent": "Erlang on the node has heard nothing of `peer` for net_ticktime, and gives the connection up",
     "rabbit_up": "the broker on `peer` has told that it runs",
     "rabbit_down": "the broker on `peer` is gone",
     "partition_seen": "Mnesia on the node finds that it and `peer` have run without each other (`reason`)",
@@ -46,6 +48,7 @@ KINDS: Mapping[str, str] = {
     "member_joining": "the node joins the cluster of `nodes`",
     "member_joined": "`peer` has become a member of the metadata store",
     "member_forgotten": "`peer` is removed from the cluster",
+    "peer_unreachable": "`peer`, a member, does not answer the node's check of who is there",
     "queues_forgotten": "the queues of `peer` are removed, since that node is (4.3 tells no more of that)",
     "node_reset": "the node leaves its cluster and empties its database",
     "mirror_added": "a mirror of `queue` was started on `peer`",
@@ -80,8 +83,11 @@ KINDS: Mapping[str, str] = {
     "member_deleted": "the node's member of `queue` (or of the group `name`) ends because the queue was deleted",
     "data_deleted": "what the node's member of the group `name` had on its disk is deleted",
     "member_not_started": "a member of the quorum queue `queue` could not be started, for `reason`",
+    "member_anew": "the node should have had a member of `queue` and found none: one is started anew, for `reason`",
     "queue_shrunk": "`queue`, or every quorum queue, is cut down to one member by force",
     "queue_recovered": "a classic queue's process has crashed and is restarted",
+    "messages_dropped": "`queue` had `count` persistent messages on record, after an end without a stop, that it did "
+    "not find",
     "queue_refused": "`queue` was not deleted: its node is down",
     "queue_forced": "`queue` was deleted though its node is down, or without a majority",
     "queue_migrated": "the leader of `queue` was moved to `peer`",

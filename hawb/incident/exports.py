@@ -3,6 +3,7 @@ names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -12,10 +13,12 @@ import msgspec
 from hawb.broker.definitions import holds_export
 from hawb.broker.resources import SUFFIXES
 from hawb.broker.untrusted import ImportRefused
-from hawb.incident import files
+from hawb.incident import documents, files
 from hawb.incident.reading import BROKEN_OFF
 
-OF_LOGS = frozenset({"msg", "message", "MESSAGE", "log"})
+LISTED = re.compile(r"\[\s*[{\]]")
+"""How a listing as JSON begins; a line of a log may begin with a level in brackets."""
+OF_LOGS = frozenset({*documents.SAID, *documents.INNER})
 """Keys of a log's line of JSON: RabbitMQ's own, journald's, a container's."""
 OF_LISTINGS = frozenset({"items", "running_nodes", "object_totals"})
 HEAD_LINES = 5
@@ -41,7 +44,7 @@ def is_export(file: Path) -> bool:
     except (OSError, *BROKEN_OFF):
         return False
     begin = "".join(head).lstrip("\ufeff \t\r\n")
-    if begin.startswith("["):
+    if LISTED.match(begin):
         return True
     if begin.startswith("{"):
         return not OF_LOGS & _keys(begin.splitlines()[0]) and (

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue
-from hawb.incident.absences import MEETING_US, Absence, absences
+from hawb.incident.absences import Absence, absences, found_apart
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
@@ -42,6 +42,7 @@ KINDS: Mapping[str, str] = {
     "node_reset": "`node` left its cluster and emptied its database",
     "partition_begun": "the `pairs` of nodes, all of which ran, missed each other",
     "partition_healed": "they saw each other again",
+    "partition_found": "the `pairs` of nodes found that they had run without each other; since when, no log tells",
     "autoheal": "autoheal chose: `node` wins, `nodes` restart",
     "autoheal_refused": "autoheal did nothing, or gave up, for `reason`",
     "mirror_added": "a mirror of `queue` was started on `node`",
@@ -61,6 +62,8 @@ KINDS: Mapping[str, str] = {
     "member_added": "`queue` got a member on `node`",
     "member_removed": "`queue` lost its member on `node`",
     "member_change_failed": "the member of `queue` on `node` could not be added or removed, for `reason`",
+    "member_anew": "`node` found no member of `queue` on its disk, and started a new one",
+    "messages_dropped": "`queue` on `node` did not find `count` persistent messages that it had on record",
     "queue_shrunk": "`queue`, or every quorum queue, was cut down by force to its member on `node`",
     "queue_moved": "the leader of `queue` was moved to `node`",
     "queue_restarted": "the process of the classic queue `queue` on `node` crashed, and was restarted",
@@ -98,6 +101,8 @@ SAID: Mapping[str, tuple[str, str]] = {
     "member_removed": ("member_removed", "peer"),
     "member_removing": ("member_removed", "peer"),
     "member_change_failed": ("member_change_failed", "peer"),
+    "member_anew": ("member_anew", "node"),
+    "messages_dropped": ("messages_dropped", "node"),
     "queue_shrunk": ("queue_shrunk", "peer"),
     "queue_migrated": ("queue_moved", "peer"),
     "queue_recovered": ("queue_restarted", "node"),
@@ -150,8 +155,9 @@ class Happening(Struct, frozen=True, kw_only=True):
 def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Happening]:
     """What events come to, in the order of time. The events are in the order of time."""
     story = _Story(events, clocks)
-    parts = (_lives(story), _disks(story), _partitions(story), _said(story), _synchronisations(story),
-             _elections(story), _declared(story), _removed(story), _forgotten(story))  # fmt: skip
+    parts = (_lives(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
+             _synchronisations(story), _elections(story), _declared(story), _removed(story),
+             _forgotten(story))  # fmt: skip
     return sorted((found for part in parts for found in part), key=lambda one: (one.at_us, one.kind, one.node or ""))
 
 
@@ -249,7 +255,7 @@ def _partitions(story: _Story) -> Iterator[Happening]:
         healed = next(_meetings(story, apart[0], begun), None)
         together = [one for one in apart if one.from_us - begun <= NOTICED_US
                     and (healed is None or one.from_us < healed[0])]  # fmt: skip
-        together += [one for one in apart if one not in together and any(_goes_on(one, other) for other in together)]
+        together += [one for one in apart if one not in together and any(one.goes_on(other) for other in together)]
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
         meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
         reasons = [one.reason for one in together if one.reason]
@@ -262,12 +268,13 @@ def _partitions(story: _Story) -> Iterator[Happening]:
         apart = [one for one in apart if one not in together]
 
 
-def _goes_on(late: Absence, other: Absence) -> bool:
-    """Whether an absence is a late notice of another's: a link that works again may be given up once more, for what it
-    had missed before."""
-    return {late.seer, late.peer} == {other.seer, other.peer} and late.from_us >= other.from_us and (
-        other.until_us is None or late.from_us <= other.until_us + MEETING_US
-    )
+def _found_apart(story: _Story) -> Iterator[Happening]:
+    """Partitions of which no log tells how they began."""
+    for together in found_apart(story.of("partition_seen", "partition_partial"), story.absences, NOTICED_US):
+        pairs = sorted({(min(one.node, one.peer or ""), max(one.node, one.peer or "")) for _, one in together})
+        yield Happening(kind="partition_found", at_us=together[0][0], pairs=tuple(pairs),
+                        nodes=tuple(sorted({node for pair in pairs for node in pair})),
+                        events=tuple(event for _, event in together))  # fmt: skip
 
 
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:
@@ -307,6 +314,8 @@ def _says_nothing(event: Event) -> bool:
             return event.count in (None, TRIES)
         case "alarm_cleared":
             return event.peer is None
+        case "messages_dropped":
+            return not event.count
         case "leader_stepped_down" | "member_removing":
             return event.queue is None
     return False

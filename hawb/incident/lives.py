@@ -17,7 +17,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import GONE, Absence, absences
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
@@ -27,6 +27,18 @@ stopped by itself because of a partition; it gave up booting; others saw it go, 
 how."""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
+COMING = ("node_up", "rabbit_up")
+OF_MEMBERS = (
+    *COMING, *GONE, "partition_seen", "partition_partial", "alarm_set", "alarm_cleared", "mirror_added",
+    "mirror_promoted", "replicas_down", "leader_seen", "autoheal_decided",
+)  # fmt: skip
+"""What is said only of members that run, or have run."""
+OF_ERLANG = ("process_crashed", "node_silent")
+"""What Erlang reports: 3.8 has it in another file as well, which tells no more of who wrote it."""
+BEFORE_US = 2_000_000
+"""How long before the logs begin a node that they do not see come is taken to run."""
+ENDING = (*ASKED, "node_stopped", "node_halting", "pause_begun")
+"""What no broker says before it boots."""
 AT_ONCE_US = 1_000_000
 """How far what a broker says of pausing is from its stop."""
 LATE_US = 2_000_000
@@ -53,22 +65,30 @@ class Life(Struct, frozen=True):
     started_us: int | None = None
     reason: str | None = None
 
+    @property
+    def ran_before(self) -> bool:
+        """Whether the broker ran already when the logs begin."""
+        return self.first.kind not in ("node_starting", *COMING)
+
 
 def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
     """The lives that events tell of, in the order in which they began. The events are in the order of time."""
     own: dict[str, list[Timed]] = defaultdict(list)
-    up: dict[str, list[Timed]] = defaultdict(list)
+    named: dict[str, list[Timed]] = defaultdict(list)
     missed: dict[str, list[Absence]] = defaultdict(list)
     for event in events:
         own[event.node].append((settled_us(event, clocks), event))
-        if event.kind == "rabbit_up" and event.peer:
-            up[event.peer].append((settled_us(event, clocks), event))
+        if event.kind in OF_MEMBERS and event.peer:
+            named[event.peer].append((settled_us(event, clocks), event))
+    own = {node: told for node, told in own.items() if any(event.kind not in OF_ERLANG for _, event in told)}
     for absence in absences(events, clocks):
         if not absence.partition:
             missed[absence.peer].append(absence)
     end_us = max((told[-1][0] for told in own.values()), default=0)
     found = [life for node in own for life in _told(own[node], missed[node], end_us)]
-    found += [life for node in up if node not in own for life in _seen(node, up[node], missed[node], end_us)]
+    begin_us = min((told[0][0] for told in own.values()), default=0) - BEFORE_US
+    found += [life for node in named if node not in own
+              for life in _seen(node, named[node], missed[node], begin_us, end_us)]  # fmt: skip
     return sorted(found, key=lambda life: (life.from_us, life.node))
 
 
@@ -78,7 +98,9 @@ Timed = tuple[int, Event]
 def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
     """The lives of a node whose log is there."""
     boots = [place for place, (_, event) in enumerate(own) if event.kind == "node_starting"]
-    if not boots or own[boots[0]][0] - own[0][0] > BEFORE_BOOT_US:
+    before = own[: boots[0]] if boots else own
+    if before and (not boots or own[boots[0]][0] - before[0][0] > BEFORE_BOOT_US
+                   or any(event.kind in ENDING for _, event in before)):  # fmt: skip
         boots.insert(0, 0)
     for begin, end in pairwise([*boots, len(own)]):
         yield _life(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)
@@ -111,9 +133,17 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
     return Life(first.node, from_us, None, None, first, told[-1][1], end_us, started_us)
 
 
-def _seen(node: str, up: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
-    """The lives of a node whose log is not there, as far as others saw it come and go."""
-    until_us = 0
+def _seen(
+    node: str, named: Sequence[Timed], missed: Sequence[Absence], begin_us: int, end_us: int
+) -> Iterator[Life]:  # fmt: skip
+    """The lives of a node whose log is not there, as far as others saw it come and go. One that is named before it is
+    seen to come ran already when the logs begin."""
+    up = [timed for timed in named if timed[1].kind == "rabbit_up"] or [
+        timed for timed in named if timed[1].kind == "node_up"
+    ]
+    if named[0][1].kind not in COMING:
+        up.insert(0, (begin_us, named[0][1]))
+    until_us = begin_us
     for from_us, first in up:
         if from_us < until_us:
             continue

@@ -17,6 +17,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 
 from hawb.incident import files
 from hawb.incident.clocks import Clock, compared, settled_us
-from hawb.incident.entries import Entry, Reader
+from hawb.incident.entries import Entry, Reader, newest_first
 from hawb.incident.events import Event
 from hawb.incident.recogniser import NODE, Recogniser
 from hawb.incident.templates import reduced, template
@@ -36,6 +37,8 @@ BANNER = re.compile(rf"^\s*node\s+: ({NODE})\s*$", re.MULTILINE)
 """The line of a booting broker's first words that names its node."""
 SECRET = ("connection", "user")
 RECOGNISER = Recogniser()
+LOOKED_AT = 200
+"""How many lines tell in which order a file is."""
 MOST_TEMPLATES, OTHERS = 20_000, "…"
 """How many templates of a file are told apart: what is no log of RabbitMQ's must not fill the memory."""
 BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
@@ -45,7 +48,7 @@ BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
 class FileReading(Struct):
     """What came of one file. `unknown` counts messages that no rule knows by (level, template), `cut` lines that belong
     to no message, `timeless` messages with an unreadable time; `refused` is why the file could not be read to its
-    end."""
+    end. `newest_first` tells that it begins with its end, and was read the other way round."""
 
     file: str
     events: list[Event] = field(default_factory=list)
@@ -55,6 +58,7 @@ class FileReading(Struct):
     cut: int = 0
     timeless: int = 0
     refused: str | None = None
+    newest_first: bool = False
 
 
 class Reading(Struct):
@@ -84,7 +88,9 @@ def together(found: list[FileReading]) -> Reading:
     _call_as_neighbours(found)
     events = {_told(event): event for file in reversed(found) for event in reversed(file.events)}
     clocks = compared(events.values())
-    ordered = sorted(events.values(), key=lambda event: (settled_us(event, clocks), event.node, event.file, event.line))
+    way = {file.file: -1 if file.newest_first else 1 for file in found}
+    ordered = sorted(events.values(), key=lambda event: (
+        settled_us(event, clocks), event.node, event.file, way.get(event.file, 1) * event.line))  # fmt: skip
     return Reading(ordered, clocks, found, sum(len(file.events) for file in found) - len(ordered))
 
 
@@ -93,7 +99,7 @@ def read_file(file: Path, zone: tzinfo = UTC, clients: bool = False) -> FileRead
     reading, reader = FileReading(str(file)), Reader(zone, files.last_change(file))
     writers = _Writers(files.node_in_name(file) or _stem(file))
     try:
-        for entry in reader.entries(_counted(files.lines(file), reading)):
+        for entry in reader.entries(*_numbered(file, reading)):
             _take(entry, reading, writers, clients)
     except (OSError, *BROKEN_OFF) as error:
         reading.refused = str(error) or type(error).__name__
@@ -131,7 +137,7 @@ class _Writers:
 def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) -> None:
     """Takes one message into what a file tells."""
     reading.messages += 1
-    message = entry.text.lstrip()
+    message = entry.text.lstrip(", \n\r\t")
     if "  : " in message and (banner := BANNER.search(message)):
         writers.tell(entry.who, banner[1])
     if not message:
@@ -162,6 +168,36 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
     if reason := told.get("reason"):
         told["reason"] = reduced(reason)
     return told
+
+
+def _numbered(file: Path, reading: FileReading) -> tuple[Iterator[str], Iterable[int]]:
+    """The lines of a file from the oldest on, and their numbers."""
+    lines = files.lines(file)
+    begin, broken = _as_far(islice(lines, LOOKED_AT))
+    if not newest_first(begin):
+        return _counted(chain(begin, _rest(lines, broken)), reading), count(1)
+    reading.newest_first = True
+    more, broken = _as_far(_rest(lines, broken))
+    whole = [*begin, *more]
+    return _counted(chain(reversed(whole), _rest(iter(()), broken)), reading), range(len(whole), 0, -1)
+
+
+def _as_far(lines: Iterable[str]) -> tuple[list[str], Exception | None]:
+    """Lines, and what they broke off with, if they did."""
+    found: list[str] = []
+    try:
+        for line in lines:
+            found.append(line)
+    except (OSError, *BROKEN_OFF) as error:
+        return found, error
+    return found, None
+
+
+def _rest(lines: Iterator[str], broken: Exception | None) -> Iterator[str]:
+    """What follows, which breaks off if it was found to."""
+    if broken is not None:
+        raise broken
+    yield from lines
 
 
 def _counted(lines: Iterable[str], reading: FileReading) -> Iterator[str]:

@@ -22,7 +22,7 @@ OF_A_PROCESS = re.compile(rf"<({NODE}?)(?:\.\d+){{3}}>")
 PARTS: Mapping[str, str] = {
     "_": r"[^\n]*?",
     "number": r"\d+",
-    "lines": r"(?:[^\n]*\n)*?\s*",
+    "lines": r"(?:.*?(?:\n|,\s))??\s*",
     "lasted": r"(?:, duration: '[^'\n]*')?",
     "peer": rf"'?(?P<peer>{NODE})'?",
     "self": rf"'?(?P<self>{NODE})'?",
@@ -30,6 +30,7 @@ PARTS: Mapping[str, str] = {
     "nodes": r"\[(?P<nodes>[^\]]*)\]",
     "partitions": r"\[.*?\]\]",
     "queue": r"queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'",
+    "queue_name": r"(?P<queue>[^\n]*?)",
     "resource_name": r"\{resource,\s*<<\"(?P<vhost>[^\n]*?)\">>,\s*queue,\s*<<\"(?P<queue>[^\n]*?)\">>\}",
     "group": r"(?:queue '(?P<queue>[^\n]*?)' in vhost '(?P<vhost>[^\n]*?)'|(?P<group>[^:\n]{1,300}?))",
     "cluster": r"'?(?P<name>\S+?)'?",
@@ -48,6 +49,7 @@ PARTS: Mapping[str, str] = {
     "release": r"(?P<release>\d[^\s]*)",
     "term": r"(?P<term>\d+)",
     "count": r"(?P<count>\d+)",
+    "counts": r"(?P<count>\d+/\d+/\d+)",
     "connection": r"(?P<connection>[^\n]*?)",
     "user": r"(?P<user>[^\n]*?)",
 }
@@ -57,6 +59,8 @@ CLIPPED = 4_000
 """How much of a message is read, in characters, but for what stands on a later line. Parts are looked for again and
 again, which a line without an end would make take for ever."""
 NUMBERS = frozenset({"term", "count"})
+OPEN = frozenset({"reason", "died", "connection", "user"})
+"""Parts that may hold a comma, so that as the last one of a message they go on to the end of the line."""
 PART = re.compile(r"\{(\w+)\}")
 WORD = re.compile(r"[^\s{]+(?=\s|$)")
 
@@ -92,16 +96,24 @@ class Recogniser:
 
 
 def ready(rule: Rule) -> Known:
-    """A rule as it is tried. White space in it is any white space: Erlang breaks long terms."""
+    """A rule as it is tried. White space in it is any white space: Erlang breaks long terms. Where it has another line,
+    there is one, or a comma: some have their messages written in one line."""
     pieces = PART.split(rule.says)
-    pattern = "".join(
-        PARTS[piece] if place % 2 else r"\s+".join(re.escape(word) for word in re.split(r"\s+", piece))
-        for place, piece in enumerate(pieces)
-    )
+    pattern = "".join(PARTS[piece] if place % 2 else _plain(piece) for place, piece in enumerate(pieces))
     plain = [line for piece in pieces[::2] for line in piece.split("\n")]
     on = "{lines}" in rule.says
     holds = max(plain[:1] if on else plain, key=len).strip()
-    return Known(holds, re.compile(rf"{pattern}[.\s]*(?:\n|\Z)", re.DOTALL), on, rule)
+    if "{" in holds:
+        holds = max(holds.split(), key=len)
+    ends = r"\n|\Z" if pieces[-1] == "" and pieces[-2] in OPEN else r"\n|,\s|\Z"
+    return Known(holds, re.compile(rf"{pattern}[.\s]*(?:{ends})", re.DOTALL), on, rule)
+
+
+def _plain(text: str) -> str:
+    """What stands between the parts of a rule."""
+    spaces = (r"\s*,?\s+" if "\n" in space else r"\s+" for space in re.findall(r"\s+", text))
+    words = [re.escape(word) for word in re.split(r"\s+", text)]
+    return words[0] + "".join(space + word for space, word in zip(spaces, words[1:], strict=True))
 
 
 def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:
@@ -113,5 +125,5 @@ def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:
         of_processes = OF_A_PROCESS.findall(told["nodes"])
         told["nodes"] = tuple(of_processes or OF_A_NODE.findall(told["nodes"]))
     for name in NUMBERS & told.keys():
-        told[name] = int(told[name])
+        told[name] = sum(map(int, told[name].split("/")))
     return told | rule.fixed

@@ -1,9 +1,9 @@
 """Which message means what: one table, the one place to which a release is added.
 
-A rule has the kind of event, the releases in which it was found (the profiles of `hawb.rules.profiles`; a release that
-is between two is taken as well), where RabbitMQ or Ra says it (module:function), and the beginning of the message, in
-which `{…}` stands for a part (`hawb.incident.recogniser.PARTS`). What follows the matched line is not looked at. Other
-arguments are fields whose value is always the same.
+A rule has the kind of event, the releases in which it was found (the profiles of `hawb.rules.profiles`, and `OLDER`; a
+release that is between two is taken as well), where RabbitMQ or Ra says it (module:function), and the beginning of the
+message, in which `{…}` stands for a part (`hawb.incident.recogniser.PARTS`). What follows the matched line is not
+looked at. Other arguments are fields whose value is always the same.
 
 Rules are tried in this order within what begins with the same word. Whatever no rule knows is counted by its template.
 """
@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ALL, MNESIA, MIRRORED = "3.8-4.3", "3.8-4.0", "3.8-3.13"
+SLAVES = "3.6-3.8"
+"""Until 3.8.0: mirrors were called slaves."""
+OLDER = frozenset({"3.6", "3.7"})
+"""Releases without a profile. What they say in the words of later ones is read; what they said otherwise is here."""
 
 
 class Rule(NamedTuple):
@@ -37,9 +41,16 @@ NODES = (
     rule("node_waiting", MNESIA, "rabbit_table:wait", "Waiting for Mnesia tables for {_} ms, {count} retries left"),
     rule("node_waiting", MNESIA, "rabbit_table:wait",
          "Error while waiting for Mnesia tables: {timeout_waiting_for_tables,{nodes},{_}"),
+    rule("node_waiting", "3.13", "rabbit_khepri:wait_for_leader",
+         "Waiting for Khepri leader for {_} ms, {count} retries left", name="leader"),
+    rule("node_waiting", "3.13-4.0", "rabbit_khepri:wait_for_register_projections",
+         "Waiting for Khepri projections for {_} ms, {count} retries left", name="leader"),
     rule("node_signalled", ALL, "erl_signal_handler:handle_event", "{signal} received - shutting down"),
     rule("node_stopping", ALL, "rabbit:stop", "RabbitMQ is asked to stop"),
     rule("node_stopped", ALL, "rabbit:stop", "Successfully stopped RabbitMQ and its dependencies"),
+    rule("node_stopping", "3.6", "rabbit:stop", "Stopping RabbitMQ"),
+    rule("node_stopped", "3.6", "rabbit:stop", "Stopped RabbitMQ application"),
+    rule("node_halting", "3.6", "rabbit:stop_and_halt", "Halting Erlang VM"),
     rule("node_halting", ALL, "rabbit:stop_and_halt", "Halting Erlang VM with the following applications:"),
     rule("boot_failed", ALL, "rabbit_prelaunch_errors:log_message", "BOOT FAILED\n===========\n{reason}"),
     rule("boot_failed", ALL, "rabbit_prelaunch_errors:log_message", "BOOT FAILED"),
@@ -49,6 +60,7 @@ NODES = (
     rule("disk_empty", "3.13-4.3", "rabbit_db:init", "DB: virgin node -> run peer discovery"),
     rule("node_up", ALL, "rabbit_node_monitor:handle_info", "node {peer} up"),
     rule("node_down", ALL, "rabbit_node_monitor:handle_info", "node {peer} down: {reason}"),
+    rule("node_silent", ALL, "net_kernel:handle_info", "** Node {peer} not responding **", reason="net_tick_timeout"),
     rule("rabbit_up", ALL, "rabbit_node_monitor:handle_cast", "rabbit on node {peer} up"),
     rule("rabbit_down", ALL, "rabbit_node_monitor:handle_info", "rabbit on node {peer} down"),
     rule("partition_seen", MNESIA, "mnesia_event",
@@ -92,6 +104,10 @@ MEMBERS = (
     rule("member_joined", "3.13-4.3", "rabbit_khepri:post_add_member",
          "Khepri clustering: Node {peer} successfully added to cluster {_}"),
     rule("member_forgotten", "3.8-4.0", "rabbit_mnesia:forget_cluster_node", "Removing node {peer} from cluster"),
+    rule("member_forgotten", ALL, "rabbit_peer_discovery_cleanup:maybe_remove_nodes",
+         "Peer discovery: removing unknown node {peer} from the cluster", reason="unknown to peer discovery"),
+    rule("peer_unreachable", ALL, "rabbit_peer_discovery_cleanup:maybe_remove_nodes",
+         "Peer discovery: node {peer} is unreachable"),
     rule("queues_forgotten", "4.0", "rabbit_amqqueue:forget_all_durable",
          "Will remove all classic queues from node {peer}. The node is likely being removed from the cluster."),
     rule("queues_forgotten", "4.3", "rabbit_amqqueue:forget_all",
@@ -139,6 +155,7 @@ MIRRORS = tuple(
          "Unable to start queue mirror on node '{peer}'. {reason}: {_}", {}),
         ("mirror_dropped", MIRRORED, "rabbit_mirror_queue_misc:drop_mirror",
          "Dropping queue mirror on node {peer}", {}),
+        ("mirror_promoted", SLAVES, "rabbit_mirror_queue_slave:promote_me", "Promoting slave {far} to master", {}),
         ("mirror_promoted", "3.8", "rabbit_mirror_queue_slave:promote_me", "Promoting mirror {far} to master", {}),
         ("mirror_promoted", "3.10-3.13", "rabbit_mirror_queue_slave:promote_me",
          "Promoting mirror {far} to leader", {}),
@@ -152,6 +169,10 @@ MIRRORS = tuple(
          "Secondary replica of queue {far} detected replica {fars} to be down", {"name": "mirror"}),
         ("mirrors_stopped", MIRRORED, "rabbit_mirror_queue_master:terminate",
          "Stopping all nodes on master shutdown since no synchronised mirror (replica) is available", {}),
+        ("mirrors_stopped", SLAVES, "rabbit_mirror_queue_master:terminate",
+         "Stopping all nodes on master shutdown since no synchronised slave is available", {}),
+        ("queue_stale", SLAVES, "rabbit_mirror_queue_slave:stop_pending_slaves",
+         "Detected stale HA slave, stopping it: {_}", {"name": "mirror"}),
         ("queue_stale", "3.8-3.10", "rabbit_mirror_queue_slave:handle_go", "Detected stale HA master: {_}",
          {"name": "master"}),
         ("queue_stale", "3.13", "rabbit_mirror_queue_slave:handle_go",
@@ -165,6 +186,7 @@ MIRRORS = tuple(
          "Synchronising: {count} messages", {}),
         ("sync_needless", MIRRORED, "rabbit_mirror_queue_sync:syncer",
          "Synchronising: all mirrors already synced", {}),
+        ("sync_needless", SLAVES, "rabbit_mirror_queue_sync:syncer", "Synchronising: all slaves already synced", {}),
         ("sync_done", MIRRORED, "rabbit_mirror_queue_master:sync_mirrors", "Synchronising: complete", {}),
         ("sync_stopped", MIRRORED, "rabbit_mirror_queue_master:sync_mirrors",
          "Synchronising:  synchronisation cancelled", {"reason": "cancelled"}),
@@ -183,6 +205,8 @@ GROUPS = (
          "{group}: await_condition - Leader monitor down. Entering follower state."),
     rule("leader_doubted", ALL, "ra_server_proc:await_condition",
          "{group}: await_condition - Leader node {peer} might be down. Re-entering follower state."),
+    rule("leader_doubted", "3.10-3.13", "ra_server_proc:follower",
+         "{group}: Leader node {peer} may be down, setting pre-vote timeout"),
     rule("leader_outvoted", ALL, "ra_server:handle_leader",
          "{group}: leader saw {reason} from {member} for term {term}{_}abdicates term: {_}"),
     rule("leader_outvoted", "3.10-4.3", "ra_server:handle_leader",
@@ -222,6 +246,9 @@ GROUPS = (
          "Could not add a replica of quorum {queue} on node {peer}: {reason}"),
     rule("member_not_started", ALL, "rabbit_quorum_queue:recover",
          "recover: quorum queue {_} could not be {_}started {reason}"),
+    rule("member_anew", "3.13-4.3", "rabbit_quorum_queue:recover",
+         "Quorum queue recovery: configured member of {queue} was not found on this node. Starting member as a new one."
+         " Context: {reason}"),
     rule("queue_shrunk", "4.0-4.3", "rabbit_quorum_queue:force_shrink_member_to_current_member",
          "Shrinking {queue} to a single node: {peer}"),
     rule("queue_shrunk", "4.0-4.3", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member",
@@ -238,6 +265,9 @@ GROUPS = (
 
 QUEUES = (
     rule("queue_recovered", ALL, "rabbit_amqqueue_process:init", "Restarting crashed {queue}."),
+    rule("messages_dropped", "3.10-4.3", "rabbit_classic_queue_index_v2:recover",
+         "Queue {queue_name} in vhost {vhost} dropped {counts} persistent messages and {number} transient messages "
+         "after unclean shutdown"),
     rule("queue_refused", MIRRORED, "rabbit_classic_queue:delete",
          "Queue {name} in vhost {vhost} has its master node down and no mirrors {_}. Refusing to force-delete."),
     rule("queue_forced", MIRRORED, "rabbit_classic_queue:delete",

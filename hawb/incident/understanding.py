@@ -41,6 +41,11 @@ from hawb.scenario.run import Run
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
 NOTHING = "no log tells of anything that went wrong or was changed"
+CAME_OF_IT = frozenset({
+    "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
+    "vhost_failed", "autoheal", "autoheal_refused", "node_waiting",
+})  # fmt: skip
+"""Happenings that others must have gone before, which cannot be played by themselves."""
 TRIED_MOMENTS = 9
 """At how many moments messages are tried, where none is known to have been there, for what would have kept them."""
 
@@ -133,7 +138,7 @@ def of_reading(
         tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
         played = closest([telling for telling in tellings if telling], before)
         if played is None:
-            return replace(incident, untold=NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for")
+            return replace(incident, untold=_untold(reading, found, span))
         retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
@@ -144,6 +149,17 @@ def of_reading(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
         losses=losses(retold, seen, clients, ended, logged, made_us),
     )  # fmt: skip
+
+
+def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
+    """Why there is nothing to be played."""
+    if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
+        return "the logs show what came of it, and not what went wrong before"
+    if reading.events:
+        return NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for"
+    if any(file.timeless for file in reading.files):
+        return "no message in these files has both a day and a time"
+    return "no line of these files is a message of RabbitMQ's that is known"
 
 
 def listed_us(files: Sequence[Path], reading: Reading) -> int | None:

@@ -1,27 +1,31 @@
-"""What others wrap around a broker's lines: containers, compose, Kubernetes and journald.
+"""What others wrap around a broker's lines: containers, compose, Kubernetes, journald, services that keep logs, and
+people who quote them.
 
 A line is unwrapped until what is left is the broker's own. What a wrapping tells is kept: who wrote the line, where
-several are mixed in one file, and when, for those whose own time is missing.
+several are mixed in one file, and when, for those whose own time is missing. A wrapping that has no name here is
+whatever stands before a time, a level and a process. Those of JSON are in `hawb.incident.documents`.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-import msgspec
+from hawb.incident import documents
+from hawb.incident.headers import LEVEL, MONTHS, PID, TIME, head, moment, of_day, without_year
 
-SYSLOG_LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
-"""By journald's priority."""
-COLOURS = re.compile(r"\x1b\[[\d;]*m")
+COLOURS = re.compile(r"(?:\x1b|#033|\^\[|\\(?:x1b|u001b|033|e))\[[\d;]*m")
+"""Colours of a terminal; some who keep lines write the character that begins them in another way."""
+ESCAPES = ("\x1b", "#033[", "^[[", "\\x1b[", "\\u001b[", "\\033[", "\\e[")
 DOCKER = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)) (?:std(?:out|err) (?P<cri>[FP]) )?"
+    r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d))[ \t]+(?:std(?:out|err) (?P<cri>[FP]) )?"
 )
-"""`docker logs --timestamps`, `kubectl logs --timestamps`, and the files of Kubernetes' runtimes (CRI), whose P marks a
-line that goes on in the next one."""
+"""`docker logs --timestamps`, `kubectl logs --timestamps`, what services of logs print, and the files of Kubernetes'
+runtimes (CRI), whose P marks a line that goes on in the next one."""
+KIBANA = re.compile(rf"(?P<month>{'|'.join(MONTHS)}) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) @ (?P<clock>[\d:.]+)[ \t]+")
 COMPOSE = re.compile(r"(?P<who>[\w.@-]+) +\| ?")
-"""`docker compose logs`."""
+"""`docker compose logs`, `docker service logs`."""
 POD = re.compile(r"\[pod/(?P<who>[\w.-]+)/[\w.-]+\] ?")
 """`kubectl logs --prefix`."""
 SHORT = re.compile(
@@ -30,13 +34,25 @@ SHORT = re.compile(
     r" (?P<who>[\w.-]+) [A-Za-z_][\w.@/-]*(?:\[\d+\])?: ?"
 )
 """`journalctl`, with whichever of its short formats, and what syslog writes."""
-FRACTION = re.compile(r"([.,]\d{1,6})\d*")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+QUOTE = re.compile(r"(?:> ?)+")
+"""What mail and issue trackers put before a quoted line."""
+OWN = re.compile(r"\s*(?:Starting broker\.\.\.|Logger - \w+: )\s*(?=\S)")
+"""What a broker prints without a line break before its first message."""
+LONGEST = 200
+"""How much may stand before what a broker wrote, in characters."""
+BEFORE = re.compile(rf"(?P<before>[^\n]{{1,{LONGEST}}}?)(?={TIME} {LEVEL} {PID}|=[A-Z ]+REPORT==== )")
+"""A wrapping without a name here: of stern, of k9s and kail, of grep, of a column."""
+POD_LABEL = re.compile(r'\bpod(?:_name)?="(?P<who>[\w.-]+)"')
+LOG_NAME = re.compile(r"(?P<who>[\w@.-]+?)\.log(?:\.\w+)*[:-]")
+KEY = re.compile(r'"[\w@.]+"\s*:\s*"$')
+"""The key of JSON that is spread over several lines."""
+NAME = re.compile(r"(?:^|[\s\"'\[(,/])(?P<who>[A-Za-z][\w.@-]*)(?=[\s\"'\])\[(,:|]|$)")
 
 
 class Unwrapped(NamedTuple):
     """A line without its wrappings; `who` names its writer and `at` says when, where a wrapping tells. `level` is what
-    journald has for it, and a `partial` line goes on in the next."""
+    journald has for it, and a `partial` line goes on in the next. `document` is the broker's own JSON, and `before`
+    what stood there and has no name, which the next lines may have too."""
 
     text: str
     who: str = ""
@@ -44,12 +60,13 @@ class Unwrapped(NamedTuple):
     level: str = ""
     partial: bool = False
     document: dict[str, Any] | None = None
+    before: str = ""
 
 
 def unwrap(text: str, last: datetime) -> Unwrapped:
     """A line without its wrappings; `document` is a line of the broker's own JSON. `last` is a time that no line is
     later than: it tells the year of times that have none."""
-    if "\x1b" in text:
+    if any(escape in text for escape in ESCAPES):
         text = COLOURS.sub("", text)
     line = Unwrapped(text)
     for _ in range(4):
@@ -60,14 +77,16 @@ def unwrap(text: str, last: datetime) -> Unwrapped:
             who=line.who or inner.who, at=line.at or inner.at, level=line.level or inner.level,
             partial=line.partial or inner.partial,
         )  # fmt: skip
-        if line.document:
+        if line.document or head(line.text):
             break
     return line
 
 
 def _once(text: str, last: datetime) -> Unwrapped | None:
-    if text.startswith("{"):
-        return _of_json(text)
+    if text.startswith("{") and (document := documents.read(text)):
+        return Unwrapped(*document)
+    if text.startswith(">") and (found := QUOTE.match(text)):
+        return Unwrapped(text[found.end() :])
     if found := SHORT.match(text):
         at = moment(found["time"]) if found["time"] else without_year(found["year_less"], last)
         return Unwrapped(text[found.end() :], found["who"], at)
@@ -75,52 +94,39 @@ def _once(text: str, last: datetime) -> Unwrapped | None:
         return Unwrapped(text[found.end() :], at=moment(found["time"]), partial=found["cri"] == "P")
     if found := POD.match(text) or COMPOSE.match(text):
         return Unwrapped(text[found.end() :], found["who"])
+    if found := KIBANA.match(text):
+        at = of_day(int(found["year"]), found["month"], int(found["day"]), found["clock"])
+        return Unwrapped(text[found.end() :], at=at)
+    if found := OWN.match(text):
+        return Unwrapped(text[found.end() :])
+    return _behind(text)
+
+
+def _behind(text: str) -> Unwrapped | None:
+    """What stands behind something that has no name here: a line of the broker's, or its JSON."""
+    if ("] <" in text or "REPORT=" in text) and (found := BEFORE.match(text)):
+        before = found["before"]
+        return Unwrapped(_to_the_quote(before, text[found.end() :]), writer_before(before), before=before)
+    place = text.find('{"', 0, LONGEST)
+    if place > 0 and (document := documents.read(text[place:])):
+        return Unwrapped(*document, before=text[:place])._replace(who=document.who or writer_before(text[:place]))
     return None
 
 
-def _of_json(text: str) -> Unwrapped | None:
-    """A line of JSON: the broker's own, journald's, or that of docker's files."""
-    try:
-        document = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    if "msg" in document and "level" in document:
-        return Unwrapped(text, document=document)
-    if "MESSAGE" in document:
-        return _of_journal(document)
-    if "log" in document:
-        said = str(document["log"])
-        return Unwrapped(said.rstrip("\n"), at=moment(str(document.get("time"))), partial=not said.endswith("\n"))
-    return None
+def _to_the_quote(before: str, text: str) -> str:
+    """A line in quotes, as a column or JSON has it, to its end and without what quotes do to quotes."""
+    if not before.endswith('"'):
+        return text
+    end = re.search(r'(?<!["\\])"(?=\s*(?:[,}\]]|$))', text)
+    said = text[: end.start()] if end else text
+    return said.replace('""', '"').replace('\\"', '"').replace("\\n", "\n")
 
 
-def _of_journal(document: dict[str, Any]) -> Unwrapped:
-    said = document["MESSAGE"]
-    if isinstance(said, list):  # what is not plain text is exported byte by byte
-        said = bytes(one for one in said if isinstance(one, int) and 0 <= one < 256).decode(errors="replace")
-    micros, priority = (str(document.get(name, "")) for name in ("__REALTIME_TIMESTAMP", "PRIORITY"))
-    at = None
-    if micros.isdecimal() and len(micros) < 18:
-        at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(micros))
-    level = SYSLOG_LEVELS[int(priority)] if priority in set("01234567") else ""
-    return Unwrapped(str(said), str(document.get("_HOSTNAME", "")), at, level)
-
-
-def moment(text: str) -> datetime | None:
-    """A time as RFC 3339 writes it, to the microsecond; None for what is none."""
-    plain = FRACTION.sub(lambda found: "." + found[1][1:], text, count=1).replace(" UTC", "+00:00")
-    try:
-        return datetime.fromisoformat(plain)
-    except ValueError:
-        return None
-
-
-def without_year(text: str, last: datetime) -> datetime | None:
-    """A time such as `Nov 27 08:47:15`: of the last such day that is not after `last`."""
-    month, day, clock = text.split()
-    for year in (last.year, last.year - 1):
-        if month in MONTHS and (at := moment(f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02} {clock}")):
-            at = at.replace(tzinfo=last.tzinfo)
-            if at <= last + timedelta(days=1):
-                return at
-    return None
+def writer_before(before: str) -> str:
+    """Who wrote a line, by what stands before it: a pod, the name of a log, or the first word that may be a name;
+    empty if nothing tells."""
+    found = POD_LABEL.search(before) or LOG_NAME.search(before)
+    if found is None:
+        named = [one["who"] for one in NAME.finditer(KEY.sub("", before))]
+        return next((name for name in named if not before.startswith(f"{name}/")), "")
+    return found["who"]

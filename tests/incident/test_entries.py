@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from hawb.incident.entries import Reader
+from hawb.incident.entries import Reader, newest_first
 
 AT_US = 1_795_769_731_694_468
 """2026-11-27 08:55:31.694468 UTC."""
@@ -48,11 +48,40 @@ def read(text: str, **options):
         ('{"MESSAGE":"' + SAID + '","_HOSTNAME":"host-b","PRIORITY":"6","__REALTIME_TIMESTAMP":"1795769731694468"}',
          AT_US, "info", "host-b"),
         ('{"MESSAGE":' + str(list(NEW.encode())) + ',"PRIORITY":"6"}', AT_US, "info", ""),
+        (f"=INFO REPORT==== 27-Nov-2026::08:55:31.694 ===\n{SAID}", AT_US - 468, "info", ""),
+        (f"> =INFO REPORT==== 27-Nov-2026::08:55:31.694468 ===\n> {SAID}", AT_US, "info", ""),
+        (f"> > {NEW}", AT_US, "info", ""),
+        (f"    {NEW}", AT_US, "info", ""),
+        (f"  Starting broker...{NEW}", AT_US, "info", ""),
+        (f"rabbit_b |   Starting broker...{NEW}", AT_US, "info", "rabbit_b"),
+        (f"#033[38;5;87m{NEW}#033[0m", AT_US, "info", ""),
+        (NEW.replace("[info]", "[info[]"), AT_US, "info", ""),
+        (f"2026-11-27T08:55:32.5Z\t{NEW}", AT_US, "info", ""),
+        (f"Nov 27, 2026 @ 08:55:32.100 rabbit-0 {NEW}", AT_US, "info", "rabbit-0"),
+        (f"Nov 27, 2026 @ 08:55:31.694 [info] <0.400.0> {SAID}", AT_US - 468, "info", ""),
+        (f"rabbit-0 rabbitmq {NEW}", AT_US, "info", "rabbit-0"),
+        (f"space/rabbit-0[rabbitmq]: {NEW}", AT_US, "info", "rabbit-0"),
+        (f'2026-11-27T08:55:32Z {{app="rabbitmq", pod="rabbit-0"}} {NEW}', AT_US, "info", "rabbit-0"),
+        (f"812:{NEW}", AT_US, "info", ""),
+        (f"logs/rabbit@b.log:812:{NEW}", AT_US, "info", "rabbit@b"),
+        (f"machine # [   32.515528] rabbitmq-server[799]: {NEW}", AT_US, "info", "machine"),
+        (f'"rabbit-0","11/27/2026, 8:55:31.694 AM","{NEW}"', AT_US, "info", "rabbit-0"),
+        (f'            "message": "{NEW}",', AT_US, "info", ""),
+        ('{"@timestamp":"2026-11-27T08:55:32Z","message":"' + NEW + '","kubernetes":{"pod":{"name":"rabbit-0"}}}',
+         AT_US, "info", "rabbit-0"),
+        ('{"log":"' + NEW + '","stream":"stdout","kubernetes":{"pod_name":"rabbit-0"}}', AT_US, "info", "rabbit-0"),
+        ('{"line":"' + NEW + '","timestamp":"1795769732000000000","labels":{"pod":"rabbit-0"}}', AT_US, "info",
+         "rabbit-0"),
+        ('{"severity":"info","message":"' + SAID + '","ts":1795769731.694468,"host":"b"}', AT_US, "info", "b"),
+        ('{"severity_text":"info","timestamp":"2026-11-27T08:55:31.694468Z","record":{"message":"' + SAID + '"}}',
+         AT_US, "info", ""),
+        ('rabbit-0 rabbitmq {"time":"2026-11-27 08:55:31.694468+00:00","level":"info","msg":"' + SAID + '"}',
+         AT_US, "info", "rabbit-0"),
     ],
 )  # fmt: skip
 def test_a_message_is_the_same_whatever_is_around_it(line, at_us, level, who):
     (entry,) = read(line + "\n")
-    assert (entry.text, entry.at_us, entry.level, entry.who, entry.line) == (SAID, at_us, level, who, 1)
+    assert (entry.text.strip(), entry.at_us, entry.level, entry.who, entry.line) == (SAID, at_us, level, who, 1)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +133,35 @@ def test_lines_of_journald_without_levels_are_messages_of_their_own():
     assert [entry.text for entry in read(f"{head} one\n{head} two\n{head} {NEW}\n{head} goes on\n")] == [
         "one", "two", f"{SAID}\ngoes on",
     ]  # fmt: skip
+
+
+def test_what_stood_before_one_line_of_a_writer_stands_before_the_next():
+    head = "2026-11-27 08:55:31.694 [error] <0.1.0>"
+    entries = read(f"pod-a rabbitmq {head} one\npod-b rabbitmq {head} two\npod-a rabbitmq  of a\npod-a rabbitmq\n"
+                   f"pod-b rabbitmq  of b\n")  # fmt: skip
+    told = {(entry.who, entry.text.rstrip()) for entry in entries}
+    assert told == {("pod-a", "one\n of a"), ("pod-b", "two\n of b")}
+
+
+def test_a_message_without_a_day_has_no_time():
+    entries = read(f"08:55:31.694 [info] <0.1.0> {SAID}\n[notice] other\n")
+    assert [(entry.text, entry.at_us, entry.level) for entry in entries] == [
+        (SAID, None, "info"), ("other", None, "notice"),
+    ]  # fmt: skip
+
+
+def test_a_report_of_old_goes_on_to_the_next():
+    at = "7-Feb-2026::08:55:31 ==="
+    entries = read(f"=INFO REPORT==== {at}\none\n * two\n\n=ERROR REPORT==== {at}\nthree\n")
+    assert [(entry.level, entry.text.strip()) for entry in entries] == [("info", "one\n * two"), ("error", "three")]
+
+
+def test_a_log_that_begins_with_its_end_is_told_by_its_times():
+    lines = [f"2026-11-27 08:55:{second:02}.694 [info] <0.1.0> one\n" for second in range(9)]
+    assert newest_first(lines[::-1])
+    assert not newest_first(lines)
+    assert not newest_first([*lines, *lines, *lines, *lines])
+    assert not newest_first(lines[:3:-1][:3])
 
 
 def test_what_is_left_of_a_cut_message_is_counted():

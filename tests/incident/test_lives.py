@@ -85,14 +85,23 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
         # autoheal restarts it, which Mnesia notes between two lives
         (told((1, "a", "node_starting", None), (9, "a", "autoheal_restarting", "b"), (9, "a", "node_stopping", None),
               (10, "a", "node_stopped", None), (11, "a", "partition_seen", "b"), (12, "a", "node_starting", None)),
-         [("a", 1, 9, "paused", 9), ("a", 12, None, None, 12)]),
+         [("b", -1, None, None, 12), ("a", 1, 9, "paused", 9), ("a", 12, None, None, 12)]),
         (told((1, "a", "node_starting", None), (9, "a", "boot_failed", None)), [("a", 1, 9, "failed", 9)]),
         # Erlang says something before the broker does
         (told((1, "a", "leader_elected", None), (2, "a", "node_starting", None)), [("a", 2, None, None, 2)]),
+        # the log begins as it is stopped, a moment before it boots
+        (told((1, "a", "node_signalled", None), (4, "a", "node_starting", None)),
+         [("a", 1, 1, "stopped", 1), ("a", 4, None, None, 4)]),
         # its own log is not there
         (told((1, "b", "alarm_set", "b"), (2, "b", "rabbit_up", "a"), (7, "b", "rabbit_down", "a"),
               (8, "b", "node_down", "a"), (9, "b", "rabbit_up", "a"), (12, "b", "alarm_cleared", "b")),
          [("b", 1, None, None, 12), ("a", 2, 7, "unknown", 7), ("a", 9, None, None, 12)]),
+        # the logs begin when it has come already, and only Erlang is seen to come back
+        (told((5, "b", "rabbit_down", "a"), (5, "b", "node_down", "a"), (9, "b", "node_up", "a")),
+         [("a", 3, 5, "unknown", 5), ("b", 5, None, None, 9), ("a", 9, None, None, 9)]),
+        # another one says that it is short of memory; what Erlang calls a node may be a tool
+        (told((5, "b", "alarm_set", "a"), (6, "b", "node_silent", "tool")),
+         [("a", 3, None, None, 6), ("b", 5, None, None, 6)]),
     ],
 )  # fmt: skip
 def test_how_lives_end(events, expected):

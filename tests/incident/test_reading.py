@@ -314,3 +314,16 @@ def test_no_client_is_named_unless_asked_for(story, tmp_path):
     assert any(event.connection for event in asked.events) == any(
         event.kind.startswith("connection_") for event in asked.events
     )
+
+
+def test_a_log_from_the_newest_line_on_tells_the_same(tmp_path):
+    """As services that keep logs show it, line by line."""
+    for log in logs(ONE):
+        lines = text(log).splitlines()
+        (tmp_path / f"{log.name}.log").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
+    found = read_logs([tmp_path], clients=True)
+    assert all(file.newest_first for file in found.files)
+    assert told(found.events) == told(whole(ONE).events)
+    assert [(event.at_us, event.kind) for event in found.events] == [
+        (event.at_us, event.kind) for event in whole(ONE).events
+    ]  # fmt: skip

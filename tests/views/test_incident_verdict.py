@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hawb.engine.trace import CAUSES
 from hawb.incident.asked import Asked
+from hawb.incident.happenings import Happening
 from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.incident_verdict import todo, verdict
@@ -50,6 +51,22 @@ GIVEN_UP = "the side of the partition that had them was given up"
 def test_what_is_lost_is_told_in_a_sentence(losses, told):
     found = with_losses(*losses)
     assert verdict(found, account(found).names).sentence == told
+
+
+def test_messages_that_a_queue_did_not_find_are_told():
+    found = with_losses(kept())
+    missed = Happening(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
+    told = verdict(replace(found, happenings=[*found.happenings, missed]), PLAIN)
+    assert (told.answer, told.why) == (
+        "but", "3 persistent messages of orders were on record and not found after an end without a stop: lost, or"
+        " taken out before")  # fmt: skip
+
+
+def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost():
+    found = with_losses()
+    late = [one for one in found.happenings if one.kind != "node_started"]
+    assert verdict(replace(found, happenings=late), PLAIN).sentence == (
+        "Yes, but no log names a queue, and no listing was given: whether messages were lost cannot be told.")
 
 
 def test_where_nothing_could_be_played_it_says_so():

@@ -21,6 +21,8 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "boot_failed": ("gave up booting", "failed boot"),
     "disk_lost": ("lost its disk", "lost disk"),
     "partition_begun": ("", "partition"),
+    "partition_found": ("found that there had been a partition", "partition"),
+    "messages_dropped": ("recovered without all messages", "incomplete recovery"),
     "alarm_set": ("blocked publishers by an alarm", "alarm"),
     "queue_restarted": ("restarted crashed queues", "crash"),
 }
@@ -55,7 +57,7 @@ def _faults(faults: Sequence[Sentence], picture: Picture, names: Names) -> str:
         return f"At {begun} {called} {FAULTS[faults[0].kind][0]}"
     counts: Counter[str] = Counter()
     for one in faults:
-        counts[FAULTS[one.kind][1]] += 1 if one.kind == "partition_begun" else max(len(one.moments), 1)
+        counts[FAULTS[one.kind][1]] += 1 if one.kind.startswith("partition_") else max(len(one.moments), 1)
     words = listing(_counted(count, what) for what, count in counts.items())
     return f"{sentence(words)} {f'at {begun}' if begun == ended else f'from {begun} to {ended}'}"
 

@@ -101,7 +101,8 @@ def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
 def about(of: Account) -> str:
     """Whose logs were read, and of when."""
     reading = of.incident.reading
-    nodes = ", ".join(shown(life) for life in dict.fromkeys(life.node for life in of.incident.lives))
+    wrote = {event.node for event in reading.events}
+    nodes = ", ".join(shown(node) for node in dict.fromkeys(life.node for life in of.incident.lives) if node in wrote)
     if not of.incident.told:
         return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}.{_asked(of.incident)}"
     first, last = of.incident.told[0].at_us, max(one.until_us or one.at_us for one in of.incident.told)
@@ -188,7 +189,8 @@ def _keepers(of: Alternatives, tried: bool) -> Table:
 
 def _compared(of: Account, comparison: Comparison) -> Part:
     parted = comparison.apart
-    agreed = f"{counted(comparison.equal, 'event')} went as RabbitMQ's rules have it."
+    events = counted(comparison.equal, "event") if comparison.equal else "No event"
+    agreed = f"{events} went as RabbitMQ's rules have it."
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]

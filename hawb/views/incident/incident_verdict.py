@@ -33,13 +33,16 @@ WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 def verdict(incident: Incident, names: Names) -> Verdict:
     """No where messages are lost for certain, or some that a listing had unless clients had taken them; yes with a but
     where there may have been some, or where nobody can say; else yes."""
-    if incident.untold:
+    dropped = _dropped(incident)
+    if incident.untold and not dropped:
         return Verdict("but", f"what became of messages cannot be told: {shown(incident.untold)}")
     lost = [one for one in incident.losses if one.certain]
     endangered = _endangered(incident)
     if lost:
         also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
         return Verdict("no", f"{certainly(lost)}{also}")
+    if dropped and not (endangered and endangered[0][0].listed):
+        return Verdict("but", dropped)
     if endangered:
         listed = endangered[0][0].listed
         told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
@@ -47,9 +50,29 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     if incident.outcome and incident.outcome["partitions"]:
         return Verdict("but", "the cluster is still partitioned in the end, and sides that restart will lose what they"
                        " alone have")  # fmt: skip
+    if not incident.losses and _begins_late(incident):
+        return Verdict("but", "no log names a queue, and no listing was given: whether messages were lost cannot be"
+                       " told")  # fmt: skip
     if not incident.losses:
         return Verdict("yes", "the logs tell of no queue that could have lost any")
     return Verdict("yes", "nothing that the logs tell of has lost a message")
+
+
+def _dropped(incident: Incident) -> str:
+    """What queues did not find as they recovered, in words; empty if nothing tells of any."""
+    dropped = [one for one in incident.happenings if one.kind == "messages_dropped"]
+    if not dropped:
+        return ""
+    count, queues = sum(one.count or 0 for one in dropped), dict.fromkeys(shown(one.queue) for one in dropped)
+    were = "was" if count == 1 else "were"
+    return (f"{counted(count, 'persistent message')} of {listing(queues)} {were} on record and not found after an end"
+            " without a stop: lost, or taken out before")  # fmt: skip
+
+
+def _begins_late(incident: Incident) -> bool:
+    """Whether no log tells of a beginning, since none has a boot: queues may have been there that are named nowhere."""
+    doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {"no_listing"}
+    return "no_listing" in doubts and not any(one.kind == "node_started" for one in incident.happenings)
 
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:

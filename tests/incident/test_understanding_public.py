@@ -1,0 +1,75 @@
+"""What people have told of their clusters in public is read as it was found out to be: facts in lines made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kept_logs import DATA
+
+from hawb.incident.happenings import KINDS, Happening
+from hawb.incident.reading import read_logs
+from hawb.incident.understanding import understand
+from hawb.views.incident.incident_report import account
+from hawb.views.incident.incident_verdict import verdict
+
+STORIES = yaml.safe_load((DATA / "public-stories.yaml").read_text(encoding="utf-8"))
+KEYS = {"title", "source", "release", "said", "logs", "tells"}
+STORY = pytest.mark.parametrize("story", STORIES, ids=[story["title"] for story in STORIES])
+
+
+@pytest.fixture
+def logs(story: dict[str, Any], tmp_path: Path) -> Path:
+    """The folder with the logs of a story."""
+    for name, text in story["logs"].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def told(one: Happening) -> str:
+    """A happening as a story has it; how one ended that is of no node stands in the node's place."""
+    ended = one.reason if one.kind in ("synchronisation", "partition_begun") else None
+    node = None if one.kind == "synchronisation" else one.node
+    return " ".join(filter(None, (one.kind, ended, node, one.queue)))
+
+
+@STORY
+def test_a_story_has_its_source_and_what_was_found_out(story):
+    assert story.keys() >= KEYS and story.keys() <= KEYS | {"events", "verdict", "unread"}
+    assert story["source"].startswith("https://")
+    assert {one.split()[0] for one in story["tells"]} <= {*KINDS}
+    assert bool(story.get("unread")) == (not story["tells"] and not story.get("events"))
+
+
+@STORY
+def test_what_happened_is_read(story, logs):
+    assert [told(one) for one in understand([logs], keepers=False).happenings] == story["tells"]
+
+
+@pytest.mark.parametrize("story", [story for story in STORIES if "events" in story])
+def test_what_single_messages_tell_is_read(story, logs):
+    assert [event.kind for event in read_logs([logs]).events] == story["events"]
+
+
+@pytest.mark.parametrize("story", [story for story in STORIES if "verdict" in story])
+def test_what_is_answered_is_no_more_than_the_logs_tell(story, logs):
+    found = understand([logs], keepers=False)
+    assert verdict(found, account(found).names).sentence == story["verdict"]
+
+
+def test_a_node_without_a_log_is_played_as_killed_and_that_is_no_parting(tmp_path):
+    gone = next(story for story in STORIES if story["title"].startswith("an alarm of memory"))
+    (tmp_path / "rabbit@hare.log").write_text(gone["logs"]["rabbit@hare.log"], encoding="utf-8")
+    found = understand([tmp_path], keepers=False)
+    assert found.comparison and found.comparison.apart == () and found.comparison.equal == 3
+
+
+def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_path):
+    old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
+    (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
+    retold = understand([tmp_path], keepers=False).retold
+    assert "The rules of RabbitMQ 3.6.6 are not known: those of the nearest release that are known are taken." in {
+        doubt.text for doubt in (retold.doubts if retold else ())
+    }  # fmt: skip
