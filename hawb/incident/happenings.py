@@ -5,8 +5,7 @@ and line. What follows from several messages is put together here: lives of brok
 (`hawb.incident.absences`), synchronisations, elections, and membership, of which a release may tell no more than that a
 member's files are deleted. Everything else is a line of `SAID`.
 
-Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues are written as in
-scenarios.
+Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues as in scenarios.
 """
 
 from __future__ import annotations
@@ -130,6 +129,7 @@ FORGETTING_US = 60_000_000
 TRIES = 9
 """The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
 STORE = "RabbitMQ metadata store"
+AT = itemgetter(0)
 HEALED = "autoheal"
 """What the restarts are named that autoheal has nodes do."""
 
@@ -172,17 +172,11 @@ class _Story:
         self.absences = absences(events, clocks)
         self.groups = {group_name(event): queue_of(event) for event in events if event.queue}
 
-    def of(self, *kinds: str) -> Iterator[tuple[int, Event]]:
-        """The events of these kinds, with their moments, in the order of time."""
-        return merge(*(self._by_kind.get(kind, ()) for kind in kinds), key=itemgetter(0))
-
-    def within(self, from_us: int, until_us: float, *kinds: str) -> Iterator[tuple[int, Event]]:
-        """Those of them from a moment to another one, both of them included; months have many others."""
-        moment = itemgetter(0)
+    def of(self, *kinds: str, from_us: float = -inf, until_us: float = inf) -> Iterator[tuple[int, Event]]:
+        """The events of these kinds in the order of time, with their moments; those of a span, with both ends."""
         told = (self._by_kind.get(kind, []) for kind in kinds)
-        parts = (timed[bisect_left(timed, from_us, key=moment) : bisect_right(timed, until_us, key=moment)]
-                 for timed in told)  # fmt: skip
-        return merge(*parts, key=moment)
+        near = (all_[bisect_left(all_, from_us, key=AT) : bisect_right(all_, until_us, key=AT)] for all_ in told)
+        return merge(*near, key=AT)
 
 
 def queue_of(event: Event) -> str | None:
@@ -204,8 +198,7 @@ def _lives(story: _Story) -> Iterator[Happening]:
                             name=life.first.release, events=(life.first, *up))  # fmt: skip
         if life.ended_by and life.until_us is not None:
             down = _about(story, life.node, ("rabbit_down", "node_down"), life.until_us, life.until_us)
-            stopped = (at_us for at_us, event in story.within(life.until_us, inf, "node_stopped")
-                       if event.node == life.node)  # fmt: skip
+            stopped = (at_us for at_us, one in story.of("node_stopped", from_us=life.until_us) if one.node == life.node)
             yield Happening(
                 kind=LIFE_ENDS[life.ended_by], at_us=life.until_us, node=life.node, reason=life.reason,
                 until_us=next(stopped, None) if life.ended_by in ("stopped", "paused") else None,
@@ -228,7 +221,7 @@ def _pause(story: _Story, life: Life) -> str:
 
 def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:
     """What other nodes say of one at about a time."""
-    near = story.within(from_us - TOGETHER_US, until_us + TOGETHER_US, *kinds)
+    near = story.of(*kinds, from_us=from_us - TOGETHER_US, until_us=until_us + TOGETHER_US)
     return [event for _, event in near if event.peer == node]
 
 
@@ -237,8 +230,8 @@ def _disks(story: _Story) -> Iterator[Happening]:
     for at_us, event in story.of("disk_empty"):
         before = [life for life in story.lives if life.node == event.node and (life.until_us or at_us) < at_us]
         since_us = before[-1].until_us or 0 if before else at_us
-        left = any(other.node == event.node and other_us >= since_us and other_us < at_us
-                   for other_us, other in story.of("node_reset", "member_joining"))  # fmt: skip
+        meanwhile = story.of("node_reset", "member_joining", from_us=since_us, until_us=at_us - 1)
+        left = any(other.node == event.node for _, other in meanwhile)
         if before and before[-1].started_us and not left:
             yield Happening(kind="disk_lost", at_us=at_us, node=event.node, events=(event,))
 
@@ -257,7 +250,7 @@ def _partitions(story: _Story) -> Iterator[Happening]:
                     and (healed is None or one.from_us < healed[0])]  # fmt: skip
         together += [one for one in apart if one not in together and any(one.goes_on(other) for other in together)]
         pairs = sorted({(min(one.seer, one.peer), max(one.seer, one.peer)) for one in together})
-        meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=lambda m: m[0])
+        meetings = sorted((meeting for one in together for meeting in _meetings(story, one, begun)), key=AT)
         reasons = [one.reason for one in together if one.reason]
         yield Happening(kind="partition_begun", at_us=begun, until_us=meetings[0][0] if meetings else None,
                         pairs=tuple(pairs), nodes=tuple(sorted({node for pair in pairs for node in pair})),
@@ -280,7 +273,7 @@ def _found_apart(story: _Story) -> Iterator[Happening]:
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:
     """When the two of an absence saw each other again."""
     ends = {absence.seer, absence.peer}
-    return ((at_us, event) for at_us, event in story.within(from_us + 1, inf, "node_up", "rabbit_up")
+    return ((at_us, event) for at_us, event in story.of("node_up", "rabbit_up", from_us=from_us + 1)
             if {event.node, event.peer} == ends)  # fmt: skip
 
 
