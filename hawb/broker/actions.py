@@ -257,8 +257,8 @@ def shrink(drive: Drive, verb: verbs.Shrink) -> None:
 
 def modules_of_streams(drive: Drive) -> list[str]:
     """What `rabbitmq-streams grow` and `shrink` ask, where the release has them and the story has streams."""
-    grows = STREAM_PROFILES[drive.cluster.profile.version].grows
-    return ["rabbit_stream_queue"] if grows and drive.clients.streams else []
+    profile = STREAM_PROFILES.get(drive.cluster.profile.version)
+    return ["rabbit_stream_queue"] if profile and profile.grows and drive.clients.streams else []
 
 
 def erlang_node(drive: Drive, verb: verbs.OnMember | verbs.Grow | verbs.Shrink) -> Atom:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from hawb.broker.resources import export_text, manifests
-from hawb.broker.untrusted import ImportRefused, Table, check_json, decode, named, quoted, read_text
+from hawb.broker.untrusted import ImportRefused, Table, Value, check_json, decode, named, quoted, read_text
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.fields import Name, Priority
 
@@ -34,10 +34,11 @@ _NOTHING = (b"[]", b"{}", b'""', b"null")
 
 
 class PolicyBody(Struct, rename={"apply_to": "apply-to"}, gc=False):
-    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text."""
+    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text, and 3.8
+    exports that of an operator policy as pairs of key and value."""
 
     pattern: str
-    definition: Table | str
+    definition: dict[str, Value] | list[tuple[str, Value]] | str
     priority: Priority = 0
     apply_to: str = "all"
 
@@ -189,7 +190,7 @@ def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
     return {
         "name": policy.name,
         "pattern": policy.pattern,
-        "definition": definition or {},
+        "definition": dict(definition),
         "priority": policy.priority,
         "apply_to": policy.apply_to,
         "vhost": policy.vhost or "/",

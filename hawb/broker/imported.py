@@ -27,10 +27,12 @@ NO_DEFINITIONS = Definitions(None, [], {}, {}, {}, [])
 
 @dataclass(frozen=True)
 class Imported:
-    """A scenario without steps, as the document that a scenario file holds; and notes on what it lacks, a line each."""
+    """A scenario without steps, as the document that a scenario file holds; notes on what it lacks, a line each; and
+    the queues that it has empty because nothing tells how many messages they hold."""
 
     scenario: dict[str, Any]
     notes: list[str]
+    depths_untold: frozenset[str]
 
 
 def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path] = ()) -> Imported:
@@ -57,7 +59,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
     }
     notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
     notes.append(f"{_unknown(settings)}: in none of these files, the scenario's defaults stand")
-    return Imported(scenario, list(dict.fromkeys(notes)))
+    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold())
 
 
 def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:

@@ -29,6 +29,10 @@ _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirro
 _UNPLACED = "where they stand is not told: placed as when declared"
 
 
+UNLISTED, UNCOUNTED = "in no listing: carried as empty, placed as when declared", "depth is not told: carried as empty"
+"""The oddities of queues that may hold messages, but for all that is known."""
+
+
 class QueueEntries:
     """`entries` are a scenario's queues by virtual host and name, as a release knows them."""
 
@@ -47,6 +51,10 @@ class QueueEntries:
             several = [node for key in ("mirrors", "recoverable_mirrors", "members") for node in entry.get(key, ())]
             nodes |= dict.fromkeys([*single, *several])
         return list(nodes)
+
+    def depths_untold(self) -> frozenset[str]:
+        """The queues of which no file tells how many messages they hold."""
+        return frozenset(name for oddity in (UNLISTED, UNCOUNTED) for name in self.met.get(oddity, ()))
 
     def notes(self) -> Iterator[str]:
         """The oddities, one line each."""
@@ -68,7 +76,7 @@ class QueueEntries:
             self.left_out[reason].append("::".join(key))
             return None
         if facts is None:
-            self.met["in no listing: carried as empty, placed as when declared"].append(name)
+            self.met[UNLISTED].append(name)
             entry["messages"] = 0
         else:
             self._compare(key, name, queue, facts)
@@ -112,7 +120,7 @@ class QueueEntries:
         elif total is None:
             total = ready
         if total is None:
-            self.met["depth is not told: carried as empty"].append(name)
+            self.met[UNCOUNTED].append(name)
             return {"messages": 0}
         if unacknowledged is None:
             unacknowledged = 0

@@ -31,6 +31,8 @@ def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tz
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
+@click.option("--after", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
+              help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
 @click.option("--scenario", type=click.Path(path_type=Path, dir_okay=False),
               help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
@@ -38,15 +40,16 @@ def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tz
 @click.option("--clients", is_flag=True, help="With --events: clients too, with their users, names and addresses.")
 @of_formats("text", "json", json="What happened and what came of it, with all events, as JSON")
 def incident(
-    files: tuple[Path, ...], zone: tzinfo, output: Path | None, scenario: Path | None, events: bool, clients: bool,
-    form: str,
+    files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], output: Path | None, scenario: Path | None,
+    events: bool, clients: bool, form: str,
 ) -> None:  # fmt: skip
     """What happened, and what was lost, by the logs of a cluster's nodes?
 
     FILES are logs, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of
     journald. Beside them, if there are any: a definitions export of the cluster and listings of its queues, which are
-    known by what they hold. What the logs tell is put in the order of time, told in sentences that name their lines,
-    and played as a scenario by RabbitMQ's rules: what is lost follows from that. Clients are not named.
+    known by what they hold. Whether they are of before the incident or of after it is found out; where there are both,
+    --after has those of after it. What the logs tell is put in the order of time, told in sentences that name their
+    lines, and played as a scenario by RabbitMQ's rules: what is lost follows from that. Clients are not named.
     """
     if clients and not events:
         raise click.UsageError("--clients goes with --events")
@@ -54,7 +57,7 @@ def incident(
     if events:
         click.echo(listed(logs, zone, clients, form))
         return
-    found = understood(logs, exports, zone)
+    found = understood(logs, exports, after, zone)
     answer(found, output, scenario, form)
 
 
@@ -88,13 +91,13 @@ def listed(logs: Sequence[Path], zone: tzinfo, clients: bool, form: str) -> str:
     return json.dumps(plain(reading), sort_keys=True) if form == "json" else text(reading, clients, *terminal())
 
 
-def understood(logs: Sequence[Path], exports: Sequence[Path], zone: tzinfo) -> Incident:
+def understood(logs: Sequence[Path], exports: Sequence[Path], after: Sequence[Path], zone: tzinfo) -> Incident:
     """What logs and exports come to."""
     from hawb.broker.untrusted import ImportRefused
     from hawb.incident.understanding import understand
 
     try:
-        found = understand(logs, exports, zone)
+        found = understand(logs, exports, zone, later=after)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
     if not found.reading.files:

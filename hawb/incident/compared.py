@@ -20,12 +20,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue, split_queue
-from hawb.incident.happenings import Happening
+from hawb.incident.asked import WHOLE, Asked
+from hawb.incident.happenings import Happening, is_healing
 from hawb.incident.retold import Retold
-from hawb.incident.steps import JOINING_US
+from hawb.incident.teller import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
-from hawb.scenario.verbs import TransferLeadership
+from hawb.scenario.forms import Verb
+from hawb.scenario.verbs import ForgetClusterNode, Reset, TransferLeadership
 
 Verdict = Literal["equal", "by chance", "only seen", "only expected"]
 Expected = dict[str, Any]
@@ -140,14 +142,17 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
-        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found):
+        if one.kind in COMPARED and one.at_us >= retold.begins_us and not _is_a_part(one, found, retold):
             seen.setdefault(_key_of(one), []).append((one.at_us, one))
-    handovers = {place for place in range(len(retold.sources)) if is_handover(retold, place)}
+    unlogged = {place for place in range(len(retold.sources))
+                if is_handover(retold, place) or _is_offline(retold.scenario.steps[place].verb)}  # fmt: skip
+    healed = {place for place, source in enumerate(retold.sources) if any(map(is_healing, source))}
     for place, event in enumerate(told["events"]):
         kind, counts = OF_EVENTS.get(event["event"], ("", _always))
-        if kind == "node_stopped" and _healing(told["events"], event):
+        if kind == "node_stopped" and (event["step"] in healed or _healing(told["events"], event)):
             kind = "node_paused"
-        if not kind or event["step"] is None or not counts(event) or event["step"] in handovers:
+        if not kind or event["step"] is None or not counts(event) or event["step"] in unlogged \
+                or _started_again(told["events"], event):  # fmt: skip
             continue
         rows = expected.setdefault(_key(kind, event), [])
         at_us = retold.begins_us + round(event["t"] * MICROSECONDS)
@@ -163,12 +168,32 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
     return Comparison(tuple(sorted(placed, key=lambda pair: (pair.at_us, pair.kind, pair.place or 0))))
 
 
-def _is_a_part(one: Happening, found: Sequence[Happening]) -> bool:
-    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, and a
-    synchronisation that was not needed is none."""
-    return one.reason == "needless" or (one.kind in ("node_started", "node_stopped") and any(
+def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bool:
+    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, a boot
+    that the logs do not see to its end has none, a synchronisation that was not needed is none, what a policy
+    says that no file has nobody knows, and what autoheal chose is told by its restarts where they are steps."""
+    is_step = any(one in source for source in retold.sources)
+    if one.kind in ("node_started", "node_stopped") and not is_step and any(
         other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
-        for other in found))  # fmt: skip
+        for other in found
+    ):
+        return True
+    unended = one.kind == "node_started" and one.until_us is None and not any(
+        other.node == one.node and other.at_us > one.at_us for other in found)  # fmt: skip
+    untold = one.kind == "policy_set" and not is_step
+    as_steps = is_step and (one.kind == "autoheal" or _is_reset(one, retold))
+    return unended or untold or as_steps or one.reason == "needless"
+
+
+def _is_offline(verb: Verb) -> bool:
+    """Whether a step forgets a member on a node that does not run, which no log tells."""
+    return isinstance(verb, ForgetClusterNode) and verb.offline
+
+
+def _is_reset(one: Happening, retold: Retold) -> bool:
+    """Whether a disk that was found empty is told as a reset."""
+    return one.kind == "disk_lost" and any(isinstance(step.verb, Reset) and one in source for step, source
+                                           in zip(retold.scenario.steps, retold.sources, strict=True))  # fmt: skip
 
 
 def is_handover(retold: Retold, place: int) -> bool:
@@ -193,6 +218,16 @@ def _also(retold: Retold, told: dict[str, Any], pair: Pair) -> Pair:
 def _healing(events: Sequence[Expected], event: Expected) -> bool:
     """Whether a broker stops because autoheal restarts it."""
     return event["because"] is not None and events[event["because"]]["event"] == "autoheal_started"
+
+
+def _started_again(events: Sequence[Expected], event: Expected) -> bool:
+    """Whether a mirror is started on the node on which its queue's process crashed, which no log tells."""
+    cause = event
+    while cause["because"] is not None:
+        cause = events[cause["because"]]
+        if cause["event"] == "process_crashed" and (cause["queue"], cause["node"]) == (event["queue"], event["node"]):
+            return event["event"] == "mirror_added"
+    return False
 
 
 def _key_of(one: Happening) -> Key:
@@ -272,3 +307,23 @@ def _step(pair: Pair, steps: Sequence[int]) -> int | None:
     """The last step before something."""
     before = [place for place, at_us in enumerate(steps) if at_us <= pair.at_us]
     return next(islice(reversed(before), 1), None)
+
+
+def trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
+    """The comparison without what the rules expect of other times than the span's: of what lasted already as the story
+    begins, of what is still under way as it ends, and what was seen just after its end."""
+    if asked == WHOLE:
+        return comparison
+    after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)
+             and one.at_us <= retold.ends_us + NEAR_US}  # fmt: skip
+
+    def outside(pair: Pair) -> bool:
+        if pair.verdict != "only expected" or pair.expected is None:
+            return False
+        source = retold.sources[pair.expected["step"]]
+        before = bool(source) and max(one.at_us for one in source) < retold.begins_us
+        return before or asked.is_over(pair.at_us) or (
+            pair.at_us > retold.ends_us - NEAR_US and asked.until_us is not None and (pair.kind, about(pair)) in after
+        )
+
+    return Comparison(tuple(pair for pair in comparison.pairs if not outside(pair)))

@@ -8,8 +8,8 @@ to have been just then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,14 +40,14 @@ class Look(NamedTuple):
     source: tuple[Happening, ...]
 
 
-def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping[str, Any]] = ()) -> Retold:
-    """The story with as many messages published or taken as synchronisations tell, and queues as a listing of after has
-    them in the end, `later`, which are a scenario's. Raises ScenarioRefused."""
-    retold = _acknowledged(retold, later)
-    looks = [*_seen(retold, found), *_listed(retold, later)]
+def deepened(retold: Retold, found: Sequence[Happening]) -> Retold:
+    """The story with as many messages published or taken as synchronisations tell, and as many in each queue in the end
+    as a listing of after has. Raises ScenarioRefused."""
+    retold = _acknowledged(retold)
+    looks = [*_seen(retold, found), *_listed(retold)]
     if not looks:
         return retold
-    run, doubts = Run(replace(retold.scenario, steps=())), []
+    run, doubts = Run(retold.scenario), []
     rows: list[tuple[Step, tuple[Happening, ...]]] = []
     for step, source in zip(retold.scenario.steps, retold.sources, strict=True):
         while looks and looks[0].at_s < (step.at or 0):
@@ -65,12 +65,11 @@ def deepened(retold: Retold, found: Sequence[Happening], later: Sequence[Mapping
                    doubts=(*retold.doubts, *doubts))  # fmt: skip
 
 
-def _acknowledged(retold: Retold, later: Sequence[Mapping[str, Any]]) -> Retold:
+def _acknowledged(retold: Retold) -> Retold:
     """The story without what clients held in the beginning, and must have acknowledged, as the queue holds less in the
     end: no step can be told from it, so these messages are taken to be ready."""
-    held = {entry["queue"]: entry.get("messages", 0) for entry in later}
     queues = tuple(
-        replace(entry, unacknowledged=min(entry.unacknowledged, held.get(entry.queue, entry.unacknowledged)))
+        replace(entry, unacknowledged=min(entry.unacknowledged, retold.depths.get(entry.queue, entry.unacknowledged)))
         for entry in retold.scenario.queues
     )
     return replace(retold, scenario=replace(retold.scenario, queues=queues))
@@ -84,11 +83,11 @@ def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:
             yield Look(at_s, one.queue or "", one.count, True, one.node or "", (one,))
 
 
-def _listed(retold: Retold, later: Sequence[Mapping[str, Any]]) -> Iterator[Look]:
+def _listed(retold: Retold) -> Iterator[Look]:
     """What a listing of after tells, just before the story ends."""
     at_s = (retold.scenario.steps[-1].at or 0) - JUST_AFTER_S
-    for entry in later:
-        yield Look(at_s, entry["queue"], entry.get("messages", 0), False, None, ())
+    for queue, count in retold.depths.items():
+        yield Look(at_s, queue, count, False, None, ())
 
 
 def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
@@ -99,7 +98,8 @@ def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
     counted = runs.minus(queue.content, queue.unacknowledged) if look.of_ready else queue.content
     missing = look.held - runs.size(counted)
     if missing > 0:
-        yield Step(verbs.Publish(queue=look.queue, count=missing, node=look.node), round(at_s, 3))
+        node = look.node or run.settings.names[queue.master]
+        yield Step(verbs.Publish(queue=look.queue, count=missing, node=node), round(at_s, 3))
     elif missing < 0:
         yield Step(verbs.Get(look.queue, -missing), round(at_s, 3))
 

@@ -17,6 +17,8 @@ DOUBTS: Mapping[str, str] = {
     "logs, and how many messages the queues held then is not known.",
     "listed_before": "The listing of queues fits what the logs show before the first fault: it is taken as that "
     "moment's.",
+    "listed_long_before": "Queues stood otherwise than the listing has them before the story begins: where replicas "
+    "were then is worked out from the logs, and how many messages the queues held is not known.",
     "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
     "leave all else to RabbitMQ.",
     "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
@@ -25,12 +27,20 @@ DOUBTS: Mapping[str, str] = {
     "log.",
     "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",
     "mirrors_unknown": "Which mirrors of {queue} were synchronised is not told: all of them are taken to be.",
-    "policy_unknown": "The policy {name} was set, and what it says is not told: nothing is set.",
+    "policy_unknown": "The policy {name} was set, unless it was refused, and what it says is not told: nothing is "
+    "set.",
     "policy_refused": "The policy {name} is none that this release would take: it is left out.",
     "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
+    "policy_cleared": "The policy {name} is not in the definitions of after: it is taken to have been cleared as the "
+    "logs end.",
+    "declared_meanwhile": "{queue} is in the listing of after alone: it is taken to have been declared as the logs "
+    "end.",
+    "deleted_meanwhile": "{queue} is not in the listing of after: it is taken to have been deleted as the logs end.",
     "no_log": "There is no log of {node}: how it went is what the others saw.",
     "end_unseen": "Nobody saw when {node} went: its last line is taken.",
     "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
+    "healed": "Whom autoheal restarts depends on which links it has heard of when it decides: that it restarted {node} "
+    "is told as a stop and a start, in a cluster that ignores partitions.",
     "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
     "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
     "published, or taken out, just then.",
@@ -40,8 +50,10 @@ DOUBTS: Mapping[str, str] = {
 }
 """Every kind of doubt as a sentence."""
 
-OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "master_unknown", "mirrors_unknown"})
+OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "listed_long_before", "master_unknown", "mirrors_unknown"})
 """Doubts about how the cluster stood when the story begins."""
+OF_PLACES = OF_THE_BEGINNING - {"no_listing"} | {"policy_unknown"}
+"""Doubts that make it unsure where replicas are."""
 OF_CLIENTS = frozenset({"clients", "clients_untold"})
 """Doubts about what clients did."""
 

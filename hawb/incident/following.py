@@ -1,5 +1,8 @@
 """A retold story played so that it goes on as the cluster did, where chance decides.
 
+Whom autoheal restarts depends on which links its leader has heard of when it decides, so a story may be told in two
+ways: as the rules have it, which know of all, or with the restarts that were seen. The one that comes closer is taken.
+
 Who is elected is chance: members that miss their leader stand at random times, and one whose node comes back may stand
 before it has heard from the leader. So is the node that gets a mirror where a policy asks for a number of them. So
 several draws (seeds) are tried for the one that comes closest to what was seen. What is left of elections is followed
@@ -15,6 +18,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
+from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import Happening
 from hawb.incident.retold import Retold
@@ -41,6 +45,17 @@ class Played(NamedTuple):
     comparison: Comparison
 
 
+def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | None:
+    """The story in the way of telling it that comes closest to what was seen, the first of those that come as close;
+    None if there is none. Raises ScenarioRefused."""
+    played: Played | None = None
+    for telling in tellings:
+        if played is None or any(misses(played)):
+            other = play(deepened(telling, found), found)
+            played = other if played is None else min(played, other, key=misses)
+    return played
+
+
 def play(retold: Retold, found: Sequence[Happening]) -> Played:
     """Plays a story with the draw that comes closest to what was seen, and follows that where they differ by chance.
     Raises ScenarioRefused for a step that has no rules."""
@@ -58,10 +73,10 @@ def _drawn(retold: Retold, found: Sequence[Happening]) -> Played:
     """The draw that comes closest."""
     played = _played(retold, found)
     for seed in range(1, DRAWS):
-        if not any(_misses(played)):
+        if not any(misses(played)):
             break
         other = _played(replace(retold, scenario=replace(retold.scenario, seed=seed)), found)
-        played = min(played, other, key=_misses)
+        played = min(played, other, key=misses)
     return played
 
 
@@ -71,7 +86,7 @@ def _played(retold: Retold, found: Sequence[Happening]) -> Played:
     return Played(retold, run, told, compared(retold, found, told))
 
 
-def _misses(played: Played) -> tuple[int, int]:
+def misses(played: Played) -> tuple[int, int]:
     """How far a story is from what was seen: in what is drawn and cannot be followed, then in elections."""
     pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal"]
     elections = sum(pair.kind in BY_CHANCE for pair in pairs)

@@ -122,6 +122,8 @@ FORGETTING_US = 60_000_000
 TRIES = 9
 """The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
 STORE = "RabbitMQ metadata store"
+HEALED = "autoheal"
+"""What the restarts are named that autoheal has nodes do."""
 
 
 class Happening(Struct, frozen=True, kw_only=True):
@@ -195,11 +197,16 @@ def _lives(story: _Story) -> Iterator[Happening]:
             )  # fmt: skip
 
 
+def is_healing(one: Happening) -> bool:
+    """Whether a node stops because autoheal restarts it."""
+    return one.kind == "node_paused" and one.name == HEALED
+
+
 def _pause(story: _Story, life: Life) -> str:
     """What made a broker stop by itself."""
     healing = any(event.node == life.node and abs(at_us - (life.until_us or 0)) < TOGETHER_US
                   for at_us, event in story.of("autoheal_restarting"))  # fmt: skip
-    return "autoheal" if healing else "pause"
+    return HEALED if healing else "pause"
 
 
 def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:

@@ -4,12 +4,14 @@ What the rules say of the messages that the listing counted is certain as long a
 was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is
 tried: the story is played again with a message published at each node whenever something has happened, persistent ones
 and then transient ones. Those that are lost there tell when a message was in danger, where, and why; one that was sent
-with automatic acknowledgement may have been lost whenever a node went that clients were connected to.
+with automatic acknowledgement may have been lost whenever a node went that clients were connected to. Where the cluster
+is still partitioned in the end, what one master alone has is lost as soon as its side restarts (`APART`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
@@ -36,6 +38,8 @@ one, and long enough for three."""
 MOST_MOMENTS = 36
 """At how many moments messages are tried."""
 CONNECTION = "tried"
+APART = "side_apart"
+"""Why messages are in danger that one of several masters has, each on its side of a partition."""
 
 
 class Certain(Struct, frozen=True):
@@ -51,8 +55,8 @@ class Certain(Struct, frozen=True):
 
 class Possible(Struct, frozen=True):
     """Messages that are lost if there were any: those that came between `from_us` and `until_us`, at one of the `nodes`
-    where that matters, were lost at `at_us` for a cause. `listed` is how many of them the listing had, if it had any.
-    `only` those that were transient, or sent with automatic acknowledgement."""
+    where that matters, were lost at `at_us` for a cause, or may yet be (`APART`). `listed` is how many of them the
+    listing had, if it had any. `only` those that were transient, or sent with automatic acknowledgement."""
 
     cause: str
     from_us: int
@@ -192,6 +196,8 @@ def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
     for loss in again["losses"]:
         numbers = runs.normal((first, last) for first, last in loss["ids"])
         lost.setdefault(loss["queue"], []).append((numbers, _moment(retold, again, loss["event"]), loss["cause"]))
+    for queue, numbers in apart(again):
+        lost.setdefault(queue, []).append((numbers, retold.ends_us, APART))
     for event in again["events"]:
         if event["event"] != "messages_published" or event["step"] not in where:
             continue
@@ -200,6 +206,15 @@ def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
             gone = next(((lost_us, cause) for numbers, lost_us, cause in lost.get(event["queue"], ())
                          if runs.contains(numbers, number)), (None, ""))  # fmt: skip
             yield Tried(event["queue"], at_us, where[event["step"]], *gone)
+
+
+def apart(told: dict[str, Any]) -> Iterator[tuple[str, Runs]]:
+    """(queue, numbers) of the messages that not all of a queue's masters have, where sides have one each in the end."""
+    for name, queue in told["queues"].items():
+        views = [view for view in queue.get("views", ()) if view["state"] == "running" and view.get("master")]
+        if len({view["master"] for view in views}) > 1:
+            held = [runs.normal((first, last) for first, last in view["ids"]) for view in views]
+            yield name, runs.minus(reduce(runs.union, held), reduce(runs.common, held))
 
 
 def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:

@@ -30,6 +30,8 @@ from hawb.incident.events import Event
 from hawb.incident.recogniser import NODE, Recogniser
 from hawb.incident.templates import reduced, template
 
+OF_LOGS = re.compile(r"[-_](crash|upgrade|sasl|daemon)$")
+"""What the names of a node's further logs end in."""
 BANNER = re.compile(rf"^\s*node\s+: ({NODE})\s*$", re.MULTILINE)
 """The line of a booting broker's first words that names its node."""
 SECRET = ("connection", "user")
@@ -79,6 +81,7 @@ def read_logs(paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False) 
 def together(found: list[FileReading]) -> Reading:
     """What all files of one cluster tell."""
     _call_by_erlang_names(found)
+    _call_as_neighbours(found)
     events = {_told(event): event for file in reversed(found) for event in reversed(file.events)}
     clocks = compared(events.values())
     ordered = sorted(events.values(), key=lambda event: (settled_us(event, clocks), event.node, event.file, event.line))
@@ -186,6 +189,27 @@ def _call_by_erlang_names(found: Sequence[FileReading]) -> None:
         for place, event in enumerate(file.events):
             if "@" not in event.node and len(known := hosts.get(event.node, set())) == 1:
                 file.events[place] = replace(event, node=next(iter(known)))
+
+
+def _call_as_neighbours(found: Sequence[FileReading]) -> None:
+    """Calls the writer of a file that nothing names, such as a-crash.log, as that of the log beside it, a.log; or of
+    all logs of its folder, where they are one node's."""
+    named: dict[Path, dict[str, set[str]]] = {}
+    for file in found:
+        path = Path(file.file)
+        nodes = {event.node for event in file.events if "@" in event.node}
+        named.setdefault(path.parent, {}).setdefault(_bare(path), set()).update(nodes)
+    for file in found:
+        path = Path(file.file)
+        known = named[path.parent][_bare(path)] or set().union(*named[path.parent].values())
+        if {event.node for event in file.events} == {_stem(path)} and len(known) == 1:
+            (node,) = known
+            file.events = [replace(event, node=node) for event in file.events]
+
+
+def _bare(file: Path) -> str:
+    """A file's name up to the first dot, without what of a node's logs it is."""
+    return OF_LOGS.sub("", file.name.partition(".")[0])
 
 
 def _told(event: Event) -> tuple[Any, ...]:

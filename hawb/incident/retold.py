@@ -7,19 +7,25 @@ the logs do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hawb.incident import connected
-from hawb.incident.before import Exports, is_after, older, stood
+from hawb.incident import connected, within
+from hawb.incident.asked import WHOLE, Asked
+from hawb.incident.before import Before, Given, fits, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import Happening
+from hawb.incident.later import doubts as told_doubts
+from hawb.incident.later import told_later
 from hawb.incident.lives import Life
 from hawb.incident.reading import Reading
-from hawb.incident.steps import STEPS, Teller, Told
+from hawb.incident.steps import STEPS
+from hawb.incident.teller import Teller, Told
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
@@ -40,47 +46,83 @@ TITLE = "What the logs of {nodes} nodes tell"
 
 class Retold(Struct, frozen=True):
     """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in their
-    order; and what is taken and not told. The last step waits until the logs have ended."""
+    order; what is taken and not told; and how many messages queues have in the end by a listing of after. The last step
+    waits until the logs have ended."""
 
     scenario: Scenario
     begins_us: int
     ends_us: int
     sources: tuple[tuple[Happening, ...], ...]
     doubts: tuple[Doubt, ...]
+    depths: Mapping[str, int]
 
 
 def retell(
-    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], exports: Exports, after: bool | None = None,
-    listed_us: int | None = None,
+    reading: Reading, found: Sequence[Happening], lives: Sequence[Life], given: Given, asked: Asked = WHOLE,
+    healed: bool = False,
 ) -> Retold | None:
-    """The story that happenings and exports tell; None where nothing has happened. `after` says whether the exports are
-    of after the incident; None: that is to be found out. `listed_us` is when a listing was made, if that is known: a
-    story begins after that of before. Raises ScenarioRefused for what no scenario can hold."""
-    tell = Teller(found, lives, exports.document)
+    """The story that happenings and exports tell, or that of a span; None where nothing has happened. A story begins
+    after a listing of before was made, unless a span is asked for. With `healed` what autoheal did is told as it was
+    seen. Raises ScenarioRefused for what no scenario can hold."""
+    exports, later = given.exports, given.later
+    tell = Teller(found, lives, exports.document, later.document["policies"] if later else (), healed)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
-    if listed_us is not None and not after:
-        told = [step for step in told if step.at_us >= listed_us]
-    begins_us = begins_at(told, found)
+    told, begins_us, asked = _of_the_span(told, found, given, asked)
     if begins_us is None:
         return None
-    after = is_after(exports.placed, found, begins_us) if after is None else after
-    if not after:
+    after = is_after(exports.placed, found, begins_us) if given.after is None else given.after
+    outdated = False
+    if asked.since_us is not None:
+        after = after or (given.listed_us is not None and given.listed_us > begins_us)
+        outdated = not after and not fits(exports.placed, found, lives, begins_us)
+    elif not after:
         begins_us = older(exports.placed, found, begins_us)
-    told = [step for step in told if step.at_us >= begins_us]
+    if after and asked.until_us is None:
+        later = later or exports
+    told = [*within.lasting(told, found, begins_us),
+            *(step for step in told if step.at_us >= begins_us and within.seen_us(step) >= begins_us)]  # fmt: skip
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
-    before = stood(found, lives, exports, begins_us, after)
+    ends_us = ends_us if asked.until_us is None else min(ends_us, asked.until_us)
+    before = stood(found, lives, exports, begins_us, after, outdated)
     clients = connected.changes(reading)
-    if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues:
+    if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
         told = sorted([*told, *(Told(at_us, verb, ()) for at_us, verb in without_closed(steps, begins_us)
                                 if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
+    added = told_later(later, before, told, ends_us) if later else []
+    goes_on_s = 0 if any(is_booting(life) for life in lives) else ON_ITS_WAY_S
+    scenario = _scenario(tell, before, [*told, *added], begins_us, ends_us + goes_on_s * MICROSECONDS)
+    doubts = [*before.doubts, *(one for one in tell.doubts if is_of_the_story(one, begins_us)), *told_doubts(added)]
+    doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
+    sources = (*(step.source for step in (*told, *added)), ())
+    return Retold(scenario, begins_us, ends_us, sources, tuple(doubts), later.depths if later else {})
+
+
+def _of_the_span(
+    told: list[Told], found: Sequence[Happening], given: Given, asked: Asked
+) -> tuple[list[Told], int | None, Asked]:
+    """The steps up to the end of a span, when the story begins, and the span: where nothing has gone wrong before it,
+    what comes first in it may still be setting the cluster up."""
+    if (first_us := begins_at(told, found)) is not None and asked.has_begun_by(first_us):
+        asked = replace(asked, since_us=None)
+    if given.listed_us is not None and not given.after and asked.since_us is None:
+        told = [step for step in told if step.at_us >= given.listed_us]
+    told = [step for step in told if not asked.is_over(step.at_us)]
+    setting_up = SETTING_UP if asked.since_us is None else ()
+    return told, begins_at(within.begun(told, asked), found, setting_up), asked
+
+
+def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int, ends_us: int) -> Scenario:
+    """The steps, and how the cluster stood before, as a scenario that waits for its end."""
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
-    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3)) + ON_ITS_WAY_S))
-    document = {
+    steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
+    handling = before.cluster["cluster_partition_handling"]
+    return read_scenario({
         "scenario": TITLE.format(nodes=len(before.cluster["nodes"])),
         "cluster": before.cluster | {
+            "cluster_partition_handling": unhealed(handling) if tell.healed else handling,
             "net_ticktime": tell.silence_us / MICROSECONDS,
             "timing": {"start_s": tell.boot_us / MICROSECONDS, "stop_s": tell.stop_us / MICROSECONDS},
         },
@@ -88,11 +130,17 @@ def retell(
         "operator_policies": before.operator_policies,
         "queues": before.queues,
         "steps": [plain(step) for step in steps],
-    }
-    doubts = [*before.doubts, *(one for one in tell.doubts if later(one, begins_us))]
-    doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
-    sources = (*(step.source for step in told), ())
-    return Retold(read_scenario(document), begins_us, ends_us, sources, tuple(doubts))
+    })  # fmt: skip
+
+
+def unhealed(handling: Any) -> Any:
+    """What a cluster does about partitions, without autoheal."""
+    return handling | {"recover": "ignore"} if isinstance(handling, dict) else "ignore"
+
+
+def is_booting(life: Life) -> bool:
+    """Whether a node still boots as the logs end."""
+    return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"
 
 
 def together(told: Sequence[Told]) -> list[Told]:
@@ -110,17 +158,20 @@ def together(told: Sequence[Told]) -> list[Told]:
     return found
 
 
-def begins_at(told: Sequence[Told], found: Sequence[Happening]) -> int | None:
+def begins_at(
+    told: Sequence[Told], found: Sequence[Happening], setting_up: Sequence[str] = SETTING_UP
+) -> int | None:  # fmt: skip
     """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
     whatever had happened by then; None where nobody did anything once all had booted."""
-    first = next((step for step in told if not all(one.kind in SETTING_UP for one in step.source)), None)
+    first = next((step for step in told if not all(one.kind in setting_up for one in step.source)), None)
     if first is None:
         return None
-    before = max((one.at_us for one in found if one.at_us < first.at_us and one not in first.source), default=0)
-    return max(first.at_us - EARLIER_US, before + 1)
+    at_us = min(first.at_us, within.seen_us(first))
+    before = max((one.at_us for one in found if one.at_us < at_us and one not in first.source), default=0)
+    return max(at_us - EARLIER_US, before + 1)
 
 
-def later(doubt: Doubt, begins_us: int) -> bool:
+def is_of_the_story(doubt: Doubt, begins_us: int) -> bool:
     """Whether a doubt is about the story, and not about what went before."""
     at_us = doubt.until_us or doubt.from_us
     return at_us is None or at_us >= begins_us

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,24 @@ from msgspec.structs import replace
 
 from hawb.broker.definitions import holds_export
 from hawb.broker.imported import import_cluster
-from hawb.incident import connected
-from hawb.incident.before import Exports
+from hawb.incident import connected, within
+from hawb.incident.asked import WHOLE, Asked, When, asked
+from hawb.incident.before import Exports, Given
 from hawb.incident.clocks import settled_us
-from hawb.incident.compared import Comparison, about
-from hawb.incident.depths import deepened
-from hawb.incident.doubts import OF_CLIENTS, OF_THE_BEGINNING
-from hawb.incident.following import play
-from hawb.incident.happenings import Happening, happenings
+from hawb.incident.compared import Comparison, about, trimmed
+from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
+from hawb.incident.following import closest
+from hawb.incident.happenings import Happening, happenings, is_healing
 from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.reading import Reading, read_logs
 from hawb.incident.retold import Retold, retell
 from hawb.planning.alternatives import Alternatives, what_would_have_kept
 from hawb.planning.harm import harms
+from hawb.planning.story import Change
+from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
+from hawb.scenario.document import Step
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
@@ -42,11 +45,10 @@ TRIED_MOMENTS = 9
 
 
 class Incident(Struct, frozen=True):
-    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell. `retold` is the story as a
-    scenario, None where there is nothing to be played, for the reason `untold`; `run` and `outcome` are that story
-    played, `comparison` has it beside what was seen, `losses` what follows for messages, and `keepers` what would have
-    kept those that are lost (`hawb.planning.alternatives`). `listed_later` is how many messages
-    queues had by a listing of after."""
+    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span of
+    them that the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the
+    reason `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what
+    follows for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
 
     reading: Reading
     lives: list[Life]
@@ -58,7 +60,15 @@ class Incident(Struct, frozen=True):
     comparison: Comparison | None = None
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
-    listed_later: dict[str, int] = {}
+    asked: Asked = WHOLE
+
+    @property
+    def told(self) -> Asked:
+        """The span that is told: the one that was asked for, or from earlier on where the story had begun then."""
+        since_us = self.asked.since_us
+        if self.retold is not None and since_us is not None:
+            since_us = min(since_us, self.retold.begins_us)
+        return replace(self.asked, since_us=since_us)
 
     def unsure(self, queue: str) -> frozenset[str]:
         """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
@@ -68,10 +78,12 @@ class Incident(Struct, frozen=True):
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        known = self.outcome["queues"].get(queue, {}).get("messages") == self.listed_later.get(queue, -1)
+        # That a listing is of after was found out, and may be wrong, unless there is one of before.
+        known = "listed_after" not in {doubt.kind for doubt in doubts} \
+            and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
         apart = [about(pair) for pair in self.comparison.apart]
-        placed = any(doubt.kind in OF_THE_BEGINNING - {"no_listing"} for doubt in doubts)
+        placed = any(doubt.kind in OF_PLACES for doubt in doubts)
         if queue not in self.outcome["queues"] or placed or any(other in (None, queue) for other in apart):
             unsure.add("place")
         return frozenset(unsure)
@@ -79,44 +91,52 @@ class Incident(Struct, frozen=True):
 
 def understand(
     paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
-    later: Sequence[Path] = (), keepers: bool = True,
-) -> Incident:
+    later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
     cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
     said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
-    would have kept the messages. Raises OSError for a path that is not there, and ImportRefused for an export that
-    cannot be read."""
+    would have kept the messages. With `since` and `until` the story is that of the time from one to the other; those
+    without a zone are in `zone`, too. Raises OSError for a path that is not there, ImportRefused for an export that
+    cannot be read, and SpanRefused for a span that the logs do not tell of."""
     reading = read_logs(paths, zone)
-    later_queues = read_exports(later).placed if later else ()
     made_us = listed_us(exports, reading)
-    incident = of_reading(reading, read_exports(exports), listed_after, made_us, later_queues)
+    span = asked(since, until, zone, reading)
+    incident = of_reading(
+        reading, read_exports(exports), listed_after, made_us, read_exports(later) if later else None, span
+    )
     if not keepers or incident.retold is None or incident.run is None or incident.outcome is None:
         return incident
-    return replace(incident, keepers=_keepers(incident.retold, incident.run, incident.outcome))
+    return replace(incident, keepers=_keepers(incident.happenings, incident.retold, incident.run, incident.outcome))
 
 
 def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
-    later: Sequence[dict[str, Any]] = (),
-) -> Incident:
+    later: Exports | None = None, span: Asked = WHOLE,
+) -> Incident:  # fmt: skip
     """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
-    the exports are of after it, `made_us` when their listing was made, and `later` are queues as a listing of after
-    has them, which says of each where it is."""
+    the exports are of after it, `made_us` when their listing was made, and `later` are exports of after it where the
+    others are of before. The story is that of a `span`."""
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
-    incident = Incident(reading, told, found)
+    incident = Incident(reading, told, found, asked=span)
+    before = within.seen(found, span)
+    given = Given(exports, later if span.until_us is None else None, after, made_us)
     try:
-        retold = retell(reading, found, told, exports, after, made_us)
-        if retold is None:
+        ways = (False, True) if any(is_healing(one) for one in found) else (False,)
+        tellings = [retell(reading, found, told, given, span, healed) for healed in ways]
+        played = closest([telling for telling in tellings if telling], before)
+        if played is None:
             return replace(incident, untold="no log tells of anything that went wrong or was changed")
-        retold, run, seen, comparison = play(deepened(retold, found, later), found)
+        retold, run, seen, comparison = played
     except ScenarioRefused as refused:
         return replace(incident, untold=refused.problem)
+    comparison = trimmed(comparison, retold, found, span)
     clients, logged = connected.changes(reading), connected.is_logged(reading)
+    ended = [life for life in told if (life.until_us or 0) <= retold.ends_us]
     return replace(
         incident, retold=retold, run=run, outcome=seen, comparison=comparison,
-        losses=losses(retold, seen, clients, told, logged, made_us),
-        listed_later={entry["queue"]: entry.get("messages", 0) for entry in later},
+        losses=losses(retold, seen, clients, ended, logged, made_us),
     )  # fmt: skip
 
 
@@ -134,13 +154,33 @@ def read_exports(files: Sequence[Path]) -> Exports:
     """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
-    return Exports(import_cluster(defined, listings).scenario, defined is not None)
+    imported = import_cluster(defined, listings)
+    return Exports(imported.scenario, defined is not None, imported.depths_untold)
 
 
-def _keepers(retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
-    """What would have kept the messages that are lost; where none is known to have been there, those that were
-    tried."""
+def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
+    """What would have kept the messages that are lost, or will be once the cluster is one again; where none is known to
+    have been there, those that were tried."""
     lost = [harm for harm in harms(run) if harm.lost]
     if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
+        for step in _restarts(found, seen["partitions"]):
+            again.apply(step)
         run, lost = again, [harm for harm in harms(again) if harm.lost][:1]
-    return tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    kept = (what_would_have_kept(run, harm) for harm in lost[:MOST_KEEPERS])
+    if not any(doubt.kind == "healed" for doubt in retold.doubts):
+        return tuple(kept)
+    return tuple(replace(one, changed=[other for other in one.changed if not _heals(other.change)]) for one in kept)
+
+
+def _heals(change: Change) -> bool:
+    """Whether a change is to have autoheal, which a cluster had already whose restarts are told as steps."""
+    return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
+
+
+def _restarts(found: Sequence[Happening], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
+    """What makes a cluster one again: all sides restart but the one that autoheal chose last, or the largest."""
+    chosen = [one.node for one in found if one.kind == "autoheal"][-1:]
+    stays = max(sides, key=lambda side: (bool({*chosen} & {*side}), len(side)), default=())
+    nodes = tuple(node for side in sides if side is not stays for node in side)
+    if nodes:
+        yield from (Step(verbs.Stop(nodes)), Step(verbs.Start(nodes)))

@@ -134,7 +134,8 @@ def test_a_stream_is_carried_where_the_release_has_streams(tmp_path: Path, relea
     assert noted(result, "left out", "'stream'", "3.8.9 does not have") != carried
 
 
-@pytest.mark.parametrize("definition", [{"expires": 9}, '{"expires": 9}'], ids=["object", "text"])
+@pytest.mark.parametrize("definition", [{"expires": 9}, '{"expires": 9}', [["expires", 9]]],
+                         ids=["object", "text", "pairs"])  # fmt: skip
 def test_operator_policies_stand_among_the_parameters(tmp_path: Path, definition: Any):
     value = {"pattern": "^a", "definition": definition, "priority": 3}
     parameter = {"vhost": "shop", "component": "operator_policy", "name": "cap", "value": value}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hawb.broker.actions import ACTIONS
+from hawb.broker.actions import ACTIONS, modules_of_streams
 from hawb.broker.clients import Account, Clients, Subscriber
 from hawb.broker.compare import alike, compare, differences
 from hawb.broker.connections import Channel, Refused
@@ -350,3 +350,11 @@ def test_how_a_file_wants_a_queue_to_stand() -> None:
         "master": "a", "mirrors": ["c", "b"], "synchronised_mirrors": ["b", "c"], "messages": 0,
     }  # fmt: skip
     assert as_written(QueueEntry("q")) == as_written(QueueEntry("q", "quorum")) == {}
+
+
+@pytest.mark.parametrize(("version", "streams", "modules"), [
+    ("3.8", (), []), ("3.8", ("s",), []), ("4.3", (), []), ("4.3", ("s",), ["rabbit_stream_queue"]),
+])  # fmt: skip
+def test_streams_grow_where_the_release_has_them_and_the_story_too(version, streams, modules):
+    cluster = SimpleNamespace(profile=SimpleNamespace(version=version))
+    assert modules_of_streams(SimpleNamespace(cluster=cluster, clients=SimpleNamespace(streams=streams))) == modules

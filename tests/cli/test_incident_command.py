@@ -18,11 +18,11 @@ def hawb(*arguments: object):
 
 
 def test_it_answers_first_and_tells_what_happened_and_what_would_have_kept_the_messages():
-    result = hawb(STORY)
+    result = hawb(DATA / "logs" / "3.10" / "wide-partition-pause-if-all-down")
     assert result.exit_code == 0
     told = [result.stdout.index(one) for one in (
-        "! Yes, but messages of orders ", "What to do", "What happened", "What became of messages",
-        "What would have kept them: orders", "Where the rules would have gone another way", "What is assumed",
+        "! Yes, but messages of all.00, ", "What to do", "What happened", "What became of messages",
+        "What would have kept them: all.00", "Where the rules would have gone another way", "What is assumed",
     )]  # fmt: skip
     assert told == sorted(told) and told[0] == 0
     assert "guest" not in result.stdout
@@ -50,6 +50,19 @@ def test_exports_beside_logs_are_known_and_say_what_there_was(tmp_path):
     told = json.loads(hawb(tmp_path / "told", STORY, "--json").stdout)
     assert "no_listing" not in {doubt["kind"] for doubt in told["doubts"]}
     assert [queue["messages"] for queue in told["scenario"]["queues"]] == [10]
+
+
+def test_exports_of_after_say_what_there_is(tmp_path):
+    """Beside those of before, which say what there was: what clients did in between follows."""
+    listing = {"name": "orders", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {},
+               "type": "classic", "state": "running",
+               "node": "n1@10.77.0.1", "slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"],
+               "synchronised_slave_nodes": ["n2@10.77.0.2", "n3@10.77.0.3"]}  # fmt: skip
+    for name, messages in (("before", 10), ("after", 12)):
+        (tmp_path / name).write_text(json.dumps([listing | {"messages": messages}]))
+    told = json.loads(hawb(tmp_path / "before", STORY, "--after", tmp_path / "after", "--json").stdout)
+    assert [queue["kept"] for queue in told["losses"]] == [12]
+    assert "depth_listed" in {doubt["kind"] for doubt in told["doubts"]}
 
 
 def test_the_page_and_the_scenario_are_written_and_the_scenario_can_be_played(tmp_path):

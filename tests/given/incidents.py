@@ -25,8 +25,9 @@ def incident(story: str) -> Incident:
 
 
 def with_losses(*losses: QueueLosses, story: str = AUTOHEAL) -> Incident:
-    """The incident with these losses in place of its own."""
-    return replace(incident(story), untold="", losses=losses)
+    """The incident with these losses in place of its own, in a cluster that is one in the end."""
+    found = incident(story)
+    return replace(found, untold="", losses=losses, outcome=(found.outcome or {}) | {"partitions": []})
 
 
 def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up") -> QueueLosses:
@@ -34,11 +35,13 @@ def certain(queue: str = "orders", count: int = 7, cause: str = "side_given_up")
     return QueueLosses(queue, (Certain(count, cause, NINE_US, 0),), (), 15)
 
 
-def possible(queue: str = "orders", only: Only = "", from_s: int = 0, listed: int | None = None) -> QueueLosses:
+def possible(
+    queue: str = "orders", only: Only = "", from_s: int = 0, listed: int | None = None, cause: str = "side_given_up"
+) -> QueueLosses:
     """What two nodes took of a queue for nine seconds, from nine o'clock on or so much later, is possibly lost."""
     from_us = NINE_US + from_s * 1_000_000
     nodes = ("n2@10.77.0.2", "n3@10.77.0.3")
-    loss = Possible("side_given_up", from_us, from_us + 9_000_000, from_us + 20_000_000, nodes, listed, only)
+    loss = Possible(cause, from_us, from_us + 9_000_000, from_us + 20_000_000, nodes, listed, only)
     return QueueLosses(queue, (), (loss,), None)
 
 

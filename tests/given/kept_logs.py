@@ -7,12 +7,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+from conftest import LONG
+
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
 
 DATA = Path(__file__).parents[2] / "data"
-STORIES = sorted(file.parent for file in (DATA / "logs").rglob("story.json"))
+ALL = sorted(file.parent for file in (DATA / "logs").rglob("story.json"))
 """The folder of each story: the nodes' logs, and `story.json`."""
+ONE_IN = 3
+DRAWN = [folder for folder in ALL if folder.name.startswith("random-")]
+STORIES = [folder for folder in ALL if folder not in DRAWN or LONG or DRAWN.index(folder) % ONE_IN == 0]
+"""The stories to be tested: of those that were drawn at random one in three, and all by `make test-long`."""
 
 
 def title(folder: Path) -> str:

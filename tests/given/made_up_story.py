@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hawb.incident.events import Event
@@ -28,8 +29,10 @@ def us(at_s: float) -> int:
     return BEGINS_US + round(at_s * 1_000_000)
 
 
-def retold(scenario: str, *sources: tuple[Happening, ...], doubts: tuple = ()) -> Retold:
-    """A scenario's text as a story that was retold."""
+def retold(
+    scenario: str, *sources: tuple[Happening, ...], doubts: tuple = (), depths: Mapping[str, int] | None = None
+) -> Retold:  # fmt: skip
+    """A scenario's text as a story that was retold; `depths` are of a listing of after."""
     read = load(scenario)
     rows = tuple(sources[place] if place < len(sources) else () for place in range(len(read.steps)))
-    return Retold(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts)
+    return Retold(read, BEGINS_US, us(read.steps[-1].at or 0), rows, doubts, depths or {})

@@ -109,3 +109,23 @@ def test_a_listing_was_made_before_what_it_does_not_show():
     elected = [happening(at_s, "leader_elected", node, "q") for at_s, node in ((-30, "a"), (-9, "b"), (-5, "c"))]
     assert older([{"queue": "q", "leader": "a", "members": ["a"]}], elected, us(0)) == us(-9)
     assert older([{"queue": "q", "leader": "c", "members": ["c"]}], elected, us(0)) == us(0)
+
+
+def test_mirrors_stand_in_the_order_in_which_they_came():
+    """The first one is to take over."""
+    found = [happening(-9, "mirror_added", node, "q", by="a") for node in ("c", "b")]
+    (queue,) = stood(found, [], document(), us(0), True).queues
+    assert (queue["master"], queue["mirrors"]) == ("a", ["c", "b"])
+
+
+def test_a_master_that_changed_tells_more_of_when_a_listing_was_made_than_its_mirrors():
+    """a came back as a mirror, which no log tells."""
+    begun, ended = replicas_at(PROMOTED, us(0)), replicas_at(PROMOTED, us(9))
+    assert listed_after([{"queue": "q", "master": "b", "mirrors": ["a"]}], begun, ended)
+
+
+def test_what_clients_held_in_the_end_they_need_not_have_held_before():
+    listed = {"queue": "q", "master": "b", "messages": 9, "unacknowledged": 6}
+    found = [happening(-9, "mirror_added", "b", "q", by="a"), happening(4, "synchronisation", "a", "q", count=0)]
+    (queue,) = stood(found, [], document(queues=[listed]), us(0), True).queues
+    assert (queue["messages"], "unacknowledged" in queue) == (0, False)

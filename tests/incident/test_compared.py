@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kept_logs import DATA
-from made_up_story import happening, retold
+from made_up_story import happening, retold, us
 from measured_stories import understood
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ steps:
   - {wait: 0, at: 90}
 """
 SEEN = [happening(1, "node_killed", "a"), happening(1.2, "mirror_promoted", "b", "q"),
-        happening(62, "node_started", "a"), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
+        happening(62, "node_started", "a", until_us=us(63)), happening(62.1, "mirror_added", "a", "q")]  # fmt: skip
 
 
 def beside(found) -> Comparison:
@@ -45,6 +45,50 @@ def test_where_they_part():
         ("only expected", "mirror_promoted", 0), ("only seen", "mirror_promoted", 0),
         ("only expected", "mirror_added", 1),
     ]  # fmt: skip
+
+
+def test_a_boot_that_the_logs_do_not_see_to_its_end_is_not_compared():
+    booting = happening(88, "node_started", "a")
+    assert beside([*SEEN, booting]).pairs == beside(SEEN).pairs
+    assert [pair.seen for pair in beside([*SEEN, booting, happening(89, "node_killed", "a")]).apart] == [
+        booting, happening(89, "node_killed", "a")]  # fmt: skip
+
+
+CRASHED = """
+scenario: A queue's process crashes
+cluster: {nodes: [a, b], version: "3.10"}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 5}
+steps:
+  - {crash: {queue: q}, at: 1}
+  - {wait: 0, at: 20}
+"""
+
+
+def test_that_a_crashed_process_is_started_again_as_a_mirror_is_in_no_log():
+    story, found = retold(CRASHED), [happening(1.1, "mirror_promoted", "b", "q")]
+    told = outcome(Run.of(story.scenario))
+    assert "a" in told["queues"]["q"]["mirrors"]
+    assert not compared(story, found, told).apart
+
+
+FORGOTTEN = """
+scenario: A node boots that was told to forget the one that it would wait for
+cluster: {nodes: [a, b], version: "3.10", down: {a: stopped, b: stopped}}
+steps:
+  - {forget_cluster_node: {node: a, from: b, offline: true}, at: 1}
+  - {start: b, at: 2}
+  - {wait: 0, at: 20}
+"""
+
+
+def test_that_a_node_was_forgotten_offline_is_in_no_log():
+    story, found = retold(FORGOTTEN), [happening(2, "node_started", "b", until_us=us(3))]
+    told = outcome(Run.of(story.scenario))
+    assert "node_forgotten" in {event["event"] for event in told["events"]}
+    assert not compared(story, found, told).apart
 
 
 def test_what_is_far_apart_is_not_the_same():

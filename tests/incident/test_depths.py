@@ -23,6 +23,16 @@ steps:
   - {wait: 0, at: 60}
 """
 
+PARTED = """
+scenario: A partition that stays
+cluster: {nodes: [a, b], version: "3.10"}
+queues:
+  - {queue: q, master: b, messages: 7}
+steps:
+  - {partition: [[a], [b]], at: 1}
+  - {wait: 0, at: 100}
+"""
+
 
 def seen(count: int, node: str = "a"):
     return happening(25.1, "synchronisation", node, "q", count=count)
@@ -44,13 +54,25 @@ def test_what_another_master_was_seen_to_hold_is_not_this_one_s():
 
 
 def test_a_listing_of_after_tells_all_messages():
-    story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": 20}, {"queue": "new"}])
+    story = deepened(retold(STORY, depths={"q": 20, "new": 0}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 20
     assert [doubt.kind for doubt in story.doubts] == ["depth_listed"]
 
 
+def test_a_listing_of_after_is_of_the_side_that_has_the_queue():
+    """Node a is on the other side, and would refuse the publisher."""
+    story = deepened(retold(PARTED, depths={"q": 9}), [])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["views"][1]["ids"] == [[1, 9]]
+
+
+def test_a_node_that_joins_later_is_known():
+    text = STORY.replace("  - {wait: 0, at: 60}", "  - {join: c, at: 30}\n  - {wait: 0, at: 60}")
+    story = deepened(retold(text, depths={"q": 9}), [])
+    assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == 9
+
+
 @pytest.mark.parametrize(("listed", "unacknowledged"), [(0, 0), (1, 1), (3, 2)])
 def test_what_clients_held_and_the_queue_does_not_in_the_end_was_acknowledged(listed, unacknowledged):
-    story = deepened(retold(STORY), [], [{"queue": "q", "master": "a", "messages": listed}])
+    story = deepened(retold(STORY, depths={"q": listed}), [])
     assert outcome(Run.of(story.scenario))["queues"]["q"]["messages"] == listed
     assert story.scenario.queues[0].unacknowledged == unacknowledged

@@ -7,7 +7,7 @@ from made_up_story import BEGINS_US, retold, us
 
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
-from hawb.incident.losses import QueueLosses, losses
+from hawb.incident.losses import APART, QueueLosses, losses
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
@@ -31,6 +31,32 @@ def told(clients=(), doubts=(), logged: bool = True, listed_us: int | None = Non
     story = retold(BEHIND, doubts=doubts)
     (one,) = losses(story, outcome(Run.of(story.scenario)), clients, [], logged, listed_us)
     return one
+
+
+PARTED = """
+scenario: A partition that stays
+cluster: {nodes: [a, b], version: "3.10", net_ticktime: 4}
+policies:
+  - {name: all, pattern: ^q$, definition: {ha-mode: all}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b]}
+  - {queue: plain, master: a}
+  - {queue: quorum, type: quorum, leader: a, members: [a, b]}
+steps:
+  - {partition: [[a], [b]], at: 20}
+  - {heal: true, at: 40}
+  - {wait: 0, at: 60}
+"""
+
+
+def test_what_one_side_alone_has_of_several_masters_is_in_danger_as_long_as_they_are_apart():
+    story = retold(PARTED)
+    found = {one.queue: [loss for loss in one.possible if not loss.only]
+             for one in losses(story, outcome(Run.of(story.scenario)), CONNECTED, [], True)}  # fmt: skip
+    assert {queue: [loss.cause for loss in of] for queue, of in found.items()} == {
+        "plain": [], "q": [APART], "quorum": []}  # fmt: skip
+    (danger,) = found["q"]
+    assert us(19) <= danger.from_us <= us(20.1) and danger.until_us == danger.at_us == us(60)
 
 
 def test_what_nobody_could_have_taken_is_certainly_lost():

@@ -24,6 +24,7 @@ from hawb.incident.reading import Reading, read_file, read_logs
 from hawb.scenario import verbs
 from hawb.scenario.document import Step
 
+HEAD, NEXT = (f"2026-11-27 08:55:{second}.694468+00:00 [info] <0.1.0>" for second in (31, 32))
 ONE = DATA / "logs" / "3.10" / "partition-autoheal"
 IN_A_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
 QUORUM = {"x-queue-type": "quorum"}
@@ -249,6 +250,21 @@ def test_a_compressed_file_that_breaks_off_gives_what_there_is(tmp_path):
     (tmp_path / "a.log.gz").write_bytes(packed[: len(packed) * 3 // 4])
     found = read_file(tmp_path / "a.log.gz")
     assert found.refused and found.events and found.lines
+
+
+@pytest.mark.parametrize(("name", "node"), [("a-crash.log", "rabbit@a"), ("a_upgrade.log", "rabbit@a"),
+                                            ("c-crash.log", "c-crash")])  # fmt: skip
+def test_a_file_that_nothing_names_is_of_the_node_whose_log_is_beside_it(tmp_path, name, node):
+    for one in ("a", "b"):
+        (tmp_path / f"{one}.log").write_text(f"{HEAD}  node           : rabbit@{one}\n{NEXT} node rabbit@c up\n")
+    (tmp_path / name).write_text(f"{HEAD} node rabbit@d up\n")
+    assert [event.node for event in read_logs([tmp_path]).events if event.peer == "rabbit@d"] == [node]
+
+
+def test_a_file_that_nothing_names_is_of_the_node_whose_folder_it_is_in(tmp_path):
+    (tmp_path / "rabbit.log").write_text(f"{HEAD}  node           : rabbit@a\n{NEXT} node rabbit@c up\n")
+    (tmp_path / "crash.log").write_text(f"{HEAD} node rabbit@d up\n")
+    assert {event.node for event in read_logs([tmp_path]).events} == {"rabbit@a"}
 
 
 def test_what_is_told_twice_is_one_event():

@@ -10,7 +10,7 @@ from measured_stories import differences, lost, measured, understood
 
 from hawb.incident.doubts import DOUBTS
 from hawb.incident.retold import together
-from hawb.incident.steps import Told
+from hawb.incident.teller import Told
 from hawb.scenario.dump import dump
 from hawb.scenario.load import load
 from hawb.scenario.verbs import Kill, Start, Stop, SyncQueue
@@ -105,3 +105,11 @@ def test_nodes_that_are_killed_at_once_go_in_one_step():
     told = together([Told(one.at_us, Kill((one.node,)), (one,)) for one in sources])
     assert [step.verb for step in told] == [Kill(("a", "b")), Kill(("c",))]
     assert told[0].source == tuple(sources[:2])
+
+
+def test_a_story_goes_on_where_no_node_still_boots_as_the_logs_end():
+    """A boot that was under way then would be over in the story, and its mirrors be back."""
+    for name, goes_on in (("wide-kills-3-10", True), ("wide-partition-pause-if-all-down-autoheal", False)):
+        retold = understood(LOGS / "3.10" / name).retold
+        assert retold is not None
+        assert (retold.scenario.steps[-1].at > (retold.ends_us - retold.begins_us) / 1e6 + 1) is goes_on

@@ -7,7 +7,8 @@ from made_up_story import event, happening, us
 from msgspec.structs import replace
 
 from hawb.incident.lives import Life
-from hawb.incident.steps import STEPS, Teller, sides_of
+from hawb.incident.steps import STEPS, sides_of
+from hawb.incident.teller import Teller
 from hawb.scenario import verbs
 
 IMPORTED = {"cluster": {"version": "3.10"}, "policies": [], "operator_policies": []}
@@ -18,8 +19,8 @@ def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: floa
     return Life(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
 
 
-def told(found, lives=(), **imported) -> list[tuple[float, object]]:
-    tell = Teller(found, lives, IMPORTED | imported)
+def told(found, lives=(), later=(), healed=False, **imported) -> list[tuple[float, object]]:
+    tell = Teller(found, lives, IMPORTED | imported, later, healed)
     return [(round((step.at_us - us(0)) / 1e6, 2), step.verb) for one in found if one.kind in STEPS
             for step in STEPS[one.kind](tell, one)]  # fmt: skip
 
@@ -58,6 +59,32 @@ def test_a_node_that_joins_is_neither_stopped_nor_started():
     found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
              happening(6, "node_started", "d")]  # fmt: skip
     assert told(found, [life("d", 1, 4, "stopped", 4)]) == [(5.0, verbs.Join("d"))]
+
+
+def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_joining():
+    found = [happening(5, "node_joined", "d"), happening(6, "node_started", "d"), happening(20, "node_stopped", "d"),
+             happening(30, "node_started", "d")]  # fmt: skip
+    steps = told(found, [life("d", 1, 20, "stopped", 20)])
+    assert steps == [(5.0, verbs.Join("d")), (20.0, verbs.Stop(("d",))), (30.0, verbs.Start(("d",)))]
+
+
+@pytest.mark.parametrize(
+    ("between", "others", "expected"),
+    [
+        # Nobody tells that it was forgotten: it was reset.
+        ([], [], [verbs.Reset("a")]),
+        ([happening(35, "node_forgotten", "a", by="b")], [], [verbs.ForgetClusterNode("a", "b"), verbs.Wipe("a")]),
+        # b booted, though a had gone after it: b was told to forget a.
+        ([happening(35, "node_started", "b", until_us=us(36))], [life("b", -50, 20, "stopped", 20)],
+         [verbs.ForgetClusterNode("a", "b", offline=True), verbs.Start(("b",)), verbs.Wipe("a")]),
+    ],
+)  # fmt: skip
+def test_the_cluster_did_not_know_a_node_that_joins_it_again(between, others, expected):
+    found = [happening(30, "node_stopped", "a"), *between, happening(40, "node_started", "a"),
+             happening(41, "disk_lost", "a"), happening(42, "node_stopped", "a"),
+             happening(43, "node_joined", "a")]  # fmt: skip
+    lives = [life("a", 0, 30, "stopped", 30), life("a", 40, 42, "stopped", 42), *others]
+    assert [step for _, step in told(found, lives)] == [verbs.Stop(("a",)), *expected, verbs.Join("a")]
 
 
 def test_members_of_a_node_that_is_forgotten_go_with_it():
@@ -103,6 +130,29 @@ def test_a_policy_is_what_definitions_say():
     assert told(found, policies=[policy]) == [(5.0, verbs.SetPolicy("p", "^q", {"ha-mode": "all"}))]
 
 
+def test_operator_policies_are_set_too():
+    policy = {"name": "p", "pattern": "^q", "definition": {"max-length": 4}}
+    found = [happening(5, "policy_set", name="p")]
+    assert told(found, operator_policies=[policy]) == [(5.0, verbs.SetOperatorPolicy("p", "^q", {"max-length": 4}))]
+
+
+def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
+    before, after = ({"name": "p", "pattern": pattern, "definition": {"ha-mode": "all"}} for pattern in ("^q", "^r"))
+    found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="p")]
+    patterns = [step.pattern for _, step in told(found, policies=[before], later=[after])]
+    assert patterns == ["^q", "^r"]
+
+
+@pytest.mark.parametrize("healed", [False, True])
+def test_what_autoheal_restarts_is_a_step_where_that_is_followed(healed):
+    found = [happening(30, "autoheal", "b", nodes=("a",)), happening(31, "node_paused", "a", name="autoheal"),
+             happening(35, "node_started", "a"), happening(40, "node_paused", "a", name="pause"),
+             happening(45, "node_started", "a")]  # fmt: skip
+    lives = [life("a", 0, 31, "paused", 31), life("a", 35, 40, "paused", 40)]
+    restarted = [(31.0, verbs.Stop(("a",))), (35.0, verbs.Start(("a",)))]
+    assert told(found, lives, healed=healed) == (restarted if healed else [])
+
+
 @pytest.mark.parametrize(
     ("others", "verb"),
     [
@@ -130,6 +180,7 @@ def promoted(*before):
         (promoted(), (40, "killed"), False),  # its node went
         (promoted(happening(35, "node_drained", "a")), None, False),  # it was given away
         (promoted(happening(39, "mirror_dropped", "a", "q")), None, False),
+        ([*promoted(), happening(41, "mirror_dropped", "a", "q")], None, True),  # only afterwards
         ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
     ],
 )  # fmt: skip

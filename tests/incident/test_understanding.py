@@ -6,7 +6,7 @@ import pytest
 from kept_logs import DATA, exports, logs
 
 from hawb.broker.untrusted import ImportRefused
-from hawb.incident.understanding import understand
+from hawb.incident.understanding import read_exports, understand
 from hawb.scenario.verbs import Kill
 
 STORY = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
@@ -31,7 +31,8 @@ def test_a_listing_of_after_is_known_as_that():
     assert "listed_after" in {doubt.kind for doubt in incident.retold.doubts}
     (entry,) = incident.retold.scenario.queues
     assert (entry.master, entry.mirrors) == ("n1@10.77.0.1", ("n2@10.77.0.2", "n3@10.77.0.3"))
-    assert incident.unsure("ha.orders") >= {"messages"}
+    assert incident.unsure("ha.orders") == {"messages", "place"}
+    assert incident.outcome["queues"]["ha.orders"]["messages"] == incident.retold.depths["ha.orders"]
 
 
 def test_definitions_of_after_tell_of_no_depths():
@@ -39,7 +40,7 @@ def test_definitions_of_after_tell_of_no_depths():
     [definitions] = [file for file in exports(STORY, "after") if file.name.startswith("definitions")]
     before = exports(STORY, "before")
     incident, alone = (understand([STORY], before, later=later, keepers=False) for later in ([definitions], ()))
-    assert incident.listed_later == {}
+    assert incident.retold.depths == {}
     assert incident.retold == alone.retold
 
 
@@ -63,3 +64,22 @@ def test_an_export_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "queues.json").write_text("[[[")
     with pytest.raises(ImportRefused):
         understand([STORY], [tmp_path / "queues.json"])
+
+
+def test_what_would_have_kept_messages_that_one_side_alone_has_is_tried_too():
+    """They are lost once the sides are one again. That the cluster has autoheal, told as restarts, is no change."""
+    incident = understand([STORY.with_name("partition-autoheal")])
+    assert incident.outcome is not None and incident.outcome["partitions"] and not incident.outcome["losses"]
+    (keepers,) = incident.keepers
+    kept = {one.change.what for one in keepers.changed if one.kept}
+    assert "cluster_partition_handling: pause_minority" in kept
+    assert "cluster_partition_handling: autoheal" not in {one.change.what for one in keepers.changed}
+
+
+def test_a_listing_that_does_not_count_a_queue_says_nothing_of_its_depth():
+    """Of a queue that is down nobody tells how many messages it holds: they are not taken to be gone."""
+    story = STORY.with_name("wide-partition-ignore")
+    listing = read_exports([file for file in exports(story, "after") if not file.name.startswith("definitions")])
+    assert "plain.05" in {entry["queue"] for entry in listing.placed} - listing.depths.keys()
+    incident = understand([story], exports(story, "before"), later=exports(story, "after"), keepers=False)
+    assert "plain.05" not in {doubt.queue for doubt in incident.retold.doubts}

@@ -12,7 +12,7 @@ from hawb.views.incident.incident_report import account
     ("story", "told"),
     [
         ("3.10/partition-autoheal", "From 08:55:18 n1 on one side and n2 and n3 on the other did not see each other for"
-                                    " 13 s: orders had two masters for 8.4 s."),
+                                    " 13 s: orders had two masters for 40 s."),
         ("3.10/promotion-table-stop",
          "At 08:59:49 n1 was asked to stop: 5 queues changed their master and 2 queues went down."),
         ("3.8/promotion-table-kill", "At 09:22:14 n1 went without a word: 6 queues changed their master."),

@@ -7,12 +7,14 @@ from incidents import AUTOHEAL, certain, incident, kept, possible, with_losses
 from msgspec.structs import replace
 
 from hawb.engine.trace import CAUSES
+from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.incident_verdict import todo, verdict
 from hawb.views.incident.lost_messages import PASSIVE, because
 from hawb.views.incident.names import Names
 
 PLAIN = Names({}, {})
+GIVEN_TO_SIDES = "3.10/wide-partition-pause-if-all-down"
 GIVEN_UP = "the side of the partition that had them was given up"
 
 
@@ -37,6 +39,9 @@ GIVEN_UP = "the side of the partition that had them was given up"
         ((possible("a", "transient"), possible("b", "auto_ack")),
          "Yes, but messages of a that were not persistent and came in from 09:00:00 to 09:00:09 at n2 or n3 are lost,"
          " if there were any."),
+        ((possible(cause=APART), kept()),
+         "Yes, but messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their side"
+         " restarts, if there are any."),
         ((kept(),), "Yes: nothing that the logs tell of has lost a message."),
         ((), "Yes: the logs tell of no queue that could have lost any."),
     ],
@@ -53,16 +58,23 @@ def test_where_nothing_could_be_played_it_says_so():
 
 
 def test_every_cause_has_its_words():
-    assert {*PASSIVE} == {*CAUSES}
+    assert {*PASSIVE} == {*CAUSES, APART}
     assert because("disk_lost", 1) == "the only disk that had it was lost"
 
 
 def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
-    asked = todo(incident(AUTOHEAL), PLAIN)
-    assert asked[0].what.startswith("Any of these would have kept what may be lost of orders: ")
-    assert "; a quorum queue;" in asked[0].what
-    assert asked[1].what.startswith("Ask those who publish what was confirmed to them from 08:55:18")
+    asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
+    assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
+    assert "; cluster_partition_handling: pause_minority;" in asked[0].what
+    assert asked[1].what.startswith("Ask those who publish what was confirmed to them by 12:48:39")
     assert asked[2].commands == ("hawb incident LOGS definitions.json queues.json",)
+
+
+def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
+    found = incident(AUTOHEAL)
+    told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
+    assert (told.answer, told.why[:34]) == ("but", "the cluster is still partitioned i")
+    assert asked[0].what.startswith("Decide which side is to stay, of n1 on one side and n2 and n3 on the other: ")
 
 
 def test_where_nobody_knows_what_would_have_kept_them_it_says_what_keeps_such_messages():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
+from hawb.engine import runs
 from hawb.views.formatting import counted, listing, sentence
 from hawb.views.incident.figure import Leg, Picture
 from hawb.views.incident.names import Names
@@ -79,11 +81,13 @@ def _effects(told: Sequence[Sentence]) -> str:
 def _two_masters(picture: Picture) -> str:
     """The queue that had two masters, and for how long."""
     for way in picture.ways:
-        both_us = max((_both(one, other) for one in way.legs for other in way.legs if one.node < other.node), default=0)
+        both = [_both(one, other) for one, other in combinations(way.legs, 2) if one.node != other.node]
+        both_us = runs.size(runs.normal(span for span in both if span[0] < span[1]))
         if both_us > 0:
             return f"{way.words} had two masters for {lasted(both_us)}"
     return ""
 
 
-def _both(one: Leg, other: Leg) -> int:
-    return min(one.until_us, other.until_us) - max(one.from_us, other.from_us)
+def _both(one: Leg, other: Leg) -> tuple[int, int]:
+    """The microseconds from the first to the last in which there were both."""
+    return max(one.from_us, other.from_us), min(one.until_us, other.until_us)

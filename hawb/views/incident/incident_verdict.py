@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from hawb.engine import runs
-from hawb.incident.losses import Possible, QueueLosses
+from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.understanding import Incident
-from hawb.views.formatting import counted, listing, shown
-from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, perhaps, unless
+from hawb.views.formatting import counted, listing, sentence, shown
+from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
+from hawb.views.incident.sentences import told_apart
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
 
@@ -36,8 +37,11 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         return Verdict("no", f"{certainly(lost)}{also}")
     if endangered:
         listed = endangered[0][0].listed
-        told = f"{_perhaps(endangered, incident, names)} are lost, {unless(endangered[0][0])}"
+        told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
         return Verdict("no" if listed else "but", told)
+    if incident.outcome and incident.outcome["partitions"]:
+        return Verdict("but", "the cluster is still partitioned in the end, and sides that restart will lose what they"
+                       " alone have")  # fmt: skip
     if not incident.losses:
         return Verdict("yes", "the logs tell of no queue that could have lost any")
     return Verdict("yes", "nothing that the logs tell of has lost a message")
@@ -45,7 +49,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
-    asked = [*_keeping(incident)]
+    asked = [*_rejoining(incident, names), *_keeping(incident)]
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
     if spans:
@@ -65,6 +69,14 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     return tuple(asked[:MOST_TO_DO])
 
 
+def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
+    """A cluster that is still partitioned has to be made one again, and the sides that restart lose what they alone
+    have. Nodes that do not run are on no side."""
+    if incident.outcome and (sides := incident.outcome["partitions"]):
+        yield ToDo(f"Decide which side is to stay, of {told_apart(sides, names)}: they still go on without each other."
+                   " Take the messages that only the others have out of them, and restart their nodes.")  # fmt: skip
+
+
 def _keeping(incident: Incident) -> Iterator[ToDo]:
     """The changes that keep all that a queue lost, the best first; those of several queues once."""
     best: dict[tuple[str, ...], list[str]] = {}
@@ -75,8 +87,8 @@ def _keeping(incident: Incident) -> Iterator[ToDo]:
             best.setdefault(keep[:MOST_CHANGES], []).append(one.harm.queue)
     what = "is" if incident.outcome and incident.outcome["losses"] else "may be"
     for keep, queues in best.items():
-        either = f"Any of these would have kept what {what} lost of {listing(queues)}: {'; '.join(keep)}."
-        yield ToDo(either if len(keep) > 1 else f"{keep[0]} would have kept what {what} lost of {listing(queues)}.")
+        lost = f"would have kept what {what} lost of {listing(queues)}"
+        yield ToDo(f"Any of these {lost}: {'; '.join(keep)}." if len(keep) > 1 else f"{sentence(keep[0])} {lost}.")
     kept = {queue for queues in best.values() for queue in queues}
     causes = dict.fromkeys(loss.cause for one in incident.losses for loss in one.certain if one.queue not in kept)
     yield from (ToDo(REMEDIES[cause]) for cause in causes if cause in REMEDIES)
@@ -101,7 +113,8 @@ def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
             spans.setdefault(replace(loss, listed=None, at_us=0), []).append((queue, loss.listed or 0))
     told = [(replace(loss, listed=sum(count for _, count in of) or None), [queue for queue, _ in of])
             for loss, of in spans.items()]  # fmt: skip
-    return sorted(told, key=lambda one: (not one[0].listed, one[0].from_us - one[0].until_us, one[0].from_us))
+    return sorted(told, key=lambda one: (not one[0].listed, one[0].cause == APART,
+                                         one[0].from_us - one[0].until_us, one[0].from_us))  # fmt: skip
 
 
 def _perhaps(endangered: Sequence[tuple[Possible, list[str]]], incident: Incident, names: Names) -> str:

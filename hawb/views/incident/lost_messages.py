@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hawb.incident.losses import Only, Possible, QueueLosses
+from hawb.incident.losses import APART, Only, Possible, QueueLosses
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
 from hawb.views.incident.names import Names
@@ -25,8 +25,9 @@ PASSIVE: Mapping[str, str] = {
     "side_given_up": "the side of the partition that had {them} was given up",
     "node_reset": "only a node had {them} that was reset",
     "auto_ack_in_flight": "{they} {were} on the way to clients that need not acknowledge",
+    APART: "each side has a master of its own, and one alone has {them}",
 }
-"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`)."""
+"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`), or may yet be."""
 
 
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
@@ -70,9 +71,11 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
     return WHAT[loss.only].format(of=of, when=when, where=where)
 
 
-def unless(loss: Possible) -> str:
-    """On what it depends whether such messages are lost."""
-    return "unless clients had taken them by then" if loss.listed else "if there were any"
+def fate(loss: Possible, are: str) -> str:
+    """What becomes of such messages, and on what it depends: they `are` lost, or were."""
+    if loss.cause == APART:
+        return "will be lost when their side restarts, if there are any"
+    return f"{are} lost, {'unless clients had taken them by then' if loss.listed else 'if there were any'}"
 
 
 def dangers(of: QueueLosses) -> list[Possible]:
@@ -129,7 +132,7 @@ def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
                 alike.setdefault(loss, []).append(one.queue)
     for loss, queues in alike.items():
         what = sentence(perhaps(loss, names, listing(queues), begins(incident)))
-        text = f"{what} were lost, {unless(loss)}: {because(loss.cause)}."
+        text = f"{what} {fate(loss, 'were')}: {because(loss.cause)}."
         node, at_us = _led_from(queues[0], loss.at_us, incident)
         moments = dict.fromkeys(loss.nodes or filter(None, [node]), at_us)
         yield Sentence(0, ENDANGERED, at_us, at_us, at_us, text, "perhaps lost", moments, tuple(queues), ())

@@ -272,8 +272,13 @@ def _times(part: Sequence[Happening]) -> str:
 
 def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
     """Who did not see whom: a, and b and c."""
-    told = [listing(map(names.node, side)) for side in sides(pairs)]
-    if all(len(side) == 1 for side in sides(pairs)):
+    return told_apart(sides(pairs), names)
+
+
+def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
+    """The sides of a partition in words: a on one side and b and c on the other."""
+    told = [listing(map(names.node, side)) for side in sides]
+    if all(len(side) == 1 for side in sides):
         return listing(told)
     return f"{told[0]} on one side and {told[1]} on the other" if len(told) == 2 else " | ".join(told)
 

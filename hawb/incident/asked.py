@@ -1,0 +1,140 @@
+"""The span of time that somebody asks about, in logs that tell of more: months of them, and one incident.
+
+    from hawb.incident.asked import when
+    understand([Path("logs/")], since=when("2026-11-27 08:50"), until=when("09:10"))
+
+All lines are read: who was up, where queues were, how clocks differ and who was connected follows from what was told
+before. The story that is told and played is that of the span (`hawb.incident.within`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.incident.clocks import settled_us
+from hawb.incident.reading import Reading
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CLOCK = r"\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d:\d\d))?"
+FORMS = (
+    (re.compile(r"\d{4}-\d\d-\d\d"), date),
+    (re.compile(rf"\d{{4}}-\d\d-\d\d[T ]{CLOCK}"), datetime),
+    (re.compile(CLOCK), time),
+)
+"""How a moment may be written, and what that is."""
+ACCEPTED = (
+    "a day (2026-11-27), a time (2026-11-27 08:55:23; with Z or +01:00, if it has a zone) or a time of day (08:55)"
+)
+DAYS = 3
+"""Among so many days, the first of which may begin late, a time of day is there twice: it tells nothing then."""
+
+
+class SpanRefused(ValueError):  # noqa: N818 - it reads as what happened
+    """A span that logs do not tell of, or a moment that may be several; its text says which option and why."""
+
+
+class When(Struct, frozen=True):
+    """A moment as somebody names it: its `text`, and what that is read as; without a zone it is in that of the logs."""
+
+    text: str
+    at: datetime | date | time
+
+
+class Asked(Struct, frozen=True):
+    """The span that is asked about, in microseconds since 1970 by the reference's clock, with both ends; None: as far
+    as the logs go."""
+
+    since_us: int | None = None
+    until_us: int | None = None
+
+    def __contains__(self, at_us: int) -> bool:
+        return self.has_begun_by(at_us) and not self.is_over(at_us)
+
+    def has_begun_by(self, at_us: int) -> bool:
+        """Whether a moment is not before the span."""
+        return self.since_us is None or at_us >= self.since_us
+
+    def is_over(self, at_us: int) -> bool:
+        """Whether a moment is after the span."""
+        return self.until_us is not None and at_us > self.until_us
+
+    def of(self, reading: Reading) -> Reading:
+        """The logs with the events of the span alone."""
+        if self == WHOLE:
+            return reading
+        return replace(reading, events=[one for one in reading.events if settled_us(one, reading.clocks) in self])
+
+
+WHOLE = Asked()
+"""All that the logs have."""
+
+
+def when(text: str) -> When:
+    """A moment as somebody writes it. Raises ValueError for what is none, with what is accepted."""
+    said = text.strip()
+    kind = next((kind for form, kind in FORMS if form.fullmatch(said)), None)
+    try:
+        if kind is not None:
+            return When(text, kind.fromisoformat(re.sub(r" (?=[Z+-])", "", said).replace(",", ".")))
+    except ValueError:
+        pass
+    raise ValueError(f"{text!r} is no moment; accepted is {ACCEPTED}")
+
+
+def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: Reading | None = None) -> Asked:
+    """The span from a moment to another one; a day has all of its hours. A time of day is of the one day on which the
+    logs have it, or of the first that comes after `since`. Raises SpanRefused."""
+    ends = None
+    if reading is not None and reading.events:
+        ends = tuple(settled_us(reading.events[place], reading.clocks) for place in (0, -1))
+    since_us = None if since is None else _moment("--since", since, zone, ends, None)
+    until_us = None if until is None else _moment("--until", until, zone, ends, since_us)
+    if since and until and since_us is not None and until_us is not None and until_us <= since_us:
+        raise SpanRefused(f"--until: {until.text} is no later than --since; accepted is what comes after {since.text}")
+    if ends and since and since_us is not None and since_us > ends[1]:
+        raise SpanRefused(f"--since: {since.text} is after all logs; accepted is up to {_told(ends[1])}")
+    if ends and until and until_us is not None and until_us < ends[0]:
+        raise SpanRefused(f"--until: {until.text} is before all logs; accepted is from {_told(ends[0])} on")
+    return Asked(since_us, until_us)
+
+
+def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None, since_us: int | None) -> int:
+    """A moment in microseconds since 1970."""
+    at = given.at
+    if isinstance(at, datetime):
+        return _us(at, zone)
+    if isinstance(at, date):
+        return _us(datetime.combine(at, time.min if option == "--since" else time.max), zone)
+    if since_us is not None:
+        return next(at_us for at_us in _days(at, zone, since_us) if at_us > since_us)
+    found = [*_days(at, zone, ends[0])] if ends else []
+    told = [at_us for at_us in found if ends and ends[0] <= at_us <= ends[1]]
+    if ends and _day(ends[0], zone) == _day(ends[1], zone):
+        told = found[:1]
+    if len(told) != 1:
+        where = f"the logs go from {_told(ends[0])} to {_told(ends[1])}" if ends else "there is more than one log"
+        raise SpanRefused(f"{option}: {given.text} tells no day, and {where}; accepted is 2026-11-27 {given.text}")
+    return told[0]
+
+
+def _days(at: time, zone: tzinfo, from_us: int) -> Iterator[int]:
+    """A time of day on a day and on those after it."""
+    for later in range(DAYS):
+        yield _us(datetime.combine(_day(from_us, zone) + timedelta(days=later), at), zone)
+
+
+def _day(at_us: int, zone: tzinfo) -> date:
+    return (EPOCH + timedelta(microseconds=at_us)).astimezone(zone).date()
+
+
+def _us(at: datetime, zone: tzinfo) -> int:
+    return ((at if at.tzinfo else at.replace(tzinfo=zone)) - EPOCH) // timedelta(microseconds=1)
+
+
+def _told(at_us: int) -> str:
+    return f"{EPOCH + timedelta(microseconds=at_us):%Y-%m-%d %H:%M:%S} UTC"

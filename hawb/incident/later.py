@@ -1,0 +1,64 @@
+"""What exports of after an incident tell that no log does: classic queues that were declared or deleted meanwhile, and
+policies that were cleared. When that was is not told: it is taken to have been as the logs end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hawb.incident.before import Before, Exports
+from hawb.incident.doubts import Doubt
+from hawb.incident.teller import Told
+from hawb.scenario import verbs
+from hawb.scenario.forms import Verb
+
+
+def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: int) -> list[Told]:
+    """The steps that lead from the queues and policies of before, and those that other steps told of, to those of
+    after."""
+    steps = [*_policies(later, before, told)] if later.defined else []
+    if later.placed:
+        steps += _queues(later.placed, before, told)
+    return [Told(ends_us, step, ()) for step in steps]
+
+
+def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
+    """What is taken of these steps: that it was just then."""
+    for step in told:
+        match step.verb:
+            case verbs.Declare(queue=queue):
+                yield Doubt(kind="declared_meanwhile", queue=queue, from_us=step.at_us)
+            case verbs.Delete(queue=queue):
+                yield Doubt(kind="deleted_meanwhile", queue=queue, from_us=step.at_us)
+            case verbs.ClearPolicy(name=name) | verbs.ClearOperatorPolicy(name=name):
+                yield Doubt(kind="policy_cleared", name=name, from_us=step.at_us)
+
+
+def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[Verb]:
+    for kind, policies, sets, clears in (
+        ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
+        ("operator_policies", before.operator_policies, verbs.SetOperatorPolicy, verbs.ClearOperatorPolicy),
+    ):
+        known = [(policy["name"], policy.get("vhost", "/")) for policy in policies]
+        known += [(step.verb.name, step.verb.vhost) for step in told if isinstance(step.verb, sets)]
+        kept = {(policy["name"], policy.get("vhost", "/")) for policy in later.document[kind]}
+        yield from (clears(*policy) for policy in dict.fromkeys(known) if policy not in kept)
+
+
+def _queues(
+    placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]
+) -> Iterator[verbs.Declare | verbs.Delete]:
+    known = {entry["queue"] for entry in before.queues}
+    for step in told:
+        if isinstance(step.verb, verbs.Declare):
+            known.add(step.verb.queue)
+        elif isinstance(step.verb, verbs.Delete):
+            known.discard(step.verb.queue)
+    listed = {entry["queue"]: entry for entry in placed}
+    yield from (verbs.Delete(queue) for queue in sorted(known - listed.keys()))
+    for queue in sorted(listed.keys() - known):
+        entry = listed[queue]
+        yield verbs.Declare(
+            queue, entry.get("master") or entry.get("leader"), durable=entry.get("durable", True),
+            auto_delete=entry.get("auto_delete", False), arguments=entry.get("arguments", {}),
+        )  # fmt: skip

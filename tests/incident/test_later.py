@@ -1,0 +1,41 @@
+"""What exports of after tell that no log does."""
+
+from __future__ import annotations
+
+from made_up_story import happening, us
+
+from hawb.incident.before import Before, Exports
+from hawb.incident.later import doubts, told_later
+from hawb.incident.teller import Told
+from hawb.scenario import verbs
+
+ALL, TWO = ({"name": name, "pattern": "^q", "definition": {"ha-mode": "all"}} for name in ("all", "two"))
+LIMIT = {"name": "limit", "pattern": "^q", "definition": {"max-length": 5}}
+BEFORE = Before({}, [ALL, TWO], [LIMIT], [{"queue": "old", "master": "a"}, {"queue": "kept", "master": "a"}], [])
+LISTED = [{"queue": "kept", "master": "b"}, {"queue": "new", "master": "b", "arguments": {"x-max-length": 5}}]
+
+
+def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
+    document = {"queues": queues, "policies": policies or [], "operator_policies": operator_policies}
+    later = Exports(document, policies is not None)
+    found = told_later(later, BEFORE, steps, us(60))
+    assert {step.at_us for step in found} <= {us(60)} and len([*doubts(found)]) == len(found)
+    return [step.verb for step in found]
+
+
+def test_queues_that_only_one_listing_has_were_declared_or_deleted():
+    assert told(LISTED) == [verbs.Delete("old"), verbs.Declare("new", "b", arguments={"x-max-length": 5})]
+
+
+def test_what_a_log_tells_of_is_not_told_again():
+    source = (happening(5, "queue_declared", "a", "new"),)
+    steps = [Told(us(5), verbs.Declare("new", "a"), source), Told(us(6), verbs.Delete("old"), source)]
+    assert told(LISTED, steps=steps) == []
+    assert told(LISTED, steps=[*steps, Told(us(7), verbs.Delete("new"), source)])[-1].queue == "new"
+
+
+def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
+    assert told([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
+    cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
+    assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
+    assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []

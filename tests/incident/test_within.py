@@ -1,0 +1,104 @@
+"""What is told of logs where somebody asks for a span of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from kept_logs import DATA, exports
+from made_up_story import happening, us
+
+from hawb.incident.asked import Asked, when
+from hawb.incident.steps import Told
+from hawb.incident.understanding import Incident, understand
+from hawb.incident.within import begun, lasting
+from hawb.scenario import verbs
+
+CRASHED = DATA / "logs" / "3.10" / "unsynchronised-mirror-promoted"
+PARTED = DATA / "logs" / "3.10" / "wide-partition-ignore"
+A, B, C = (f"n{number}@10.77.0.{number}" for number in (1, 2, 3))
+
+
+@cache
+def told(since: str | None = None, until: str | None = None, story=CRASHED, moment: str = "before") -> Incident:
+    ends = [None if one is None else when(one) for one in (since, until)]
+    return understand([story], exports(story, moment), since=ends[0], until=ends[1], keepers=False)
+
+
+def steps_of(incident: Incident) -> list[tuple[str, tuple[str, ...]]]:
+    assert incident.retold is not None
+    return [(step.name, getattr(step.verb, "nodes", ())) for step in incident.retold.scenario.steps[:-1]]
+
+
+def ends(incident: Incident) -> dict:
+    assert incident.outcome is not None
+    return {name: (queue["master"], queue["mirrors"]) for name, queue in incident.outcome["queues"].items()}
+
+
+def test_a_span_with_all_in_it_changes_nothing():
+    whole, same = told(), told("12:04:00", "12:06:00")
+    assert same.retold == whole.retold and same.losses == whole.losses and same.comparison == whole.comparison
+
+
+def test_the_story_begins_with_what_went_wrong_first_in_the_span_and_stands_as_the_logs_tell():
+    """A node was stopped and started before: its mirror is there again, and what it holds is not known."""
+    incident = told("12:05:00")
+    assert steps_of(incident) == [("stop", (C,)), ("kill", (A,))]
+    assert incident.retold.scenario.cluster.down == {}
+    assert ends(incident) == ends(told())
+
+
+def test_who_was_down_when_the_span_begins_is_down_in_the_story():
+    incident = told("12:04:50")
+    assert incident.retold.scenario.cluster.down == {B: "stopped"}
+    assert steps_of(incident) == [("start", (B,)), ("stop", (C,)), ("kill", (A,))]
+    [queue] = incident.retold.scenario.queues
+    assert (queue.master, queue.mirrors) == (A, (C,))
+    assert "listed_long_before" in {doubt.kind for doubt in incident.retold.doubts}
+    assert "place" in incident.unsure("ha.orders")
+
+
+def test_the_story_ends_with_the_span():
+    incident = told(until="12:05:03")
+    assert steps_of(incident)[-1] == ("stop", (C,))
+    assert ends(incident)["ha.orders"][0] == A
+    assert not any(one.certain for one in incident.losses) and not incident.comparison.apart
+
+
+def test_what_a_listing_of_after_has_is_not_of_the_end_of_a_span():
+    files = exports(CRASHED, "after")
+    incident = understand([CRASHED], exports(CRASHED, "before"), later=files, until=when("12:05:03"), keepers=False)
+    assert incident.retold.depths == {}
+
+
+def test_a_span_in_which_nothing_happens_has_no_story():
+    incident = told("12:04:46", "12:04:57")
+    assert incident.retold is None and incident.untold
+
+
+def test_a_partition_that_was_there_already_is_what_the_story_begins_with():
+    whole = told(story=PARTED)
+    [begins] = [one for one in whole.happenings if one.kind == "partition_begun"][:1]
+    since_us = begins.at_us + 1_000_000
+    assert begins.until_us > since_us
+    [parted, *_] = [place for place, step in enumerate(whole.retold.scenario.steps)
+                    if isinstance(step.verb, verbs.Partition)]  # fmt: skip
+    step = Told(begins.at_us, whole.retold.scenario.steps[parted].verb, (begins,))
+    assert begun([step], Asked(since_us)) == [step]
+    assert begun([step], Asked(begins.until_us)) == []
+
+
+ALARM, DRAIN = happening(10, "alarm_set", "a", name="disk"), happening(10, "node_drained", "a")
+
+
+@pytest.mark.parametrize(
+    ("one", "ended_by", "lasts"),
+    [(ALARM, None, True), (ALARM, happening(20, "alarm_cleared", "a", name="disk"), False),
+     (ALARM, happening(20, "alarm_cleared", "a", name="memory"), True),
+     (ALARM, happening(20, "node_killed", "a"), False), (DRAIN, happening(20, "node_killed", "b"), True),
+     (DRAIN, happening(20, "node_revived", "a"), False), (DRAIN, happening(70, "node_revived", "a"), True)],
+)  # fmt: skip
+def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, lasts):
+    verb = verbs.Alarm("a", "disk") if one is ALARM else verbs.Drain("a")
+    found = [one, *([ended_by] if ended_by else [])]
+    assert [*lasting([Told(one.at_us, verb, (one,))], found, us(60))] == [Told(us(60), verb, (one,))] * lasts
