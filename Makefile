@@ -42,7 +42,7 @@ docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into buil
 test: setup ## style, names, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
 	$(BIN)/ty check --python $(VENV)
-	$(BIN)/python -m compileall -q hawb
+	$(BIN)/python -m compileall -q hawb tests/given
 	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder \
 	  --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 
