@@ -37,9 +37,12 @@ docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into buil
 
 # A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
 # process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
+# Hundreds of processes import hawb, and mutants have it imported anew: so it is there as bytecode before, also where
+# PYTHONDONTWRITEBYTECODE says that none of them is to keep it.
 test: setup ## style, names, tests and every notebook (ARGS="-k policy")
 	$(BIN)/ruff check .
 	$(BIN)/ty check --python $(VENV)
+	$(BIN)/python -m compileall -q hawb tests/given
 	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder \
 	  --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 

@@ -8,11 +8,18 @@ its new mutants go in.
 from __future__ import annotations
 
 NAMES = {
+    "denied_features": """
+        denied-features-4-3
+    """,
+    "delayed_retry": """
+        quorum-delayed-retry-4-3
+    """,
     "erlang_terms": """
         locator-4-0 values-as-erlang-shows-them values-as-newer-erlang-shows-them
     """,
     "limits": """
-        dead-letter-cycles limits-from-three-places max-length-bytes
+        dead-letter-cycles limits-from-three-places max-length-bytes quorum-reject-publish-in-a-batch
+        reject-publish-by-bytes
     """,
     "locators": """
         drain-closes-connections locator-4-0 locator-among-listed-nodes locator-in-three-places locator-random
@@ -31,25 +38,26 @@ NAMES = {
         quorum-memory-of-two-policies-3-8 quorum-policies quorum-policies-3-8 sync-batches
     """,
     "policy_validation": """
-        locator-4-0 policy-settings-of-4-0 refused-ha-settings refused-in-order refused-policies
-        refused-settings refused-settings-by-name refused-settings-in-order-3-8 refused-settings-in-order-4-0
-        refused-settings-of-federation values-as-erlang-shows-them
+        locator-4-0 policy-settings-of-4-0 policy-settings-of-4-3 refused-ha-settings refused-in-order
+        refused-policies refused-settings refused-settings-by-name refused-settings-in-order-3-8
+        refused-settings-in-order-4-0 refused-settings-of-federation values-as-erlang-shows-them
     """,
     "profiles": """
-        consumers-wait-for-a-killed-node-3-13 deliveries-forgotten-after-a-restart drain-and-rebalance-3-13
-        drain-and-rebalance-3-8 drain-closes-connections drain-moves-masters
+        consumers-wait-for-a-killed-node-3-13 deliveries-forgotten-after-a-restart denied-features-4-3
+        drain-and-rebalance-3-13 drain-and-rebalance-3-8 drain-closes-connections drain-moves-masters
         exactly-one-keeps-its-consumers-waiting exclusive-and-locator-3-13 exclusive-and-locator-3-8
         exclusive-queue-without-mirrors-3-10 exclusive-queue-without-mirrors-3-13
         exclusive-queue-without-mirrors-3-8 force-boot-and-a-quorum-policy-4-0
         force-boot-gives-up-what-came-later late-acknowledgements-count late-acknowledgements-count-3-13
         limit-drops-after-a-failover limit-drops-after-a-failover-3-13 limit-drops-after-a-failover-3-8
-        locator-4-0 locator-min-masters policy-settings-of-3-10 policy-settings-of-3-13 policy-settings-of-3-8
-        policy-settings-of-4-0 publish-to-a-stopped-queue-3-8 publish-to-a-stopped-queue-4-0
-        quorum-cancel-on-ha-failover quorum-drained-node-3-13 quorum-drained-node-3-8 quorum-drained-node-4-0
-        quorum-group-size-3-10 quorum-group-size-4-0 quorum-minority-soft-limit quorum-policies
-        quorum-policies-3-8 quorum-policy-passed-over-3-13 quorum-policy-passed-over-4-0
-        quorum-two-nodes-drained redelivered-after-failover strays-of-a-transient-queue
-        strays-of-a-transient-queue-3-8 throughput-cap-3-10 throughput-cap-3-13 throughput-cap-by-version
+        locator-4-0 locator-min-masters policy-settings-of-3-10 policy-settings-of-3-13
+        policy-settings-of-3-8 policy-settings-of-4-0 policy-settings-of-4-3 publish-to-a-stopped-queue-3-8
+        publish-to-a-stopped-queue-4-0 quorum-cancel-on-ha-failover quorum-drained-node-3-13
+        quorum-drained-node-3-8 quorum-drained-node-4-0 quorum-group-size-3-10 quorum-group-size-4-0
+        quorum-minority-soft-limit quorum-policies quorum-policies-3-8 quorum-policy-passed-over-3-13
+        quorum-policy-passed-over-4-0 quorum-two-nodes-drained redelivered-after-failover
+        strays-of-a-transient-queue strays-of-a-transient-queue-3-8 streams-policy-passed-over-3-10
+        streams-policy-passed-over-3-13 throughput-cap-3-10 throughput-cap-3-13 throughput-cap-by-version
     """,
     "promotion": """
         delete-waits-for-a-returning-mirror exactly-walks-through-the-cluster forgetting-waits-for-a-silent-node
@@ -59,16 +67,17 @@ NAMES = {
     "queue_arguments": """
         declared-again-without-its-type locator-4-0 quorum-declared-with-other-arguments-3-8
         quorum-refused-declarations-3-10 quorum-refused-declarations-4-0 refused-argument-letters
-        refused-arguments-3-10 refused-arguments-3-8 refused-arguments-in-order-3-10
-        refused-arguments-in-order-4-0
+        refused-arguments-3-10 refused-arguments-3-8 refused-arguments-4-3 refused-arguments-by-type-4-3
+        refused-arguments-in-order-3-10 refused-arguments-in-order-4-0
     """,
     "quorum": """
         incident-quorum-queue-on-two-nodes quorum-cluster-size-configured quorum-group-size-3-10
-        quorum-group-size-3-8 quorum-leader-locator-and-maintenance
+        quorum-group-size-3-8 quorum-leader-locator-and-maintenance quorum-transfer-not-up-to-date-4-3
     """,
     "quorum_declaration": """
-        force-boot-and-a-quorum-policy-4-0 imported-cluster policy-applies-to quorum-dead-letters-at-least-once
-        quorum-declared-again quorum-declared-with-other-arguments-3-10 quorum-declared-with-other-arguments-4-0
+        force-boot-and-a-quorum-policy-4-0 imported-cluster policy-applies-to
+        quorum-consumer-out-of-reach-4-3 quorum-dead-letters-at-least-once quorum-declared-again
+        quorum-declared-with-other-arguments-3-10 quorum-declared-with-other-arguments-4-0
         quorum-delivery-limit-of-any-kind quorum-delivery-limit-of-two-policies quorum-leader-locator
         quorum-leader-locator-and-maintenance quorum-majority-lost-for-good quorum-not-formed-3-8
         quorum-refused-declarations-3-10 quorum-refused-declarations-3-8 quorum-refused-declarations-4-0
@@ -76,16 +85,18 @@ NAMES = {
     """,
     "quorum_profiles": """
         force-boot-and-a-quorum-policy force-boot-and-a-quorum-policy-4-0 policy-settings-of-3-10
-        quorum-channel-waits-with-all-it-has quorum-cluster-size-configured quorum-dead-letters-at-least-once
-        quorum-declared-with-other-arguments-3-10 quorum-declared-with-other-arguments-3-8
-        quorum-declared-with-other-arguments-4-0 quorum-delivery-limit-4-0 quorum-delivery-limit-of-any-kind
-        quorum-expires quorum-first-publish-in-a-minority-3-8 quorum-first-publish-without-a-leader
+        quorum-channel-waits-with-all-it-has quorum-cluster-size-configured
+        quorum-dead-letters-at-least-once quorum-declared-with-other-arguments-3-10
+        quorum-declared-with-other-arguments-3-8 quorum-declared-with-other-arguments-4-0
+        quorum-delivery-limit-4-0 quorum-delivery-limit-of-any-kind quorum-expires
+        quorum-first-publish-in-a-minority-3-8 quorum-first-publish-without-a-leader
         quorum-first-publish-without-a-leader-3-13 quorum-first-publish-without-a-leader-4-0
         quorum-group-size-3-8-random quorum-group-size-4-0 quorum-leader-locator quorum-log-of-requeues-3-10
         quorum-log-of-requeues-3-8 quorum-memory-and-disk-3-10 quorum-memory-and-disk-3-8
         quorum-memory-and-disk-4-0 quorum-policy-while-leaderless-3-8 quorum-refused-declarations-3-10
         quorum-refused-declarations-3-8 quorum-refused-declarations-4-0 quorum-requeue-order-4-0
         quorum-settings-from-two-places-3-10 quorum-settings-from-two-places-4-0
+        quorum-transfer-to-one-behind-4-0 refused-arguments-by-type-4-3
     """,
     "rebalancing": """
         drain-and-rebalance-3-13 drain-and-rebalance-3-8 quorum-rebalance-by-the-log

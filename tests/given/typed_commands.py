@@ -19,7 +19,8 @@ HEAVY = ("IPython", "anywidget", "covertable", "ipywidgets", "llvmlite", "matplo
 
 class Typed(NamedTuple):
     """What is typed behind `hawb`, with {real} for an export of a cluster, {story} for a scenario, {logs} for those
-    of a cluster and {to} for a folder to write in; the exit status, and the extras that it takes."""
+    of a cluster, {fleet} for those of several and {to} for a folder to write in; the exit status, and the extras that
+    it takes."""
 
     words: str
     status: int = 0
@@ -30,8 +31,9 @@ class Typed(NamedTuple):
         """The words, with files in their places."""
         real = [str(ROOT / "data" / "real" / f"{name}.json") for name in ("definitions", "api-queues", "api-nodes")]
         story = str(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml")
-        logs = [str(ROOT / "data" / "logs" / "4.3")]
-        found = {"{real}": real, "{story}": [story], "{export}": real[:1], "{logs}": logs}
+        fleet = ROOT / "data" / "logs" / "4.3"
+        found = {"{real}": real, "{story}": [story], "{export}": real[:1], "{fleet}": [str(fleet)],
+                 "{logs}": [str(fleet / "wide-partition-4-3")]}  # fmt: skip
         return [one.replace("{to}", str(to)) for word in self.words.split() for one in found.get(word, [word])]
 
 
@@ -73,8 +75,8 @@ WRITTEN = (
     Typed("replicas --trials 0 {real}", 0, STUDY), Typed("replicas --trials 0 -o {to}/replicas.html {real}", 0,
                                                          FIGURES | STUDY),
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
-    Typed("rates {logs}", 0, STUDY), Typed("rates --json {logs}", 0, STUDY),
-    Typed("rates {logs} --numbers {to}/own.yaml --report {to}/rates.html", 0, FIGURES | STUDY),
+    Typed("rates {fleet}", 0, STUDY), Typed("rates --json {fleet}", 0, STUDY),
+    Typed("rates {fleet} --numbers {to}/own.yaml --report {to}/rates.html", 0, FIGURES | STUDY),
     Typed("audit --json {real}", 0, STUDY, slow=True),
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip
