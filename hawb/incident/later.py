@@ -1,5 +1,6 @@
-"""What exports of after an incident tell that no log does: classic queues that were declared or deleted meanwhile, and
-policies that were cleared. When that was is not told: it is taken to have been as the logs end."""
+"""What exports of after an incident tell that no log does: classic queues that were declared or deleted meanwhile,
+policies that were cleared, and members of quorum queues that were added or removed. When that was is not told: it is
+taken to have been as the logs end."""
 
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
                 yield Doubt(kind="declared_meanwhile", queue=queue, from_us=step.at_us)
             case verbs.Delete(queue=queue):
                 yield Doubt(kind="deleted_meanwhile", queue=queue, from_us=step.at_us)
+            case verbs.AddMember(queue=queue, node=node) | verbs.DeleteMember(queue=queue, node=node):
+                yield Doubt(kind="members_changed", queue=queue, node=node, from_us=step.at_us)
             case verbs.ClearPolicy(name=name) | verbs.ClearOperatorPolicy(name=name):
                 yield Doubt(kind="policy_cleared", name=name, from_us=step.at_us)
 
@@ -45,13 +48,13 @@ def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[
         yield from (clears(*policy) for policy in dict.fromkeys(known) if policy not in kept)
 
 
-def _queues(
-    placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]
-) -> Iterator[verbs.Declare | verbs.Delete]:
+def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]) -> Iterator[Verb]:
     known = {entry["queue"] for entry in before.queues}
+    anew: set[str] = set()
     for step in told:
         if isinstance(step.verb, verbs.Declare):
             known.add(step.verb.queue)
+            anew.add(step.verb.queue)
         elif isinstance(step.verb, verbs.Delete):
             known.discard(step.verb.queue)
     listed = {entry["queue"]: entry for entry in placed}
@@ -62,3 +65,25 @@ def _queues(
             queue, entry.get("master") or entry.get("leader"), durable=entry.get("durable", True),
             auto_delete=entry.get("auto_delete", False), arguments=entry.get("arguments", {}),
         )  # fmt: skip
+    for entry in before.queues:
+        if entry["queue"] in known & listed.keys() - anew:
+            yield from _members(entry, listed[entry["queue"]], told)
+
+
+def _members(before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told]) -> Iterator[Verb]:
+    """Members of a quorum queue that were added or removed, which releases before 3.11 do not log. Those of nodes that
+    were forgotten went with them."""
+    queue, members = before["queue"], {*before.get("members", ())}
+    for step in told:
+        match step.verb:
+            case verbs.AddMember(queue=name, node=node) if name == queue:
+                members.add(node)
+            case verbs.DeleteMember(queue=name, node=node) if name == queue:
+                members.discard(node)
+            case verbs.ForgetClusterNode(node=node):
+                members.discard(node)
+            case verbs.ForceShrink():
+                return
+    if "members" in listed and members:
+        yield from (verbs.AddMember(queue, node) for node in sorted({*listed["members"]} - members))
+        yield from (verbs.DeleteMember(queue, node) for node in sorted(members - {*listed["members"]}))

@@ -39,3 +39,13 @@ def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
     cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
     assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
     assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []
+
+
+def test_members_that_changed_meanwhile_are_those_of_the_listing_of_after():
+    before = Before({}, [], [], [{"queue": "q", "leader": "a", "members": ["a", "b", "c"]}], [])
+    later = Exports({"queues": [{"queue": "q", "leader": "a", "members": ["a", "d", "e"]}]}, False)
+    steps = [Told(us(5), verbs.AddMember("q", "d"), ()), Told(us(6), verbs.ForgetClusterNode("b", "a"), ())]
+    assert [step.verb for step in told_later(later, before, steps, us(60))] == [
+        verbs.AddMember("q", "e"), verbs.DeleteMember("q", "c")]  # fmt: skip
+    anew = [Told(us(7), verbs.Declare("q", "a", arguments={"x-queue-type": "quorum"}), ())]
+    assert not told_later(later, before, anew, us(60))
