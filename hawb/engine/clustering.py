@@ -276,17 +276,19 @@ def wipe(turn: Turn, node: int) -> None:
 
 
 def leave(turn: Turn, node: int, reason: str) -> None:
-    """A node that is down is no member any more."""
+    """A node that is down is no member any more. With Khepri nobody is told what one had that is reset
+    (`rabbit_khepri:reset`): its classic queues stay on record, and are empty once it has joined again."""
     going_down.miss_late(turn, node)
     cause = turn.because
     turn.change_node(node, member=False)
     if turn.setup.khepri:
         metadata_store.node_leaves(turn, node)
-    for name in turn.queue_names():
-        turn.because = cause
-        queue = turn.queues[name]
-        if queue.type == "classic" and (queue.durable or turn.setup.khepri) and queue.master == node:
-            bequeath(turn, name, reason)
+    if not (turn.setup.khepri and reason == "node_reset"):
+        for name in turn.queue_names():
+            turn.because = cause
+            queue = turn.queues[name]
+            if queue.type == "classic" and (queue.durable or turn.setup.khepri) and queue.master == node:
+                bequeath(turn, name, reason)
     turn.because = cause
     lose_copies(turn, node, reason)
     quorum_sight.purge(turn, node)

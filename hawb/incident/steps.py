@@ -18,6 +18,8 @@ from hawb.rules.policies import Policy, effective_definition, matching
 from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
 
+MISSED_US = 500_000
+"""How far a mirror takes over from when others miss the master: all of them hear of it by the same messages."""
 GIVING_US = 15_000_000
 """How long it may take until masters are given away that are told to."""
 GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten", "node_paused")
@@ -193,7 +195,7 @@ def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
     """The master's process that crashed: a mirror took over, and replicas miss one on a node that lived on, saw the
     others, and had not been told to give masters away."""
     told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
-            and abs(other.at_us - one.at_us) <= AT_ONCE_US]  # fmt: skip
+            and abs(other.at_us - one.at_us) <= MISSED_US]  # fmt: skip
     missed = {node for other in told for node in other.nodes}
     before = [other for other in tell.found if 0 <= one.at_us - other.at_us <= GIVING_US]
     given = any(other.kind in GIVEN_AWAY or (other.kind == "mirror_dropped" and other.queue == one.queue)

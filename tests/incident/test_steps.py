@@ -180,6 +180,7 @@ def promoted(*before):
         (promoted(), (40, "killed"), False),  # its node went
         (promoted(happening(35, "node_drained", "a")), None, False),  # it was given away
         (promoted(happening(39, "mirror_dropped", "a", "q")), None, False),
+        ([*promoted(), happening(42, "mirrors_missed", "b", "q", name="master", nodes=("d",))], None, True),  # another
         ([*promoted(), happening(41, "mirror_dropped", "a", "q")], None, True),  # only afterwards
         ([happening(40.1, "mirror_promoted", "b", "q")], None, False),  # nobody misses it
     ],
