@@ -11,11 +11,16 @@ one series of numba, which `pyproject.toml` names.
 
 from __future__ import annotations
 
-from numba import _dynfunc
+from functools import cache
+
+from numba import _dynfunc, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+
+# Each time that numba asks how a record is written it puts its hundreds of fields together; a type never changes.
+types.Record.__repr__ = cache(types.Record.__repr__)
 
 
 class InnerLibrary(JITCodeLibrary):
