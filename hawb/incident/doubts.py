@@ -38,8 +38,8 @@ DOUBTS: Mapping[str, str] = {
     "declared_meanwhile": "{queue} is in the listing of after alone: it is taken to have been declared as the logs "
     "end.",
     "deleted_meanwhile": "{queue} is not in the listing of after: it is taken to have been deleted as the logs end.",
-    "members_changed": "By the listing of after, {queue} has got or lost its member on {node} meanwhile: it is taken to "
-    "have been as the logs end.",
+    "members_changed": "By the listing of after, {queue} has got or lost its member on {node} meanwhile: it is taken "
+    "to have been as the logs end.",
     "no_log": "There is no log of {node}: how it went is what the others saw.",
     "end_unseen": "Nobody saw when {node} went: its last line is taken.",
     "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
