@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tarfile
+import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable
@@ -119,12 +120,22 @@ def test_the_lab_is_served_to_whoever_has_the_token(environments, words: str, tm
         server = subprocess.Popen(command, stdout=told, stderr=told, cwd=tmp_path, env=surroundings(tmp_path))
     with ended(server):
         address, token = asked_until(lambda: ADDRESS.search(log.read_text()), server)[0].split("?token=")
-        shown = page(address, token)
+        shown = asked_until(lambda: once_it_listens(address, token), server)
         assert title(shown) != title(page(address)), "without it, one is asked for it"
         # JupyterLab is told to leave its news out; Voilà has none, and nothing in the environment has told either.
         assert (b"apputils-extension:announcements" in shown) is ("--app" not in words)
     assert (tmp_path / "hawb" / "notebooks" / "00-lab.ipynb").exists()
     assert (tmp_path / "hawb" / "zh").exists() is ("--language" in words)
+
+
+def once_it_listens(address: str, token: str) -> bytes | None:
+    """What a server answers, which may have told its address before; None as long as nobody listens there."""
+    try:
+        return page(address, token)
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionRefusedError):
+            return None
+        raise
 
 
 def page(address: str, token: str = "") -> bytes:
