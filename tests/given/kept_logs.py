@@ -9,12 +9,15 @@ from typing import Any
 
 from conftest import LONG
 
+from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
 
 DATA = Path(__file__).parents[2] / "data"
 ALL = sorted(file.parent for file in (DATA / "logs").rglob("story.json"))
 """The folder of each story: the nodes' logs, and `story.json`."""
+LONG_ENOUGH = 1.5
+"""For how many net_ticktimes a link has to be silent to be missed for certain."""
 ONE_IN = 3
 DRAWN = [folder for folder in ALL if folder.name.startswith("random-")]
 STORIES = [folder for folder in ALL if folder not in DRAWN or LONG or DRAWN.index(folder) % ONE_IN == 0]
@@ -60,3 +63,14 @@ def logs(folder: Path) -> list[Path]:
 def text(file: Path) -> str:
     """The text of a log file."""
     return gzip.decompress(file.read_bytes()).decode()
+
+
+def short_cuts(folder: Path) -> set[int]:
+    """The places of steps that cut links which were healed before they had been silent for long: who sees them is
+    luck."""
+    facts, scenario = story_of(folder), scenario_of(folder)
+    begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
+    heals = [begun[place] for place, step in enumerate(scenario.steps) if isinstance(step.verb, verbs.Heal)]
+    cuts = [place for place, step in enumerate(scenario.steps) if isinstance(step.verb, verbs.Partition | verbs.Cut)]
+    return {place for place in cuts if any(0 <= heal_s - begun[place] <= LONG_ENOUGH * scenario.cluster.net_ticktime
+                                           for heal_s in heals)}  # fmt: skip

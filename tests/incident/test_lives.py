@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kept_logs import STORIES, scenario_of, story_of, title
+from kept_logs import DRAWN, STORIES, scenario_of, story_of, title
 
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
@@ -18,10 +18,11 @@ def found(story) -> list[Life]:
     return lives(reading.events, reading.clocks)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
+@pytest.mark.parametrize("story", [story for story in STORIES if story not in DRAWN], ids=title)
 def test_lives_end_as_the_driver_ended_them(story):
     """Whatever was stopped or killed is told as that, at its step, and nothing else ended from the first step on, but
-    what a partition makes pause and a new member's own restart."""
+    what a partition makes pause and a new member's own restart. In stories drawn at random the driver has nodes boot
+    besides, to reset them; there what is found is measured (`measured_stories`)."""
     facts = story_of(story)
     names, scenario = facts["names"], scenario_of(story)
     begun = sorted((at_s, place) for at_s, place in facts["begun"] if place is not None and place >= 0)
@@ -50,7 +51,8 @@ def test_lives_end_as_the_driver_ended_them(story):
         assert at_s - 0.5 <= seen_s <= at_s + 30
     handled = scenario.cluster.cluster_partition_handling != "ignore"
     # A side that notices a partition only as it ends pauses for nothing.
-    assert not by_itself or (handled and any(isinstance(step.verb, verbs.Partition) for step in scenario.steps))
+    assert not by_itself or (handled and any(isinstance(step.verb, verbs.Partition | verbs.Cut)
+                                              for step in scenario.steps))  # fmt: skip
 
 
 def told(*said: tuple[float, str, str, str | None]) -> list[Event]:

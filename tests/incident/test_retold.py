@@ -4,7 +4,7 @@ told to be lost."""
 from __future__ import annotations
 
 import pytest
-from kept_logs import DATA, STORIES, exports, title
+from kept_logs import DATA, DRAWN, STORIES, exports, title
 from made_up_story import happening
 from measured_stories import differences, lost, measured, understood
 
@@ -37,8 +37,10 @@ def test_a_story_that_ends_otherwise_says_that_it_is_not_sure(story):
 
 
 def test_most_stories_end_with_the_same_replicas():
-    """With exports of before; depths too, where a listing of after tells what clients did."""
-    places = [story for story in PLAYED if any(one.what == "place" for one in differences(story))]
+    """With exports of before, and of after for stories drawn at random, in which classic queues are declared, which no
+    log tells; depths too, where a listing of after tells what clients did."""
+    places = [story for story in PLAYED
+              if any(one.what == "place" for one in differences(story, later=story in DRAWN))]  # fmt: skip
     assert len(places) <= 0.1 * len(PLAYED), places
     depths = [story for story in PLAYED[:2] if differences(story, later=True)]
     assert not depths
@@ -51,8 +53,9 @@ def test_what_is_certainly_lost_is_lost_and_no_loss_is_left_out(story):
     assert not [one for one in told if one.real > one.certain and not one.possible]
 
 
-@pytest.mark.parametrize("story", PLAYED, ids=title)
+@pytest.mark.parametrize("story", [story for story in PLAYED if story not in DRAWN], ids=title)
 def test_leaders_are_followed(story):
+    """But for stories drawn at random, in which members lead that no log has seen added."""
     comparison = understood(story).comparison
     assert comparison is not None
     assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
