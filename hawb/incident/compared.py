@@ -194,9 +194,11 @@ def _is_offline(verb: Verb) -> bool:
 
 
 def _is_reset(one: Happening, retold: Retold) -> bool:
-    """Whether a disk that was found empty is told as a reset."""
-    return one.kind == "disk_lost" and any(isinstance(step.verb, Reset) and one in source for step, source
-                                           in zip(retold.scenario.steps, retold.sources, strict=True))  # fmt: skip
+    """Whether a disk that was found empty, or a member that others forgot, is told as a reset."""
+    steps = zip(retold.scenario.steps, retold.sources, strict=True)
+    return one.kind in ("disk_lost", "node_forgotten") and any(
+        isinstance(step.verb, Reset) and one in source for step, source in steps
+    )
 
 
 def is_handover(retold: Retold, place: int) -> bool:

@@ -35,6 +35,8 @@ DOUBTS: Mapping[str, str] = {
     "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
     "policy_cleared": "The policy {name} is not in the definitions of after: it is taken to have been cleared as the "
     "logs end.",
+    "policy_set_meanwhile": "The policy {name} is another one in the definitions of after, and no log tells since "
+    "when: it is taken to have been set as the logs end.",
     "declared_meanwhile": "{queue} is in the listing of after alone: it is taken to have been declared as the logs "
     "end.",
     "deleted_meanwhile": "{queue} is not in the listing of after: it is taken to have been deleted as the logs end.",

@@ -1,6 +1,6 @@
 """What exports of after an incident tell that no log does: classic queues that were declared or deleted meanwhile,
-policies that were cleared, and members of quorum queues that were added or removed. When that was is not told: it is
-taken to have been as the logs end."""
+policies that were cleared, or set by a release that does not log it, and members of quorum queues that were added or
+removed. When that was is not told: it is taken to have been as the logs end."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
                 yield Doubt(kind="deleted_meanwhile", queue=queue, from_us=step.at_us)
             case verbs.AddMember(queue=queue, node=node) | verbs.DeleteMember(queue=queue, node=node):
                 yield Doubt(kind="members_changed", queue=queue, node=node, from_us=step.at_us)
+            case verbs.SetPolicy(name=name) | verbs.SetOperatorPolicy(name=name):
+                yield Doubt(kind="policy_set_meanwhile", name=name, from_us=step.at_us)
             case verbs.ClearPolicy(name=name) | verbs.ClearOperatorPolicy(name=name):
                 yield Doubt(kind="policy_cleared", name=name, from_us=step.at_us)
 
@@ -42,10 +44,11 @@ def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[
         ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
         ("operator_policies", before.operator_policies, verbs.SetOperatorPolicy, verbs.ClearOperatorPolicy),
     ):
-        known = [(policy["name"], policy.get("vhost", "/")) for policy in policies]
-        known += [(step.verb.name, step.verb.vhost) for step in told if isinstance(step.verb, sets)]
-        kept = {(policy["name"], policy.get("vhost", "/")) for policy in later.document[kind]}
-        yield from (clears(*policy) for policy in dict.fromkeys(known) if policy not in kept)
+        known = {(step.name, step.vhost): step for step in (sets(**policy) for policy in policies)}
+        known |= {(step.verb.name, step.verb.vhost): step.verb for step in told if isinstance(step.verb, sets)}
+        kept = {(step.name, step.vhost): step for step in (sets(**policy) for policy in later.document[kind])}
+        yield from (clears(*policy) for policy in known if policy not in kept)
+        yield from (step for policy, step in kept.items() if known.get(policy) != step)
 
 
 def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]) -> Iterator[Verb]:

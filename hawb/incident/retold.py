@@ -72,12 +72,11 @@ def retell(
     if begins_us is None:
         return None
     after = is_after(exports.placed, found, begins_us) if given.after is None else given.after
-    outdated = False
     if asked.since_us is not None:
         after = after or (given.listed_us is not None and given.listed_us > begins_us)
-        outdated = not after and not fits(exports.placed, found, lives, begins_us)
     elif not after:
         begins_us = older(exports.placed, found, begins_us)
+    outdated = not after and not fits(exports.placed, found, lives, begins_us)
     if after and asked.until_us is None:
         later = later or exports
     told = [*within.lasting(told, found, begins_us),

@@ -79,9 +79,10 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
 def joined(tell: Teller, one: Happening) -> Iterator[Told]:
     """A node that joins, and may have lost its disk. The cluster would not have taken it back as long as it knew it."""
     if tell.lost_disk(one):
-        node, disk = one.node or "", tell.near("disk_lost", one.node, one.at_us, JOINING_US)
+        node = one.node or ""
+        signs = [tell.near(kind, node, one.at_us, JOINING_US) for kind in ("disk_lost", "node_forgotten")]
         verb = verbs.Reset(node) if tell.forgotten_how(one) == "reset" else verbs.Wipe(node)
-        yield Told(one.at_us - 1, verb, (one, *filter(None, [disk])))
+        yield Told(one.at_us - 1, verb, (one, *filter(None, signs)))
     yield Told(one.at_us, verbs.Join(one.node or ""), (one,))
 
 
@@ -116,9 +117,10 @@ def healed(_: Teller, one: Happening) -> Iterator[Told]:
     yield Told(one.at_us, verbs.Heal(), (one,))
 
 
-def forgotten(_: Teller, one: Happening) -> Iterator[Told]:
-    """A member that is forgotten."""
-    yield Told(one.at_us, verbs.ForgetClusterNode(one.node or "", one.events[-1].node), (one,))
+def forgotten(tell: Teller, one: Happening) -> Iterator[Told]:
+    """A member that is forgotten, but for one that left by itself."""
+    if not tell.left(one):
+        yield Told(one.at_us, verbs.ForgetClusterNode(one.node or "", one.events[-1].node), (one,))
 
 
 def reset(tell: Teller, one: Happening) -> Iterator[Told]:

@@ -111,6 +111,12 @@ class Teller:
         runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
         return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 
+    def left(self, forgotten: Happening) -> bool:
+        """Whether a node that others say they forgot had left by itself, being reset: quorum queues go on counting on
+        their members there, which it misses once it has joined again."""
+        return any(one.kind == "member_anew" and one.node == forgotten.node and one.at_us > forgotten.at_us
+                   for one in self.found)  # fmt: skip
+
     def forgotten_how(self, joined: Happening) -> Happening | Literal["reset"]:
         """How the cluster came to know a node no more that joins it with an empty disk: by the happening that was seen;
         offline, before another node booted that would have had to wait for it; or, since nobody tells, by a reset."""
@@ -118,7 +124,8 @@ class Teller:
         ended_us = max((life.until_us or 0 for life in self.lives
                         if life.node == joined.node and life.from_us < empty_us), default=0)  # fmt: skip
         since = [one for one in self.found if ended_us <= one.at_us <= joined.at_us]
-        told = [one for one in since if one.kind in ("node_forgotten", "node_reset") and one.node == joined.node]
+        told = [one for one in since if one.kind in ("node_forgotten", "node_reset") and one.node == joined.node
+                and not self.left(one)]  # fmt: skip
         forced = [one for one in since if one.kind == "node_started" and one.node != joined.node
                   and self.is_forced(one)]  # fmt: skip
         return next(iter([*told, *forced]), "reset")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hawb.incident.asked import Asked
-from hawb.incident.before import WENT
 from hawb.incident.happenings import Happening
+from hawb.incident.replicas import WENT
 from hawb.incident.steps import Told
 
 LASTING = {"alarm_set": "alarm_cleared", "node_drained": "node_revived"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from made_up_story import event, happening, us
 
-from hawb.incident.before import Exports, listed_after, older, replicas_at, stood
+from hawb.incident.before import Exports, listed_after, older, stood
 from hawb.incident.happenings import Happening
 from hawb.incident.lives import Life
+from hawb.incident.replicas import replicas_at
 
 
 def replicas(found: list[Happening], at_s: float) -> dict[str, tuple]:
@@ -129,3 +130,12 @@ def test_what_clients_held_in_the_end_they_need_not_have_held_before():
     found = [happening(-9, "mirror_added", "b", "q", by="a"), happening(4, "synchronisation", "a", "q", count=0)]
     (queue,) = stood(found, [], document(queues=[listed]), us(0), True).queues
     assert (queue["messages"], "unacknowledged" in queue) == (0, False)
+
+
+@pytest.mark.parametrize(("came", "behind"), [("b", True), ("c", False)])
+def test_a_master_that_stops_its_mirrors_had_none_synchronised_of_those_that_were_there(came, behind):
+    """c was there before. That a mirror came since, which holds little, tells nothing of it; of one that came itself
+    neither."""
+    found = [happening(-9, "mirror_added", "c", "q", by="a"), happening(5, "mirror_added", came, "q", by="a"),
+             happening(9, "mirrors_stopped", "a", "q")]  # fmt: skip
+    assert replicas_at(found, us(0))["q"].behind is behind

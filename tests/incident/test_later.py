@@ -38,6 +38,10 @@ def test_definitions_alone_tell_of_no_queue_and_a_listing_of_no_policy():
     assert told([{"queue": "kept"}], [ALL]) == [verbs.ClearPolicy("two")]
     cleared = [verbs.ClearPolicy("two"), verbs.ClearOperatorPolicy("limit")]
     assert told([{"queue": "kept"}], [ALL], operator_policies=()) == cleared
+    other = ALL | {"definition": {"ha-mode": "exactly", "ha-params": 2}}
+    assert told([{"queue": "kept"}], [other, TWO]) == [verbs.SetPolicy(**other)]
+    steps = [Told(us(5), verbs.SetPolicy(**other), ())]
+    assert told([{"queue": "kept"}], [other, TWO], steps) == []
     assert told([LISTED[0], {"queue": "old", "master": "a"}]) == []
 
 

@@ -74,6 +74,9 @@ def test_what_happens_to_a_node_once_it_has_joined_and_booted_is_no_part_of_its_
         # Nobody tells that it was forgotten: it was reset.
         ([], [], [verbs.Reset("a")]),
         ([happening(35, "node_forgotten", "a", by="b")], [], [verbs.ForgetClusterNode("a", "b"), verbs.Wipe("a")]),
+        # It left by itself, for its member of a quorum queue is missed.
+        ([happening(35, "node_forgotten", "a", by="b"), happening(44, "member_anew", "a", "q")], [],
+         [verbs.Reset("a")]),
         # b booted, though a had gone after it: b was told to forget a.
         ([happening(35, "node_started", "b", until_us=us(36))], [life("b", -50, 20, "stopped", 20)],
          [verbs.ForgetClusterNode("a", "b", offline=True), verbs.Start(("b",)), verbs.Wipe("a")]),

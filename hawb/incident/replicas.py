@@ -1,0 +1,133 @@
+"""Where the replicas of queues were at a moment, by what was told until then, and by what is told later: a master that
+is missed was there, a mirror that nobody saw come was there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from hawb.incident.happenings import TOGETHER_US, Happening
+
+WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
+MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")
+"""What only a master says, or a classic queue without mirrors."""
+OF_MIRRORS = ("mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_missed", *MASTER_TELLS)
+OF_MEMBERS = ("leader_elected", "queue_declared", "member_added", "member_removed")
+
+
+class Replicas(Struct):
+    """Where a queue's replicas were at a moment, as far as the logs tell: `first` is the master or leader. `deep` is
+    how many messages it was seen to hold; mirrors that are `behind` were not synchronised, by what was seen later."""
+
+    first: str | None = None
+    others: dict[str, None] = field(default_factory=dict)
+    members: bool = False
+    deep: int | None = None
+    behind: bool = False
+
+    @property
+    def nodes(self) -> set[str]:
+        """All nodes that have a replica."""
+        return {*self.others, *([self.first] if self.first else [])}
+
+
+def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
+    """Where the replicas of each queue that the logs name were at a moment."""
+    known: dict[str, Replicas] = {}
+    for one in found:
+        if one.at_us < at_us:
+            _take(known, one)
+    came: dict[str, set[str]] = {}
+    later: dict[str, Replicas] = {}
+    for one in found:
+        if one.at_us >= at_us and one.queue:
+            told = later.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+            _look_back(told, one, found, came.setdefault(one.queue, set()), known.get(one.queue, Replicas()))
+    for queue, told in later.items():
+        now = known.get(queue)
+        if now is None and not (told.first or told.others):
+            continue
+        if now is None:
+            known[queue] = told
+            continue
+        now.first, now.behind = now.first or told.first, told.behind
+        now.deep = told.deep if now.deep is None else now.deep
+        now.others |= dict.fromkeys(node for node in told.others if node != now.first)
+    return known
+
+
+def _take(known: dict[str, Replicas], one: Happening) -> None:
+    """Goes on over one happening."""
+    if one.kind == "queue_deleted":
+        known.pop(one.queue or "", None)
+    if one.kind in WENT:
+        for told in known.values():
+            if not told.members:
+                told.others.pop(one.node or "", None)
+    if one.queue is None or one.kind not in (*OF_MIRRORS, *OF_MEMBERS):
+        return
+    told = known.setdefault(one.queue, Replicas(members=one.kind in OF_MEMBERS))
+    node = one.node or ""
+    if one.kind in ("mirror_promoted", "leader_elected", "queue_declared"):
+        if told.members and told.first:
+            told.others[told.first] = None
+        told.first = node
+        told.others.pop(node, None)
+        if told.members:
+            told.others |= dict.fromkeys(event.node for event in one.events if event.node != node)
+    elif one.kind in ("mirror_added", "member_added"):
+        writer = one.events[0].node
+        if one.kind == "mirror_added" and writer != node:
+            told.first = writer
+        told.others[node] = None
+    elif one.kind in ("mirror_dropped", "member_removed"):
+        told.others.pop(node, None)
+    elif one.kind in MASTER_TELLS or one.name == "master":
+        told.first, told.deep = node, one.count if one.kind == "synchronisation" else told.deep
+        told.others.pop(node, None)
+
+
+def _look_back(
+    told: Replicas, one: Happening, found: Sequence[Happening], came: set[str], stood: Replicas
+) -> None:
+    """What a happening tells of how a queue stood before all that have come since, beside how it `stood` by what was
+    told before: a master that stops its mirrors has none that is synchronised, and those of before never were."""
+    node = one.node or ""
+    if one.kind == "mirrors_stopped" and node == stood.first and stood.others.keys() - came:
+        told.behind = True
+    seen: list[str] = []
+    if one.kind in ("mirror_added", "member_added", "queue_declared"):
+        came.add(node)
+        seen = [event.node for event in one.events[:1] if event.node != node]
+        if not came - {node} and one.kind == "mirror_added":
+            told.first = told.first or (seen[0] if seen else None)
+    elif one.kind == "mirror_promoted":
+        seen = [node, *_was_master(one, found)]
+        if told.first is None and "promoted" not in came:
+            told.first = next(iter(_was_master(one, found)), None)
+        came.add("promoted")
+    elif one.kind == "leader_elected":
+        seen = [node, *(event.node for event in one.events)]
+        came.add("promoted")
+    elif one.kind in MASTER_TELLS or one.name == "master":
+        seen = [node, *one.nodes]
+        if "promoted" not in came:
+            told.first = told.first or node
+            behind = one.kind == "mirrors_stopped" or (one.kind == "synchronisation" and one.reason != "needless")
+            told.behind = told.behind or (behind and not came)
+        if one.kind == "synchronisation" and told.deep is None:
+            told.deep = one.count
+    elif one.kind in ("mirrors_missed", "mirror_dropped", "member_removed"):
+        seen = [node, *one.nodes]
+    told.others |= dict.fromkeys(other for other in seen if other and other not in came and other != told.first)
+    told.others.pop(told.first or "", None)
+
+
+def _was_master(promoted: Happening, found: Sequence[Happening]) -> list[str]:
+    """The nodes that a mirror missed as it took over, those that went just then first: its master is among them."""
+    just_then = [one for one in found if abs(one.at_us - promoted.at_us) <= TOGETHER_US]
+    missed = [node for one in just_then if one.kind == "mirrors_missed" and one.queue == promoted.queue
+              and one.node == promoted.node for node in one.nodes]  # fmt: skip
+    went = {one.node for one in just_then if one.kind in WENT}
+    return sorted(dict.fromkeys(missed), key=lambda node: node not in went)
