@@ -40,6 +40,8 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
 
 
 def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[Verb]:
+    """Policies that were set or cleared, but for those that the release would not take, which an upgrade left."""
+    refused = {doubt.name for doubt in before.doubts if doubt.kind == "policy_refused"}
     for kind, policies, sets, clears in (
         ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
         ("operator_policies", before.operator_policies, verbs.SetOperatorPolicy, verbs.ClearOperatorPolicy),
@@ -48,7 +50,7 @@ def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[
         known |= {(step.verb.name, step.verb.vhost): step.verb for step in told if isinstance(step.verb, sets)}
         kept = {(step.name, step.vhost): step for step in (sets(**policy) for policy in later.document[kind])}
         yield from (clears(*policy) for policy in known if policy not in kept)
-        yield from (step for policy, step in kept.items() if known.get(policy) != step)
+        yield from (step for policy, step in kept.items() if known.get(policy) != step and step.name not in refused)
 
 
 def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Told]) -> Iterator[Verb]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from made_up_story import happening, us
 
 from hawb.incident.before import Before, Exports
+from hawb.incident.doubts import Doubt
 from hawb.incident.later import doubts, told_later
 from hawb.incident.teller import Told
 from hawb.scenario import verbs
@@ -53,3 +54,9 @@ def test_members_that_changed_meanwhile_are_those_of_the_listing_of_after():
         verbs.AddMember("q", "e"), verbs.DeleteMember("q", "c")]  # fmt: skip
     anew = [Told(us(7), verbs.Declare("q", "a", arguments={"x-queue-type": "quorum"}), ())]
     assert not told_later(later, before, anew, us(60))
+
+
+def test_a_policy_that_the_release_refuses_was_not_set():
+    before = Before({}, [], [], [], [Doubt(kind="policy_refused", name="all")])
+    later = Exports({"queues": [], "policies": [ALL], "operator_policies": []}, True)
+    assert not told_later(later, before, (), us(60))
