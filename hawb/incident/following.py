@@ -50,9 +50,9 @@ def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | 
     None if there is none. Raises ScenarioRefused."""
     played: Played | None = None
     for telling in tellings:
-        if played is None or any(misses(played)):
+        if played is None or any(_misses(played)):
             other = play(deepened(telling, found), found)
-            played = other if played is None else min(played, other, key=misses)
+            played = other if played is None else min(played, other, key=_misses)
     return played
 
 
@@ -73,10 +73,10 @@ def _drawn(retold: Retold, found: Sequence[Happening]) -> Played:
     """The draw that comes closest."""
     played = _played(retold, found)
     for seed in range(1, DRAWS):
-        if not any(misses(played)):
+        if not any(_misses(played)):
             break
         other = _played(replace(retold, scenario=replace(retold.scenario, seed=seed)), found)
-        played = min(played, other, key=misses)
+        played = min(played, other, key=_misses)
     return played
 
 
@@ -86,7 +86,7 @@ def _played(retold: Retold, found: Sequence[Happening]) -> Played:
     return Played(retold, run, told, compared(retold, found, told))
 
 
-def misses(played: Played) -> tuple[int, int]:
+def _misses(played: Played) -> tuple[int, int]:
     """How far a story is from what was seen: in what is drawn and cannot be followed, then in elections."""
     pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal"]
     elections = sum(pair.kind in BY_CHANCE for pair in pairs)

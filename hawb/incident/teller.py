@@ -66,7 +66,7 @@ class Teller:
         """Whether what happens to a node is a part of its joining: a new one boots and stops for it, or one that was
         reset, and then it boots, once."""
         for other in self.found:
-            if other.kind == "node_joined" and other.node == one.node and one.at_us <= self.booted_us(other):
+            if other.kind == "node_joined" and other.node == one.node and one.at_us <= self.booted_by_us(other):
                 before = [life for life in self.lives if life.node == one.node and life.from_us < other.at_us]
                 resets = [reset.at_us for reset in self.found if reset.kind == "node_reset" and reset.node == one.node
                           and reset.at_us <= other.at_us]  # fmt: skip
@@ -77,7 +77,7 @@ class Teller:
                     return True
         return False
 
-    def booted_us(self, joined: Happening) -> int:
+    def booted_by_us(self, joined: Happening) -> int:
         """When a node boots that has joined, or would at the latest."""
         boots = (one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
                  and joined.at_us <= one.at_us <= joined.at_us + JOINING_US)  # fmt: skip
