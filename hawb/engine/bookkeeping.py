@@ -33,6 +33,13 @@ def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
     turn.emit("messages_refused", queue=queue, ids=numbers, reason=reason)
 
 
+def take_after_all(turn: Turn, queue: str, numbers: Runs) -> None:
+    """Books messages that no queue had taken as being in it: a mirror had them that takes over now."""
+    if numbers:
+        turn.book(queue, refused=runs.minus(turn.account(queue).refused, numbers))
+        turn.emit("messages_taken_after_all", queue=queue, ids=numbers)
+
+
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
     """Books messages that were lost or had left the queue as being in it again: an old copy is served."""
     if not numbers:

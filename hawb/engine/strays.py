@@ -72,7 +72,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     kept = runs.normal([*own, *(pair for _, numbers, _ in sent for pair in numbers)])
     bookkeeping.lose(t, q.name, runs.minus(had, kept), "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, own)
-    t.book(q.name, refused=runs.minus(t.account(q.name).refused, kept))
+    bookkeeping.take_after_all(t, q.name, runs.common(t.account(q.name).refused, kept))
     bookkeeping.note_promotion(t, q, synchronised=False)
     bookkeeping.count_times(t, q.name)
     blame(t, entry)

@@ -132,6 +132,7 @@ EVENTS: dict[str, str] = {
     "heir_chosen": "A queue whose master's node is no member any more waits for another that had a mirror. was, "
     "messages, missing.",
     "messages_returned": "Messages that had been lost or had left the queue are in it again. ids.",
+    "messages_taken_after_all": "A mirror that took over had messages that no queue had taken. ids.",
     "node_running": "A node is up.",
     "node_down_noticed": "The other nodes learnt that a node is gone. by.",
     "mirror_added": "A mirror joined, empty. synchronised.",

@@ -236,6 +236,14 @@ def test_the_key_of_a_flow_knows_no_time_of_day():
     assert key_of(publisher(2), later) != key_of(publisher(3), later)
 
 
+def mirrored(steps: list[dict]) -> Run:
+    """Steps on two nodes that mirror all queues. It fails where the cluster does not settle."""
+    policies = [{"name": "p", "pattern": "", "definition": {"ha-mode": "all"}}]
+    given = {"scenario": "t", "cluster": {"nodes": ["a", "b"]}, "policies": policies, "steps": steps}
+    with watched():
+        return Run.of(read_scenario(given))
+
+
 def test_a_mirror_that_lacks_what_somebody_else_keeps_is_not_waited_for():
     steps = [
         {"declare": {"queue": "q", "node": "a"}},
@@ -246,12 +254,20 @@ def test_a_mirror_that_lacks_what_somebody_else_keeps_is_not_waited_for():
         {"consume": {"consumer": "takes", "queue": "q", "node": "a", "rate": 5000}},
         {"wait": 60},
     ]
-    policies = [{"name": "p", "pattern": "", "definition": {"ha-mode": "all"}}]
-    with watched():
-        run = Run.of(
-            read_scenario({"scenario": "t", "cluster": {"nodes": ["a", "b"]}, "policies": policies, "steps": steps})
-        )
-    assert outcome(run)["queues"]["q"]["messages_unacknowledged"] == 3
+    assert outcome(mirrored(steps))["queues"]["q"]["messages_unacknowledged"] == 3
+
+
+def test_a_mirror_that_lacks_what_nobody_gets_any_more_is_not_waited_for():
+    steps = [
+        {"declare": {"queue": "q", "node": "a"}},
+        {"publish": {"queue": "q", "count": 3}},
+        {"stop": "b"},
+        {"start": "b"},
+        {"consume": {"consumer": "c", "queue": "q", "node": "a", "rate": 5000, "prefetch": 1}},
+        {"cancel": "c"},
+        {"wait": 60},
+    ]
+    assert outcome(mirrored(steps))["queues"]["q"]["synchronised_mirrors"] == []
 
 
 @pytest.mark.parametrize("kind", ["mirrored", "quorum"])

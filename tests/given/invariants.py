@@ -292,13 +292,17 @@ def check_change(before: Snapshot, turn: Turn) -> None:
             numbers = runs.normal(map(tuple, entry.detail["ids"]))
             if entry.queue in turn.queues:
                 check_confirmed(before, turn, turn.queues[entry.queue], numbers)
-    back = {entry.queue for entry in turn.entries[before.entries :] if entry.event == "messages_returned"}
+    events = turn.entries[before.entries :]
+    back = {
+        "lost": {entry.queue for entry in events if entry.event == "messages_returned"},
+        "refused": {entry.queue for entry in events if entry.event == "messages_taken_after_all"},
+    }
     for name, account in before.ledger.items():
         for field in ("published", "promotions", "unsynchronised_promotions", "bytes_replicated"):
             assert getattr(turn.ledger[name], field) >= getattr(account, field), f"{name}: {field} went back"
         for field in ("confirmed", "nacked", "acknowledged", "lost", "refused", "delivered"):
             gone = runs.minus(getattr(account, field), getattr(turn.ledger[name], field))
-            gone = EMPTY if field == "lost" and name in back else gone
+            gone = EMPTY if name in back.get(field, ()) else gone
             assert not gone, f"{name}: {gone} is no longer {field}"
 
 

@@ -39,11 +39,14 @@ def flowing_queues(t: Turn) -> list[Queue]:
 
 
 def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
-    """The last of the messages that a mirror lacks; 0 if it lacks none, or lacks what only those consumers hold that
-    have no rate."""
+    """The last of the messages that a mirror lacks; 0 if it lacks none, or lacks what no consumer with a rate will
+    answer for: others hold it, or none is subscribed any more that could get it."""
     missing = runs.minus(q.content, q.contents[node] or EMPTY)
-    theirs = runs.normal(pair for c in rated_consumers(t, q) if is_heard(t, c) for pair in c.held)
-    if not missing or runs.common(missing, runs.minus(q.unacknowledged, theirs)):
+    heard = [c for c in rated_consumers(t, q) if is_heard(t, c)]
+    theirs = runs.normal(pair for c in heard for pair in c.held)
+    if any(c.name in q.consumers for c in heard):
+        theirs = runs.union(theirs, ready(q))
+    if not missing or runs.minus(missing, theirs):
         return 0
     return missing[-1][1]
 

@@ -303,4 +303,11 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             "{Ids} were in {queues} again, though they had left it: the disk that is served now is older than that.",
         ),
     ),
+    "messages_taken_after_all": (
+        "plain",
+        Plural(
+            "{Ids} is in {queues} after all: the mirror that took over had kept what channels had sent it.",
+            "{Ids} are in {queues} after all: the mirror that took over had kept what channels had sent it.",
+        ),
+    ),
 }
