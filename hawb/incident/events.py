@@ -15,6 +15,8 @@ from typing import Annotated, get_type_hints
 
 from msgspec import Meta, Struct
 
+from hawb.engine.naming import join_queue
+
 KINDS: Mapping[str, str] = {
     "node_starting": "the broker of the node begins to boot: `release`, on the Erlang of `name`",
     "node_started": "it has booted",
@@ -141,6 +143,16 @@ class Event(Struct, frozen=True, kw_only=True):
     line: Annotated[int, Meta(description="the line at which it begins there, from 1")] = 0
     connection: Annotated[str | None, Meta(description="the client's connection, only if asked for")] = None
     user: Annotated[str | None, Meta(description="the client's user, only if asked for")] = None
+
+
+def queue_of(event: Event) -> str | None:
+    """The queue of an event as scenarios write it."""
+    return None if event.queue is None else join_queue(event.vhost or "/", event.queue)
+
+
+def group_name(event: Event) -> str:
+    """What Ra calls the group of an event's quorum queue (`rabbit_quorum_queue:qname_to_internal_name`)."""
+    return f"{'%2F' if event.vhost in ('/', None) else event.vhost}_{event.queue}"
 
 
 def columns() -> dict[str, str]:

@@ -19,10 +19,9 @@ from operator import itemgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.naming import join_queue
 from hawb.incident.absences import Absence, absences, found_apart
 from hawb.incident.clocks import Clock, settled_us
-from hawb.incident.events import Event
+from hawb.incident.events import Event, group_name, queue_of
 from hawb.incident.lives import Life, lives
 
 KINDS: Mapping[str, str] = {
@@ -179,16 +178,6 @@ class _Story:
         return merge(*near, key=AT)
 
 
-def queue_of(event: Event) -> str | None:
-    """The queue of an event as scenarios write it."""
-    return None if event.queue is None else join_queue(event.vhost or "/", event.queue)
-
-
-def group_name(event: Event) -> str:
-    """What Ra calls the group of an event's quorum queue (`rabbit_quorum_queue:qname_to_internal_name`)."""
-    return f"{'%2F' if event.vhost in ('/', None) else event.vhost}_{event.queue}"
-
-
 def _lives(story: _Story) -> Iterator[Happening]:
     """How brokers came and went, with what others say of it."""
     for life in story.lives:
@@ -205,6 +194,8 @@ def _lives(story: _Story) -> Iterator[Happening]:
                 name=_pause(story, life) if life.ended_by == "paused" else None,
                 events=tuple(dict.fromkeys((life.last, *down))),
             )  # fmt: skip
+        if life.halting and life.halted_us:
+            yield Happening(kind="node_stopped", at_us=life.halted_us, node=life.node, events=(life.halting,))
 
 
 def is_healing(one: Happening) -> bool:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hawb.incident.absences import GONE, Absence, absences
 from hawb.incident.clocks import Clock, settled_us
@@ -53,7 +54,8 @@ class Life(Struct, frozen=True):
     """A broker on `node` from `from_us` to `until_us`: as `first` and `last` tell. A `first` that is no
     `node_starting`: it ran already when the logs begin. `started_us` is when it had booted, None if it had not or if
     that is not told. `until_us` and `ended_by` are None if no log tells of an end; `seen_us` is the last moment at
-    which it is known to run. `reason` is what Erlang on the others had for its end, if they missed it."""
+    which it is known to run. `reason` is what Erlang on the others had for its end, if they missed it. `halted_us` is
+    when somebody ended the Erlang of a broker that had paused, as `halting` tells: it does not come back by itself."""
 
     node: str
     from_us: int
@@ -64,11 +66,18 @@ class Life(Struct, frozen=True):
     seen_us: int
     started_us: int | None = None
     reason: str | None = None
+    halted_us: int | None = None
+    halting: Event | None = None
 
     @property
     def ran_before(self) -> bool:
         """Whether the broker ran already when the logs begin."""
         return self.first.kind not in ("node_starting", *COMING)
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether the broker stopped by itself, and is to come back by itself."""
+        return self.ended_by == "paused" and self.halted_us is None
 
 
 def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
@@ -122,8 +131,10 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
         return Life(first.node, from_us, last[0], ended_by, first, last[1], seen_us, started_us, reason)
 
     if stop is not None:
-        paused = any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in told)
-        return life(stop, "paused" if paused else "stopped", stop[0])
+        if not any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in told):
+            return life(stop, "stopped", stop[0])
+        halt = next(((at_us, event) for at_us, event in told if event.kind == "node_halting"), (None, None))
+        return replace(life(stop, "paused", stop[0]), halted_us=halt[0], halting=halt[1])
     if failed is not None:
         return life(failed, "failed", failed[0])
     if gone:

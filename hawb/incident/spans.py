@@ -132,8 +132,9 @@ class _Watched:
                 empty = gone.how != "stopped" and self._finds_nothing(node, life)
                 yield replace(gone, back_us=life.from_us, disk_lost=empty)
                 gone = None
-            if gone is None and life.ended_by not in (None, "paused") and life.until_us is not None:
-                gone = Going(node, life.until_us, _how(life), life.last.node != node or life.reason is not None)
+            if gone is None and life.until_us is not None and not life.comes_back:
+                missed = life.last.node != node or life.reason is not None
+                gone = Going(node, life.halted_us or life.until_us, _how(life), missed)
         if gone is not None:
             yield gone
 
@@ -245,8 +246,8 @@ class _Watched:
 
 
 def _how(life: Life) -> How:
-    if life.ended_by in ("stopped", "unknown"):
-        return "stopped" if life.ended_by == "stopped" else "unknown"
+    if life.ended_by in ("stopped", "paused", "unknown"):
+        return "unknown" if life.ended_by == "unknown" else "stopped"
     return "power_off" if life.reason and SILENCE in life.reason else "killed"
 
 

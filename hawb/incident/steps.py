@@ -60,11 +60,11 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
     """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so."""
     node, last = one.node or "", tell.last_end(one)
-    if last is None or (last.ended_by == "paused" and not tell.is_healed(last)) or tell.joins(one):
+    if last is None or (last.comes_back and not tell.is_healed(last)) or tell.joins(one):
         return
     begins_us = one.at_us
     if not tell.near("node_waiting", node, one.at_us, JOINING_US) and (took_us := booted_us(one)):
-        begins_us = max((last.until_us or 0) + 1, one.at_us + took_us - tell.boot_us)
+        begins_us = max((last.halted_us or last.until_us or 0) + 1, one.at_us + took_us - tell.boot_us)
     disk = tell.near("disk_lost", node, one.at_us, TOGETHER_US * 3)
     if disk:
         yield Told(begins_us - 1, verbs.Wipe(node), (disk,))

@@ -75,9 +75,12 @@ def unwritten(story: Path, fact: Fact) -> bool:
 
 
 def of_steps(story: Path) -> Iterator[Fact]:
-    """What steps do to nodes that are as a step finds them."""
+    """What steps do to nodes that are as a step finds them. One that the cluster refused, or did not answer, did
+    nothing that is known."""
     facts_, scenario = story_of(story), scenario_of(story)
-    begun = [(at_s, place) for at_s, place in facts_["begun"] if place is not None and place >= 0]
+    refused = {error["step"] for error in facts_.get("errors", ())}
+    begun = [(at_s, place) for at_s, place in facts_["begun"]
+             if place is not None and place >= 0 and place not in refused]  # fmt: skip
     down = set(scenario.cluster.down) | (set(scenario.known_nodes) - set(scenario.cluster.nodes))
     for at_s, place in begun:
         verb, span = scenario.steps[place].verb, (at_s - 1, at_s + LATE_S)

@@ -46,6 +46,13 @@ def test_a_partition_that_autoheal_ends():
     ]  # fmt: skip
 
 
+def test_a_node_that_pauses_may_be_stopped_then():
+    events = [event(at_s, "a", kind) for at_s, kind in
+              ((1, "node_starting"), (9, "pause_begun"), (9, "node_stopping"), (15, "node_halting"))]  # fmt: skip
+    told = [(one.kind, one.at_us // SECOND_US) for one in happenings(events, {})]
+    assert told == [("node_started", 1), ("node_paused", 9), ("node_stopped", 15)]
+
+
 def test_members_that_come_and_go():
     told = short(LOGS / "4.3" / "quorum-grown-and-shrunk", "member_added", "member_removed", "queue_declared")
     assert told[:2] == [("queue_declared", "a", "orders"), ("queue_declared", "a", "other")]

@@ -84,6 +84,10 @@ def told(*said: tuple[float, str, str, str | None]) -> list[Event]:
         # it pauses
         (told((1, "a", "node_starting", None), (9, "a", "pause_begun", None), (9, "a", "node_stopping", None)),
          [("a", 1, 9, "paused", 9)]),
+        # it is stopped while it pauses
+        (told((1, "a", "node_starting", None), (9, "a", "pause_begun", None), (9, "a", "node_stopping", None),
+              (15, "a", "node_halting", None), (20, "a", "node_starting", None)),
+         [("a", 1, 9, "paused", 9), ("a", 20, None, None, 20)]),
         # autoheal restarts it, which Mnesia notes between two lives
         (told((1, "a", "node_starting", None), (9, "a", "autoheal_restarting", "b"), (9, "a", "node_stopping", None),
               (10, "a", "node_stopped", None), (11, "a", "partition_seen", "b"), (12, "a", "node_starting", None)),

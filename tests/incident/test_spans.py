@@ -81,6 +81,13 @@ def test_a_pause_is_no_failure():
     assert not of(found, "repair") and not [span for span in found if span.kind == "time_to_failure" and span.ended]
 
 
+def test_a_node_that_is_stopped_while_it_pauses_is_away_from_then_on():
+    found = told(*UP, (100, "a", "node_down", "b"), (100, "b", "node_down", "a"), (100.2, "a", "pause_begun"),
+                 (100.3, "a", "node_stopping"), (160, "a", "node_halting"), (300, "a", "node_starting"),
+                 *END)  # fmt: skip
+    assert of(found, "repair") == [("a", 140, True, True)]
+
+
 @pytest.mark.parametrize(("later_s", "common"), [(0, True), (59, True), (61, False)])
 def test_who_goes_within_a_minute_goes_for_one_reason(later_s, common):
     found = told(*UP, *gone(100, "b", "a"), *gone(100 + later_s, "c", "a"), (400, "b", "node_starting"),

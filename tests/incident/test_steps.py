@@ -55,6 +55,13 @@ def test_a_node_that_comes_back_by_itself_is_not_started(ended_by):
     assert not told([happening(40, "node_started", "a")], lives)
 
 
+def test_a_node_that_was_stopped_while_it_paused_is_started():
+    """After the last of two went a node that pauses without a majority pauses, and somebody stops it then."""
+    last = replace(life("a", 0, 30, "paused", 30), halted_us=us(35))
+    found = [happening(35, "node_stopped", "a"), happening(40, "node_started", "a")]
+    assert told(found, [last]) == [(35.0, verbs.Stop(("a",))), (40.0, verbs.Start(("a",)))]
+
+
 def test_a_node_that_joins_is_neither_stopped_nor_started():
     found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
              happening(6, "node_started", "d")]  # fmt: skip
