@@ -33,6 +33,8 @@ DOUBTS: Mapping[str, str] = {
     "set.",
     "policy_refused": "The policy {name} is none that this release would take: it is left out.",
     "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
+    "policy_worked_out": "The policy {name} was set, and what it said is in no export: it is taken to have said what "
+    "agrees best with the mirrors that came and went.",
     "policy_cleared": "The policy {name} is not in the definitions of after: it is taken to have been cleared as the "
     "logs end.",
     "policy_set_meanwhile": "The policy {name} is another one in the definitions of after, and no log tells since "

@@ -7,12 +7,17 @@ Who is elected is chance: members that miss their leader stand at random times, 
 before it has heard from the leader. So is the node that gets a mirror where a policy asks for a number of them. So
 several draws (seeds) are tried for the one that comes closest to what was seen. What is left of elections is followed
 step by step: where the rules have another leader than the logs, it hands over.
+
+What a policy said that is in no export is no chance, but is found in the same way (`hawb.incident.policies`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, zip_longest
+from math import inf
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -21,6 +26,7 @@ from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared,
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
 from hawb.incident.happenings import Happening
+from hawb.incident.policies import otherwise, shows, supposed
 from hawb.incident.retold import Retold
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
@@ -59,7 +65,7 @@ def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | 
 def play(retold: Retold, found: Sequence[Happening]) -> Played:
     """Plays a story with the draw that comes closest to what was seen, and follows that where they differ by chance.
     Raises ScenarioRefused for a step that has no rules."""
-    played = _drawn(retold, found)
+    played = _worked_out(_drawn(retold, found), found)
     tries: Counter[tuple[str, int]] = Counter()
     for _ in range(ROUNDS):
         steps = [*_handovers(played, found, tries)]
@@ -80,15 +86,27 @@ def _drawn(retold: Retold, found: Sequence[Happening]) -> Played:
     return played
 
 
+def _worked_out(played: Played, found: Sequence[Happening]) -> Played:
+    """The story with policies that are in no export saying what comes closest, one after the other: each is judged by
+    what was seen until the next one."""
+    places = [*supposed(played.retold)]
+    for place, following in zip_longest(places, places[1:]):
+        until_us = inf if following is None else played.retold.sources[following][0].at_us
+        if shows(played.comparison, played.retold.sources[place][0]):
+            others = (_played(telling, found) for telling in otherwise(played.retold, place))
+            played = min(chain([played], others), key=partial(_misses, until_us=until_us))
+    return played
+
+
 def _played(retold: Retold, found: Sequence[Happening]) -> Played:
     run = Run.of(retold.scenario)
     told = outcome(run)
     return Played(retold, run, told, compared(retold, found, told))
 
 
-def _misses(played: Played) -> tuple[int, int]:
-    """How far a story is from what was seen: in what is drawn and cannot be followed, then in elections."""
-    pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal"]
+def _misses(played: Played, until_us: float = inf) -> tuple[int, int]:
+    """How far a story is from what was seen by a moment: in what is drawn and cannot be followed, then in elections."""
+    pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal" and pair.at_us < until_us]
     elections = sum(pair.kind in BY_CHANCE for pair in pairs)
     return len(pairs) - elections, elections
 

@@ -65,7 +65,7 @@ def retell(
     after a listing of before was made, unless a span is asked for. With `healed` what autoheal did is told as it was
     seen. Raises ScenarioRefused for what no scenario can hold."""
     exports, later = given.exports, given.later
-    tell = Teller(found, lives, exports.document, later.document["policies"] if later else (), healed)
+    tell = Teller(found, lives, exports.document, later.document if later else None, healed)
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     told = together(sorted(told, key=lambda step: step.at_us))
     told, begins_us, asked = _of_the_span(told, found, given, asked)

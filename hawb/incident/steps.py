@@ -124,8 +124,11 @@ def forgotten(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def reset(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A node that leaves, but for the reset of one that joins."""
-    if not tell.near("node_joined", one.node, one.at_us, AT_ONCE_US):
+    """A node that leaves, but for the reset that is a part of joining (`rabbit_mnesia:join_cluster`). One that the
+    others have forgotten could not have joined without one."""
+    joined = tell.near("node_joined", one.node, one.at_us, AT_ONCE_US)
+    forgotten = tell.last_of("node_forgotten", one)
+    if joined is None or (forgotten and not tell.lost_disk(joined) and not tell.last_of("node_joined", one, forgotten)):
         yield Told(one.at_us, verbs.Reset(one.node or ""), (one,))
 
 
@@ -150,9 +153,11 @@ def member_removed(tell: Teller, one: Happening) -> Iterator[Told]:
         yield Told(one.at_us, verbs.DeleteMember(one.queue or "", one.node or ""), (one,))
 
 
-def declared(_: Teller, one: Happening) -> Iterator[Told]:
-    """A quorum queue that was declared."""
-    arguments = {"x-queue-type": "quorum", "x-quorum-initial-group-size": one.count or 1}
+def declared(tell: Teller, one: Happening) -> Iterator[Told]:
+    """A quorum queue that was declared: with what a listing of after has of it, unless it was declared anew since."""
+    again = any(other.kind == one.kind and other.queue == one.queue and other.at_us > one.at_us for other in tell.found)
+    listed = {} if again else tell.later_arguments.get(one.queue or "", {})
+    arguments = listed | {"x-queue-type": "quorum", "x-quorum-initial-group-size": one.count or 1}
     yield Told(one.at_us, verbs.Declare(one.queue or "", one.events[0].node, arguments=arguments), (one,))
 
 
@@ -195,18 +200,29 @@ def moved(tell: Teller, one: Happening) -> Iterator[Told]:
 
 def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
     """The master's process that crashed: a mirror took over, and replicas miss one on a node that lived on, saw the
-    others, and had not been told to give masters away."""
+    others, and had not been told to give masters away. Or the master was moved: it was dropped, and is a mirror
+    again, which no policy would make it that drops it (`rabbit_mirror_queue_misc:transfer_leadership`)."""
     told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
             and abs(other.at_us - one.at_us) <= MISSED_US]  # fmt: skip
     missed = {node for other in told for node in other.nodes}
     before = [other for other in tell.found if 0 <= one.at_us - other.at_us <= GIVING_US]
-    given = any(other.kind in GIVEN_AWAY or (other.kind == "mirror_dropped" and other.queue == one.queue)
-                for other in before)  # fmt: skip
+    given = any(other.kind in GIVEN_AWAY for other in before)
+    dropped = any(_is_of(other, "mirror_dropped", one, missed) for other in before)
     gone = {life.node for life in tell.lives
-            if life.until_us is not None and abs(one.at_us - life.until_us) <= GIVING_US}  # fmt: skip
+            if life.until_us is not None and -TOGETHER_US <= one.at_us - life.until_us <= GIVING_US}  # fmt: skip
     running = {life.node for life in tell.lives if life.from_us < one.at_us <= life.seen_us}
-    if missed and not given and missed <= running - gone:
+    if given or not missed or not missed <= running - gone:
+        return
+    if not dropped:
         yield Told(one.at_us, verbs.Crash(one.queue or ""), (one,))
+    elif any(_is_of(other, "mirror_added", one, missed) for other in tell.found
+             if 0 <= other.at_us - one.at_us <= TOGETHER_US):  # fmt: skip
+        yield Told(one.at_us, verbs.TransferLeadership(one.queue or "", one.node or ""), (one,))
+
+
+def _is_of(other: Happening, kind: str, one: Happening, nodes: set[str]) -> bool:
+    """Whether something of a kind happened to a queue's replica on one of the nodes."""
+    return other.kind == kind and other.queue == one.queue and other.node in nodes
 
 
 def crashed(_: Teller, one: Happening) -> Iterator[Told]:

@@ -34,18 +34,19 @@ class Told(NamedTuple):
 
 
 class Teller:
-    """What steps are made with: the story, `later` policies, as definitions of after it have them, and what is doubtful
-    about them. With `healed` the restarts of autoheal are steps, as the logs have them, and are not left to the
-    rules."""
+    """What steps are made with: the story, what exports of after it have (`later`: policies, and queues with their
+    arguments), and what is doubtful about it. With `healed` the restarts of autoheal are steps, as the logs have them,
+    and are not left to the rules."""
 
     def __init__(
         self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
-        later: Sequence[dict[str, Any]] = (), healed: bool = False,
+        later: dict[str, Any] | None = None, healed: bool = False,
     ):  # fmt: skip
         self.found, self.lives, self.healed = found, lives, healed
         self.silence_us = _silence_us(found, imported["cluster"].get("net_ticktime"))
         self.policies = {policy["name"]: policy for policy in imported["policies"]}
-        self.later_policies = {policy["name"]: policy for policy in later}
+        self.later_policies = {policy["name"]: policy for policy in (later or {}).get("policies", ())}
+        self.later_arguments = {entry["queue"]: entry.get("arguments", {}) for entry in (later or {}).get("queues", ())}
         self.operator_policies = imported["operator_policies"]
         self.profile = PROFILES[imported["cluster"]["version"]]
         self.boot_us = min([round(START_S * MICROSECONDS), *map(booted_us, self._boots())])
@@ -61,6 +62,12 @@ class Teller:
         """What happened to a node about then."""
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
+
+    def last_of(self, kind: str, one: Happening, since: Happening | None = None) -> Happening | None:
+        """The last time that something happened to a node before something else did."""
+        found = (other for other in self.found if other.kind == kind and other.node == one.node
+                 and (since.at_us if since else 0) <= other.at_us <= one.at_us)  # fmt: skip
+        return max(found, key=lambda other: other.at_us, default=None)
 
     def joins(self, one: Happening) -> bool:
         """Whether what happens to a node is a part of its joining: a new one boots and stops for it, or one that was

@@ -23,6 +23,8 @@ from hawb.scenario.verbs import Ack, Consume, Declare, Get, Nack, Publish, Publi
 CLIENTS = (Ack, Consume, Declare, Get, Nack, Publish, Publisher, Purge)
 """Verbs that need a connection."""
 SILENCE = ("links_timed_out", "node_lost_power")
+PAUSING_S = 0.01
+"""How long after it has missed others a broker pauses."""
 BOOT_S = 0.2
 """How long before others hear of it a broker says that it starts."""
 
@@ -131,8 +133,8 @@ class _Logs:
     node_lost_power = node_killed
 
     def node_pausing(self, t, node, *_):
-        yield event(t, node, "pause_begun")
-        yield event(t, node, "node_stopping")
+        yield event(t + PAUSING_S, node, "pause_begun")
+        yield event(t + PAUSING_S, node, "node_stopping")
 
     def node_paused(self, t, node, *_):
         self.running.discard(node)
@@ -192,6 +194,10 @@ class _Logs:
         yield from (event(t, detail["master"], "mirror_added", peer=node, **self._of(queue))
                     for node in detail["mirrors"])  # fmt: skip
 
+    def queue_deleted(self, t, _node, queue, *_):
+        yield from (event(t, node, "member_deleted", **self._of(queue)) for node in self.members.pop(queue, ())
+                    if node in self.running)  # fmt: skip
+
     def mirror_added(self, t, node, queue, *_):
         yield event(t, self.masters.get(queue, node), "mirror_added", peer=node, **self._of(queue))
 
@@ -235,10 +241,19 @@ class _Logs:
         yield event(t, min(self.running), "member_removed", peer=node, **self._of(queue))
 
     def node_joined(self, t, node, *_):
+        """It boots by itself first, on whatever disk it has, and is stopped to join."""
+        yield event(t - 3 * BOOT_S, node, "node_starting", release="3.10.8")
+        if node in self.wiped:
+            self.wiped.discard(node)
+            yield event(t - 2.5 * BOOT_S, node, "disk_empty")
+        yield event(t - 2 * BOOT_S, node, "node_started")
+        yield event(t - BOOT_S, node, "node_stopping")
+        yield event(t - BOOT_S / 2, node, "node_stopped")
         yield event(t, node, "member_joining", nodes=tuple(self._others(node)))
 
     def node_forgotten(self, t, node, _queue, detail, _one):
-        yield event(t, detail["origin"], "member_forgotten", peer=node)
+        if detail["origin"] in self.running:  # rabbitmqctl does it offline, and logs nothing
+            yield event(t, detail["origin"], "member_forgotten", peer=node)
 
     def node_reset(self, t, node, *_):
         yield event(t, node, "node_reset")

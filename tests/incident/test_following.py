@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from made_up_story import happening, retold
 
+from hawb.incident.doubts import Doubt
 from hawb.incident.following import closest, play
-from hawb.scenario.verbs import TransferLeadership
+from hawb.incident.policies import SHOWN
+from hawb.scenario.verbs import SetPolicy, TransferLeadership
 
 KILLED = """
 scenario: A leader is killed
@@ -73,3 +75,45 @@ def test_whom_autoheal_restarts_is_as_the_rules_have_it_or_as_it_was_seen(restar
     assert played.retold.scenario == (by_rules if restarted == "a" else as_seen).scenario
     assert [pair.verdict for pair in played.comparison.pairs if pair.kind == "node_paused"] == ["equal"]
     assert closest([], found) is None
+
+
+CHANGED = """
+scenario: A policy is set that no export has, and another one since
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies:
+  - {name: p, pattern: ^q, definition: {ha-mode: exactly, ha-params: 2, ha-promote-on-shutdown: always}}
+queues:
+  - {queue: q, master: a, mirrors: [b], synchronised_mirrors: [b], messages: 5}
+steps:
+  - set_policy: {name: p, pattern: ^q, definition: {ha-mode: exactly, ha-params: 2, ha-promote-on-shutdown: always}}
+    at: 1
+  - {stop: b, at: 10}
+  - {start: b, at: 20}
+  - {stop: c, at: 40}
+  - {start: c, at: 45}
+  - {stop: a, at: 50}
+  - {set_policy: {name: p, pattern: ^q, definition: {ha-mode: nodes, ha-params: [a]}}, at: 60}
+  - {wait: 0, at: 70}
+"""
+
+
+def changed() -> tuple[list, list, list]:
+    """What was seen of three replicas of which none that lacks messages may take over, with what each step was read
+    from and what is doubtful."""
+    policies = [happening(1, "policy_set", name="p"), happening(60, "policy_set", name="p")]
+    nodes = [happening(10, "node_stopped", "b"), happening(20, "node_started", "b"), happening(40, "node_stopped", "c"),
+             happening(45, "node_started", "c"), happening(50, "node_stopped", "a")]  # fmt: skip
+    seen = [happening(1, "mirror_added", "c", "q"), happening(20, "mirror_added", "b", "q"),
+            happening(45, "mirror_added", "c", "q"), happening(50, "mirrors_stopped", "a", "q")]  # fmt: skip
+    doubts = [Doubt(kind="policy_as_exported", name="p", from_us=policies[0].at_us)]
+    return [policies[0], *nodes, policies[1]], seen, doubts
+
+
+def test_what_a_policy_said_that_is_in_no_export_is_what_agrees_with_the_mirrors():
+    steps, seen, doubts = changed()
+    found = sorted([*steps, *seen], key=lambda one: one.at_us)
+    played = play(retold(CHANGED, *((one,) for one in steps), doubts=tuple(doubts)), found)
+    said = next(step.verb for step in played.retold.scenario.steps if isinstance(step.verb, SetPolicy))
+    assert said.definition["ha-mode"] == "all" and said.definition["ha-promote-on-shutdown"] == "when-synced"
+    assert [doubt.kind for doubt in played.retold.doubts] == ["policy_worked_out"]
+    assert not [pair for pair in played.comparison.apart if pair.kind in SHOWN]

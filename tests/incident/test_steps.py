@@ -19,7 +19,7 @@ def life(node: str, from_s: float, until_s: float | None, ended_by, seen_s: floa
     return Life(node, us(from_s), None if until_s is None else us(until_s), ended_by, first, first, us(seen_s))
 
 
-def told(found, lives=(), later=(), healed=False, **imported) -> list[tuple[float, object]]:
+def told(found, lives=(), later=None, healed=False, **imported) -> list[tuple[float, object]]:
     tell = Teller(found, lives, IMPORTED | imported, later, healed)
     return [(round((step.at_us - us(0)) / 1e6, 2), step.verb) for one in found if one.kind in STEPS
             for step in STEPS[one.kind](tell, one)]  # fmt: skip
@@ -149,7 +149,7 @@ def test_operator_policies_are_set_too():
 def test_the_last_policy_of_a_name_is_what_definitions_of_after_say():
     before, after = ({"name": "p", "pattern": pattern, "definition": {"ha-mode": "all"}} for pattern in ("^q", "^r"))
     found = [happening(5, "policy_set", name="p"), happening(6, "policy_set", name="p")]
-    patterns = [step.pattern for _, step in told(found, policies=[before], later=[after])]
+    patterns = [step.pattern for _, step in told(found, policies=[before], later={"policies": [after]})]
     assert patterns == ["^q", "^r"]
 
 
@@ -198,3 +198,31 @@ def promoted(*before):
 def test_a_master_that_is_missed_on_a_node_that_lives_has_crashed(found, end, crashed):
     lives = [life("a", -50, *(end or (None, None)), 40 if end else 90), life("b", -50, None, None, 90)]
     assert ((40.1, verbs.Crash("q")) in told(found, lives)) is crashed
+
+
+@pytest.mark.parametrize("again", ["a", "d"])
+def test_a_master_that_is_dropped_and_is_a_mirror_again_was_moved(again):
+    """A policy that drops it would not have it back."""
+    found = [*promoted(happening(40, "mirror_dropped", "a", "q")), happening(40.2, "mirror_added", again, "q")]
+    lives = [life(node, -50, None, None, 90) for node in "abd"]
+    assert told(found, lives) == ([(40.1, verbs.TransferLeadership("q", "b"))] if again == "a" else [])
+
+
+def test_a_master_that_crashes_just_before_its_node_goes_has_crashed():
+    lives = [life("a", -50, 50, "stopped", 50), life("b", -50, None, None, 90)]
+    assert told(promoted(happening(38, "mirror_dropped", "d", "q")), lives) == [(40.1, verbs.Crash("q"))]
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_node_that_was_forgotten_is_reset_before_it_joins_again(forgotten):
+    found = [happening(20, "node_forgotten", "a", by="b")] * forgotten
+    found += [happening(39, "node_reset", "a"), happening(40, "node_joined", "a")]
+    before = [(20.0, verbs.ForgetClusterNode("a", "b")), (39.0, verbs.Reset("a"))] if forgotten else []
+    assert told(found, [life("a", -50, 10, "stopped", 10)]) == [*before, (40.0, verbs.Join("a"))]
+
+
+def test_a_queue_that_was_declared_last_has_the_arguments_of_a_listing_of_after():
+    found = [happening(at_s, "queue_declared", "a", "q", count=3) for at_s in (5, 9)]
+    later = {"queues": [{"queue": "q", "arguments": {"x-max-length": 9, "x-quorum-initial-group-size": 5}}]}
+    formed = {"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}
+    assert [step.arguments for _, step in told(found, later=later)] == [formed, {"x-max-length": 9} | formed]

@@ -1,0 +1,88 @@
+"""What a policy said that no export has: the one that agrees best with the mirrors that came and went.
+
+A log names a policy that is set and does not tell what it says (`rabbit_policy:parse_set0`), and definitions have the
+last one of a name alone. What one said that was changed again shows in what came of it: a mirror that is added or
+dropped tells how many there are to be, and who took over tells whether one that lacks messages may. So each is tried
+with what the known ones of its name say, with other numbers of mirrors, and with the other answer to whether one that
+is not synchronised takes over, by a number of plays that grows with the policies and not with their combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from msgspec.structs import replace
+
+from hawb.incident.compared import Comparison
+from hawb.incident.doubts import Doubt
+from hawb.incident.happenings import Happening
+from hawb.incident.retold import Retold
+from hawb.scenario.verbs import SetPolicy
+
+SHOWN = frozenset({"mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_stopped"})
+"""What comes of what a policy says of mirrors."""
+AS_EXPORTED, WORKED_OUT = "policy_as_exported", "policy_worked_out"
+PROMOTES = ("ha-promote-on-shutdown", "ha-promote-on-failure")
+"""Whether a mirror that is not synchronised takes over."""
+Definition = dict[str, Any]
+
+
+def supposed(retold: Retold) -> Iterator[int]:
+    """The places of steps that set a policy of which no export says what it said."""
+    moments = {(doubt.name, doubt.from_us) for doubt in retold.doubts if doubt.kind in (AS_EXPORTED, WORKED_OUT)}
+    for place, source in enumerate(retold.sources):
+        if isinstance(retold.scenario.steps[place].verb, SetPolicy) and any(
+            one.kind == "policy_set" and (one.name, one.at_us) in moments for one in source
+        ):
+            yield place
+
+
+def shows(comparison: Comparison, since: Happening) -> bool:
+    """Whether mirrors came, went or took over otherwise than expected, once a policy was set."""
+    return any(pair.kind in SHOWN and pair.at_us >= since.at_us for pair in comparison.apart)
+
+
+def otherwise(retold: Retold, place: int) -> Iterator[Retold]:
+    """The story with the policy that a step sets saying something else: what is known of its name, or another number of
+    mirrors, each with either answer to whether one that is not synchronised takes over."""
+    for definition in _known(retold, place):
+        bare = {key: value for key, value in definition.items() if key != "ha-params"}
+        for mirrored in (definition, *(bare | mode for mode in _modes(len(retold.scenario.cluster.nodes)))):
+            for answers in product(*(((key, "when-synced"), (key, "always")) for key in PROMOTES)):
+                yield saying(retold, place, mirrored | dict(answers))
+
+
+def saying(retold: Retold, place: int, definition: Definition) -> Retold:
+    """The story with what the policy says that a step sets."""
+    steps = list(retold.scenario.steps)
+    told = _set(retold, place)
+    steps[place] = replace(steps[place], verb=replace(told, definition=definition))
+    moments = {one.at_us for one in retold.sources[place]}
+    doubts = tuple(replace(doubt, kind=WORKED_OUT) if _is_of(doubt, told.name, moments) else doubt
+                   for doubt in retold.doubts)  # fmt: skip
+    return replace(retold, scenario=replace(retold.scenario, steps=tuple(steps)), doubts=doubts)
+
+
+def _is_of(doubt: Doubt, name: str, moments: set[int]) -> bool:
+    return doubt.kind == AS_EXPORTED and doubt.name == name and doubt.from_us in moments
+
+
+def _set(retold: Retold, place: int) -> SetPolicy:
+    verb = retold.scenario.steps[place].verb
+    assert isinstance(verb, SetPolicy), verb
+    return verb
+
+
+def _known(retold: Retold, place: int) -> Iterator[Definition]:
+    """What the policies of the same name say that the story knows, each once."""
+    told = _set(retold, place)
+    set_ = [step.verb for step in retold.scenario.steps if isinstance(step.verb, SetPolicy)]
+    found = [dict(one.definition) for one in (*retold.scenario.policies, *set_) if one.name == told.name]
+    yield from (one for number, one in enumerate(found) if one not in found[:number])
+
+
+def _modes(nodes: int) -> Iterator[Definition]:
+    yield {"ha-mode": "all"}
+    yield from ({"ha-mode": "exactly", "ha-params": count} for count in range(1, nodes))
