@@ -182,11 +182,15 @@ def members_on(turn: Turn, node: int) -> list[str]:
 
 def forget(turn: Turn, node: int) -> None:
     """A node is no member of the cluster any more, or is not to be: every queue with a leader loses its member there
-    (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log)."""
+    (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log), but
+    in a release that leaves them on record."""
     for name in members_on(turn, node):
         queue = turn.queues[name]
-        stays = queue.type == STREAM and not streams.profile_of(turn).forgets
-        if queue.master != NOWHERE and len(queue.members) > 1 and not stays:
+        if queue.type == STREAM:
+            loses = streams.profile_of(turn).forgets
+        else:
+            loses = QUORUM_PROFILES[turn.settings.profile.version].shrinks_as_forgetting
+        if queue.master != NOWHERE and len(queue.members) > 1 and loses:
             remove(turn, name, node)
 
 

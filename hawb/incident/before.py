@@ -18,7 +18,7 @@ from msgspec import Struct
 from hawb.broker.definitions import profile
 from hawb.engine.naming import split_queue
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import TOGETHER_US, Happening
+from hawb.incident.happening import TOGETHER_US, Happening
 from hawb.incident.lives import Life
 from hawb.incident.replicas import Replicas, replicas_at
 from hawb.rules.policy_validation import refusal

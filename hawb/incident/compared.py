@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from hawb.engine.naming import join_queue, split_queue
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.happenings import Happening, is_healing
+from hawb.incident.happening import Happening, is_healing
 from hawb.incident.retold import Retold
 from hawb.incident.teller import JOINING_US
 from hawb.scenario.beginning import MICROSECONDS

@@ -17,7 +17,7 @@ from hawb.engine import runs
 from hawb.engine.moment import Moment
 from hawb.engine.state import Queue
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.retold import Retold
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from hawb.incident.compared import BY_CHANCE, Comparison, Pair, about, compared, is_followed, is_handover
 from hawb.incident.depths import deepened
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.policies import otherwise, shows, supposed
 from hawb.incident.retold import Retold
 from hawb.scenario.beginning import MICROSECONDS

@@ -1,11 +1,8 @@
 """A cluster's story in order: what several nodes' messages about one thing come to.
 
-A happening has a kind (`KINDS`), when it was and whom it is about, and the events that tell of it, each with its file
-and line. What follows from several messages is put together here: lives of brokers (`hawb.incident.lives`), partitions
+What follows from several messages is put together here: lives of brokers (`hawb.incident.lives`), partitions
 (`hawb.incident.absences`), synchronisations, elections, and membership, of which a release may tell no more than that a
 member's files are deleted. Everything else is a line of `SAID`.
-
-Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues as in scenarios.
 """
 
 from __future__ import annotations
@@ -16,65 +13,14 @@ from heapq import merge
 from math import inf
 from operator import itemgetter
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.incident.absences import Absence, absences, found_apart
+from hawb.incident.added_again import TELLING, added_again
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event, group_name, queue_of
+from hawb.incident.happening import HEALED, TOGETHER_US, Happening
 from hawb.incident.lives import Life, lives
-
-KINDS: Mapping[str, str] = {
-    "node_started": "the broker on `node` booted, which took until `until_us`",
-    "node_stopped": "the broker on `node` was asked to stop, and had stopped by `until_us`",
-    "node_killed": "`node` went without a word: it was killed, crashed, or lost its power (`reason`: what others saw)",
-    "node_paused": "the broker on `node` stopped by itself because of a partition (`name`: pause or autoheal)",
-    "boot_failed": "`node` gave up booting, for `reason`",
-    "node_gone": "others missed `node`, whose own log is not there",
-    "node_waiting": "`node` boots and waits for tables of others",
-    "disk_lost": "`node`, which had been a member, booted on an empty database",
-    "node_drained": "`node` was put into maintenance mode",
-    "node_revived": "`node` came back from maintenance mode",
-    "node_joined": "`node` joined the cluster",
-    "node_forgotten": "`node` was removed from the cluster",
-    "node_reset": "`node` left its cluster and emptied its database",
-    "partition_begun": "the `pairs` of nodes, all of which ran, missed each other",
-    "partition_healed": "they saw each other again",
-    "partition_found": "the `pairs` of nodes found that they had run without each other; since when, no log tells",
-    "autoheal": "autoheal chose: `node` wins, `nodes` restart",
-    "autoheal_refused": "autoheal did nothing, or gave up, for `reason`",
-    "mirror_added": "a mirror of `queue` was started on `node`",
-    "mirror_dropped": "the mirror of `queue` on `node` was taken away",
-    "mirror_promoted": "the mirror of `queue` on `node` became its master",
-    "mirror_failed": "no mirror of `queue` could be started on `node`, for `reason`",
-    "mirrors_missed": "the replica of `queue` on `node` misses those on `nodes`",
-    "mirrors_stopped": "`queue` went down with its master on `node`: no mirror was synchronised",
-    "queue_stale": "a replica of `queue` on `node` found a dead master or mirror on record",
-    "synchronisation": "the mirrors of `queue` on `nodes` were sent its `count` messages, by `until_us`; `reason` is "
-    "done, needless, or why it ended early",
-    "leader_elected": "the member of `queue` on `node` was elected in `term`",
-    "store_leader_elected": "the metadata store elected its member on `node` in `term`",
-    "leader_left": "the leader of `queue` on `node` stepped down",
-    "queue_declared": "the quorum queue `queue` was declared, with `count` members and its leader on `node`",
-    "queue_deleted": "the quorum queue `queue` was deleted",
-    "member_added": "`queue` got a member on `node`",
-    "member_removed": "`queue` lost its member on `node`",
-    "member_change_failed": "the member of `queue` on `node` could not be added or removed, for `reason`",
-    "member_anew": "`node` found no member of `queue` on its disk, and started a new one",
-    "messages_dropped": "`queue` on `node` did not find `count` persistent messages that it had on record",
-    "queue_shrunk": "`queue`, or every quorum queue, was cut down by force to its member on `node`",
-    "queue_moved": "the leader of `queue` was moved to `node`",
-    "queue_restarted": "the process of the classic queue `queue` on `node` crashed, and was restarted",
-    "queues_deleted": "`count` transient queues of `node` were deleted",
-    "queue_forced": "`queue` was deleted by force",
-    "vhost_failed": "the messages of the virtual host `name` could not be recovered on `node`",
-    "vhost_deleted": "the virtual host `name` was deleted",
-    "alarm_set": "`node` was short of `name`, and publishers were blocked everywhere",
-    "alarm_cleared": "the alarm of `name` on `node` was over",
-    "policy_set": "the policy `name` was set",
-    "rebalanced": "queue leaders were rebalanced",
-}
-"""Every kind of happening and what it means."""
 
 SAID: Mapping[str, tuple[str, str]] = {
     "maintenance_begun": ("node_drained", "node"),
@@ -118,8 +64,6 @@ SAID: Mapping[str, tuple[str, str]] = {
 
 LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "failed": "boot_failed",
              "unknown": "node_gone"}  # fmt: skip
-TOGETHER_US = 3_000_000
-"""How far apart messages about one thing may be written."""
 NOTICED_US = 40_000_000
 """How far apart nodes may notice one partition: net_ticktime is kept to a quarter, which is 15 s to either side by
 default (`net_kernel`), and nodes tick each by its own clock."""
@@ -129,26 +73,6 @@ TRIES = 9
 """The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
 STORE = "RabbitMQ metadata store"
 AT = itemgetter(0)
-HEALED = "autoheal"
-"""What the restarts are named that autoheal has nodes do."""
-
-
-class Happening(Struct, frozen=True, kw_only=True):
-    """What happened, from `at_us` to `until_us` where it took time; other fields as its kind says. `events` tell of
-    it, the first one first."""
-
-    kind: str
-    at_us: int
-    until_us: int | None = None
-    node: str | None = None
-    nodes: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    queue: str | None = None
-    name: str | None = None
-    reason: str | None = None
-    term: int | None = None
-    count: int | None = None
-    events: tuple[Event, ...] = ()
 
 
 def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Happening]:
@@ -157,7 +81,8 @@ def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Hap
     parts = (_lives(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
              _synchronisations(story), _elections(story), _declared(story), _removed(story),
              _forgotten(story))  # fmt: skip
-    return sorted((found for part in parts for found in part), key=lambda one: (one.at_us, one.kind, one.node or ""))
+    told = [found for part in parts for found in part]
+    return sorted([*told, *_added_again(story, told)], key=lambda one: (one.at_us, one.kind, one.node or ""))
 
 
 class _Story:
@@ -196,11 +121,6 @@ def _lives(story: _Story) -> Iterator[Happening]:
             )  # fmt: skip
         if life.halting and life.halted_us:
             yield Happening(kind="node_stopped", at_us=life.halted_us, node=life.node, events=(life.halting,))
-
-
-def is_healing(one: Happening) -> bool:
-    """Whether a node stops because autoheal restarts it."""
-    return one.kind == "node_paused" and one.name == HEALED
 
 
 def _pause(story: _Story, life: Life) -> str:
@@ -377,15 +297,23 @@ def _tells_of(event: Event, queue: str, node: str) -> bool:
     return queue_of(event) == queue and (event.kind == "member_deleted" or event.peer == node)
 
 
+def _added_again(story: _Story, told: Sequence[Happening]) -> Iterator[Happening]:
+    """Members that came back without a word."""
+    changes = ((one.at_us, one.kind, one.queue, one.node) for one in told if one.kind in TELLING)
+    for at_us, event in added_again(changes, story.of("leader_seen")):
+        yield Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue_of(event), events=(event,))
+
+
 def _forgotten(story: _Story) -> Iterator[Happening]:
-    """Members that were removed; since 4.0 their queues go first, and the removal itself is not told."""
+    """Members that were removed: with Khepri their queues go first, and the removal itself is not told."""
     last: dict[str, int] = {}
     for at_us, event in story.of("member_forgotten", "queues_forgotten"):
         peer = event.peer or ""
         if peer in last and at_us - last[peer] <= FORGETTING_US:
             continue
         last[peer] = at_us
-        before = [(us, other) for us, other in story.of("member_removing") if other.peer == peer
-                  and other.node == event.node and at_us - FORGETTING_US <= us <= at_us]  # fmt: skip
+        near = story.of("member_removing", from_us=at_us - FORGETTING_US, until_us=at_us)
+        khepri = event.kind == "queues_forgotten"
+        before = [one for one in near if khepri and (one[1].peer, one[1].node) == (peer, event.node)]
         yield Happening(kind="node_forgotten", at_us=before[0][0] if before else at_us, node=peer,
                         events=(*(other for _, other in before), event))  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 from hawb.incident.before import Before, Exports
 from hawb.incident.doubts import Doubt
 from hawb.incident.teller import Told
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
 
@@ -72,12 +73,14 @@ def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Tol
         )  # fmt: skip
     for entry in before.queues:
         if entry["queue"] in known & listed.keys() - anew:
-            yield from _members(entry, listed[entry["queue"]], told)
+            yield from _members(entry, listed[entry["queue"]], told, before.cluster["version"])
 
 
-def _members(before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told]) -> Iterator[Verb]:
+def _members(
+    before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told], version: str
+) -> Iterator[Verb]:  # fmt: skip
     """Members of a quorum queue that were added or removed, which releases before 3.11 do not log. Those of nodes that
-    were forgotten went with them."""
+    were forgotten went with them, where the release shrinks queues then."""
     queue, members = before["queue"], {*before.get("members", ())}
     for step in told:
         match step.verb:
@@ -85,7 +88,7 @@ def _members(before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told
                 members.add(node)
             case verbs.DeleteMember(queue=name, node=node) if name == queue:
                 members.discard(node)
-            case verbs.ForgetClusterNode(node=node):
+            case verbs.ForgetClusterNode(node=node) if QUORUM_PROFILES[version].shrinks_as_forgetting:
                 members.discard(node)
             case verbs.ForceShrink():
                 return

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hawb.incident.compared import Comparison
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.retold import Retold
 from hawb.scenario.verbs import SetPolicy
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from hawb.incident.happenings import TOGETHER_US, Happening
+from hawb.incident.happening import TOGETHER_US, Happening
 
 WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
 MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")

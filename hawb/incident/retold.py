@@ -19,7 +19,7 @@ from hawb.incident.before import Before, Given, fits, is_after, older, stood
 from hawb.incident.clocks import settled_us
 from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.later import doubts as told_doubts
 from hawb.incident.later import told_later
 from hawb.incident.lives import Life

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hawb.engine.naming import split_queue
 from hawb.engine.state import CLASSIC
 from hawb.incident.absences import SILENCE
-from hawb.incident.happenings import TOGETHER_US, Happening, is_healing
+from hawb.incident.happening import TOGETHER_US, Happening, is_healing
 from hawb.incident.teller import AT_ONCE_US, JOINING_US, Teller, Told, booted_us
 from hawb.rules.policies import Policy, effective_definition, matching
 from hawb.scenario import verbs

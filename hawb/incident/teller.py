@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from hawb.incident.absences import GONE, SILENCE
 from hawb.incident.doubts import Doubt
-from hawb.incident.happenings import Happening, is_healing
+from hawb.incident.happening import Happening, is_healing
 from hawb.incident.lives import Life
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.profiles import PROFILES

@@ -24,7 +24,8 @@ from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about, trimmed
 from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.following import closest
-from hawb.incident.happenings import Happening, happenings, is_healing
+from hawb.incident.happening import Happening, is_healing
+from hawb.incident.happenings import happenings
 from hawb.incident.lives import Life, lives
 from hawb.incident.losses import QueueLosses, losses, tried
 from hawb.incident.reading import Reading, read_logs

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hawb.incident.asked import Asked
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.replicas import WENT
 from hawb.incident.steps import Told
 

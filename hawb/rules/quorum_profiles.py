@@ -57,9 +57,11 @@ class QuorumProfile(Struct, frozen=True):
     (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
     (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is whether a leader refuses to hand over to a member that it
     has not sent all it has (Ra 3.1.8), `awaits_members` whether add_member fails where the change is not in effect in
-    time (4.1.0), `shrinks_by_force` whether a queue can be had to go on with one member alone (3.12). `keeps_bodies` is
-    whether members hold messages in memory, `requeues_at_tail` whether a message that is given back without a delivery
-    limit is written anew at the log's end: from 3.10 on, and no more in 4.3 (`rabbit_fifo_client:send_command`).
+    time (4.1.0), `shrinks_by_force` whether a queue can be had to go on with one member alone (3.12), and
+    `shrinks_as_forgetting` whether queues lose their members on a node that is forgotten: 3.8.9 leaves them on record
+    (rabbitmq-cli #454 is newer). `keeps_bodies` is whether members hold messages in memory, `requeues_at_tail` whether
+    a message that is given back without a delivery limit is written anew at the log's end: from 3.10 on, and no more in
+    4.3 (`rabbit_fifo_client:send_command`).
     `properties_bytes` is how much of a message counts beside its body for limits in bytes: since 4.3 its properties as
     they are sent (`rabbit_fifo:maybe_enqueue`), of which there are always flags and mostly the delivery mode.
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
@@ -88,6 +90,7 @@ class QuorumProfile(Struct, frozen=True):
     spares_laggards: bool = False
     awaits_members: bool = False
     shrinks_by_force: bool = False
+    shrinks_as_forgetting: bool = True
     consumer_disconnected_timeout_ms: int | None = None
     consumer_timeout_ms: int | None = None
     properties_bytes: int = 0
@@ -207,6 +210,7 @@ QUORUM_PROFILES: dict[str, QuorumProfile] = {
         compares_policies=False,
         keeps_bodies=True,
         requeues_at_tail=False,
+        shrinks_as_forgetting=False,
         least_cut=4096,
         snapshot_every=64_000,
         snapshot_every_at_most=3_200_000,

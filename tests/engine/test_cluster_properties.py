@@ -146,7 +146,7 @@ NOT_REACHED: dict[str, str] = {
     "policy_in_force": BARE, "operator_policy_in_force": BARE, "not_simulated": BARE,
     "policy_tie": ONE_POLICY, "pattern_gave_up": ONE_POLICY,
     **dict.fromkeys(("answers_misplaced", "arguments_ignored", "autoheal_started", "dead_letters_dropped",
-                     "mirror_stays", "operator_policy_cleared", "publisher_blocked",
+                     "messages_taken_after_all", "mirror_stays", "operator_policy_cleared", "publisher_blocked",
                      "publisher_held_up", "publisher_unblocked", "sync_held", "sync_resumed", "sync_too_slow",
                      "transaction_failed"), SELDOM),
     **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "node_stands_alone",

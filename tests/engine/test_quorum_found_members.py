@@ -88,6 +88,16 @@ def test_a_member_without_its_disk_hears_of_its_leader_though_nothing_is_publish
     assert queue(run).synchronised == (0, 1, 2)
 
 
+@pytest.mark.parametrize(("version", "members"), [("3.8", (0, 1, 2)), ("3.10", (0, 2))])
+def test_a_node_that_is_forgotten_stays_a_member_in_3_8(version, members):
+    gone = (DECLARE, publish(3), {"stop": "b"}, {"forget_cluster_node": {"node": "b"}}, {"reset": "b"})
+    run = played(*gone, version=version)
+    assert queue(run).members == members
+    assert bool(told(run, "member_removed")) == (members == (0, 2))
+    back = played(*gone, {"join": "b"}, publish(1, "b"), {"kill": "a"}, {"wait": 60}, publish(1, "c"), version=version)
+    assert queue(back).up == (version == "3.8"), "it has the log from its leader, and votes"
+
+
 def test_who_was_struck_off_by_a_leader_of_before_the_partition_does_not_ask_it_for_ever():
     cut = {"partition": [["a", "b", "c"], ["d", "e"]]}
     apart = (cut, {"wait": 15}, {"kill": "b"}, {"stop": "c"}, {"shrink": "a"}, {"heal": True}, publish(1, "a"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hawb.incident.events import Event
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.retold import Retold
 from hawb.scenario.load import load
 

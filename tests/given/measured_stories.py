@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hawb.broker.definitions import profile
 from hawb.engine import runs
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs
 from hawb.scenario.outcome import outcome

@@ -29,7 +29,7 @@ LONGEST_PATH = 120
 FORBIDDEN = re.compile(r'[<>:"|?*\\\x00-\x1f]|[ .]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 """What no name may have on Windows, and the names that are devices there."""
 MODE = re.compile("[rwax][bt+]*")
-BINARY = {".gz", ".png", ".gif", ".parquet", ".pyc"}
+BINARY = {".gz", ".png", ".gif", ".mo", ".parquet", ".pyc"}
 LACKING = ("fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty")
 """Modules that Python has not on Windows."""
 

@@ -6,7 +6,7 @@ import pytest
 from made_up_story import event, happening, us
 
 from hawb.incident.before import Exports, listed_after, older, stood
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.lives import Life
 from hawb.incident.replicas import replicas_at
 

@@ -8,7 +8,8 @@ import pytest
 from kept_logs import DATA, STORIES, story_of, title
 
 from hawb.incident.events import Event
-from hawb.incident.happenings import KINDS, Happening, happenings
+from hawb.incident.happening import KINDS, Happening
+from hawb.incident.happenings import happenings
 from hawb.incident.reading import read_logs
 
 SECOND_US = 1_000_000
@@ -96,6 +97,21 @@ ORDERS = {"queue": "orders", "vhost": "/"}
         # one member is removed, of which only its files tell
         ([event(1, "a", "leader_elected", term=1, **ORDERS), event(5, "b", "data_deleted", name="%2F_orders")],
          [("leader_elected", "a", "orders", 1), ("member_removed", "b", "orders", 1)]),
+        # a node was shrunk away before Mnesia forgets it; with Khepri that is how it is forgotten
+        ([event(1, "a", "member_removing", peer="b", **ORDERS), event(40, "a", "member_forgotten", peer="b")],
+         [("member_removed", "b", "orders", 1), ("node_forgotten", "b", None, 1)]),
+        ([event(1, "a", "member_removing", peer="b", **ORDERS), event(2, "a", "queues_forgotten", peer="b")],
+         [("member_removed", "b", "orders", 1), ("node_forgotten", "b", None, 2)]),
+        # a member that was removed finds a leader: it was added again, as another of a new queue is not
+        ([event(1, "a", "member_removing", peer="b", **ORDERS), event(1.1, "b", "leader_seen", peer="a", **ORDERS),
+          event(5, "b", "leader_seen", peer="a", **ORDERS), event(9, "b", "leader_seen", peer="a", **ORDERS)],
+         [("member_removed", "b", "orders", 1), ("member_added", "b", "orders", 1)]),
+        ([event(1, "a", "member_removing", peer="b", **ORDERS), event(4, "a", "member_adding", peer="b", **ORDERS),
+          event(5, "b", "leader_seen", peer="a", **ORDERS)],
+         [("member_removed", "b", "orders", 1), ("member_added", "b", "orders", 1)]),
+        ([event(1, "a", "member_removing", peer="b", **ORDERS), event(4, "a", "member_deleted", **ORDERS),
+          event(9, "b", "leader_seen", peer="a", **ORDERS)],
+         [("member_removed", "b", "orders", 1), ("queue_deleted", None, "orders", 1)]),
         # a node waits from the second try on
         ([event(1, "a", "node_waiting", count=9), event(31, "a", "node_waiting", count=8)],
          [("node_waiting", "a", None, 1)]),

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from kept_logs import DATA
 
-from hawb.incident.happenings import KINDS, Happening
+from hawb.incident.happening import KINDS, Happening
 from hawb.incident.reading import read_logs
 from hawb.incident.understanding import understand
 from hawb.views.incident.incident_report import account

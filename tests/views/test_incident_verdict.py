@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hawb.engine.trace import CAUSES
 from hawb.incident.asked import Asked
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
 from hawb.views.incident.incident_verdict import todo, verdict

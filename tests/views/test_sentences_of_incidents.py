@@ -10,7 +10,8 @@ from incidents import LOGS, SOME
 from kept_logs import title
 
 from hawb.incident.events import Event
-from hawb.incident.happenings import KINDS, Happening, happenings
+from hawb.incident.happening import KINDS, Happening
+from hawb.incident.happenings import happenings
 from hawb.incident.reading import read_logs
 from hawb.views.incident.figure import SHAPES
 from hawb.views.incident.names import Names, names

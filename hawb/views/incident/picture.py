@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.incident.lives import Life
 from hawb.incident.losses import QueueLosses
 from hawb.views.formatting import counted, listing, shown

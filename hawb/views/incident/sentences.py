@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from hawb.incident.events import Event
-from hawb.incident.happenings import Happening
+from hawb.incident.happening import Happening
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.times import lasted

@@ -1,0 +1,37 @@
+"""Members of quorum queues that were added again, where no log says so.
+
+Before 3.13 `rabbit_quorum_queue:add_member` writes nothing; but whoever was removed hears of no leader any more. A
+member that finds one on a node that had lost it is there anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hawb.incident.events import Event, queue_of
+
+TELLING = ("member_removed", "member_added", "member_change_failed", "queue_deleted")
+"""The kinds of happenings that tell whether a member is there: those of a queue that is declared anew are others."""
+LATE_US = 1_000_000
+"""How much later than its removal a member may still seem to write."""
+
+
+def added_again(
+    changes: Iterable[tuple[int, str, str | None, str | None]], seen: Iterable[tuple[int, Event]]
+) -> Iterator[tuple[int, Event]]:
+    """What members write that were added again without a word, with its moment. `changes` are moments, kinds of
+    `TELLING`, queues and nodes; `seen` are the leaders that members found."""
+    removed: dict[tuple[str | None, str | None], int] = {}
+    told = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),
+            *((at_us, 1, event) for at_us, event in seen)]  # fmt: skip
+    for at_us, _, one in sorted(told, key=lambda entry: entry[:2]):
+        if isinstance(one, Event):
+            about = queue_of(one), one.node
+            if at_us - removed.get(about, at_us) > LATE_US:
+                removed.pop(about)
+                yield at_us, one
+        elif one[0] == "member_removed":
+            removed[one[1:]] = at_us
+        else:
+            removed = {about: since_us for about, since_us in removed.items() if about[0] != one[1]
+                       or (about[1] != one[2] and one[0] != "queue_deleted")}  # fmt: skip

@@ -1,0 +1,93 @@
+"""What happened in a cluster, as its logs tell: a kind, when it was, whom it is about, and the events that tell of it,
+each with its file and line.
+
+Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues as in scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from hawb.incident.events import Event
+
+KINDS: Mapping[str, str] = {
+    "node_started": "the broker on `node` booted, which took until `until_us`",
+    "node_stopped": "the broker on `node` was asked to stop, and had stopped by `until_us`",
+    "node_killed": "`node` went without a word: it was killed, crashed, or lost its power (`reason`: what others saw)",
+    "node_paused": "the broker on `node` stopped by itself because of a partition (`name`: pause or autoheal)",
+    "boot_failed": "`node` gave up booting, for `reason`",
+    "node_gone": "others missed `node`, whose own log is not there",
+    "node_waiting": "`node` boots and waits for tables of others",
+    "disk_lost": "`node`, which had been a member, booted on an empty database",
+    "node_drained": "`node` was put into maintenance mode",
+    "node_revived": "`node` came back from maintenance mode",
+    "node_joined": "`node` joined the cluster",
+    "node_forgotten": "`node` was removed from the cluster",
+    "node_reset": "`node` left its cluster and emptied its database",
+    "partition_begun": "the `pairs` of nodes, all of which ran, missed each other",
+    "partition_healed": "they saw each other again",
+    "partition_found": "the `pairs` of nodes found that they had run without each other; since when, no log tells",
+    "autoheal": "autoheal chose: `node` wins, `nodes` restart",
+    "autoheal_refused": "autoheal did nothing, or gave up, for `reason`",
+    "mirror_added": "a mirror of `queue` was started on `node`",
+    "mirror_dropped": "the mirror of `queue` on `node` was taken away",
+    "mirror_promoted": "the mirror of `queue` on `node` became its master",
+    "mirror_failed": "no mirror of `queue` could be started on `node`, for `reason`",
+    "mirrors_missed": "the replica of `queue` on `node` misses those on `nodes`",
+    "mirrors_stopped": "`queue` went down with its master on `node`: no mirror was synchronised",
+    "queue_stale": "a replica of `queue` on `node` found a dead master or mirror on record",
+    "synchronisation": "the mirrors of `queue` on `nodes` were sent its `count` messages, by `until_us`; `reason` is "
+    "done, needless, or why it ended early",
+    "leader_elected": "the member of `queue` on `node` was elected in `term`",
+    "store_leader_elected": "the metadata store elected its member on `node` in `term`",
+    "leader_left": "the leader of `queue` on `node` stepped down",
+    "queue_declared": "the quorum queue `queue` was declared, with `count` members and its leader on `node`",
+    "queue_deleted": "the quorum queue `queue` was deleted",
+    "member_added": "`queue` got a member on `node`",
+    "member_removed": "`queue` lost its member on `node`",
+    "member_change_failed": "the member of `queue` on `node` could not be added or removed, for `reason`",
+    "member_anew": "`node` found no member of `queue` on its disk, and started a new one",
+    "messages_dropped": "`queue` on `node` did not find `count` persistent messages that it had on record",
+    "queue_shrunk": "`queue`, or every quorum queue, was cut down by force to its member on `node`",
+    "queue_moved": "the leader of `queue` was moved to `node`",
+    "queue_restarted": "the process of the classic queue `queue` on `node` crashed, and was restarted",
+    "queues_deleted": "`count` transient queues of `node` were deleted",
+    "queue_forced": "`queue` was deleted by force",
+    "vhost_failed": "the messages of the virtual host `name` could not be recovered on `node`",
+    "vhost_deleted": "the virtual host `name` was deleted",
+    "alarm_set": "`node` was short of `name`, and publishers were blocked everywhere",
+    "alarm_cleared": "the alarm of `name` on `node` was over",
+    "policy_set": "the policy `name` was set",
+    "rebalanced": "queue leaders were rebalanced",
+}
+"""Every kind of happening and what it means."""
+
+TOGETHER_US = 3_000_000
+"""How far apart messages about one thing may be written."""
+HEALED = "autoheal"
+"""What the restarts are named that autoheal has nodes do."""
+
+
+class Happening(Struct, frozen=True, kw_only=True):
+    """What happened, from `at_us` to `until_us` where it took time; other fields as its kind says. `events` tell of
+    it, the first one first."""
+
+    kind: str
+    at_us: int
+    until_us: int | None = None
+    node: str | None = None
+    nodes: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    queue: str | None = None
+    name: str | None = None
+    reason: str | None = None
+    term: int | None = None
+    count: int | None = None
+    events: tuple[Event, ...] = ()
+
+
+def is_healing(one: Happening) -> bool:
+    """Whether a node stops because autoheal restarts it."""
+    return one.kind == "node_paused" and one.name == HEALED
