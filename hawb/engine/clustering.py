@@ -132,9 +132,11 @@ def stand_alone(turn: Turn, node: int) -> None:
 
 
 def stalled(turn: Turn, node: int) -> bool:
-    """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, which runs for
-    that, is new to them: nodes that had not missed the old one notice now that it died."""
+    """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, or its member of
+    Khepri's group, runs for that, and is new to them: nodes that had not missed the old one notice now that it died."""
     going_down.miss_late(turn, node)
+    if turn.setup.khepri and metadata_store.takes_leave(turn, node):
+        return False
     return metadata.stall(turn, NodeReset(node))
 
 

@@ -27,10 +27,10 @@ from hawb.engine.operations import Bind, ConnectionFails, Declare, Delete
 from hawb.engine.quorum import hosting
 from hawb.engine.quorum.flowing import commit_at_once, elect_at_once
 from hawb.engine.quorum.group import STORE, Proposal, standing
-from hawb.engine.quorum.leadership import can_commit, hosts
+from hawb.engine.quorum.leadership import can_commit, hosts, refresh
 from hawb.engine.raft_inputs import ask_leader
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import NOWHERE, QUORUM, Parked, Proposed, Queue, StoreView, with_content
+from hawb.engine.state import DOWN, NOWHERE, QUORUM, WAITING, Parked, Proposed, Queue, StoreView, with_content
 from hawb.engine.turn import Turn
 from hawb.raft.member import start
 from hawb.raft.messages import Join, Leave
@@ -83,6 +83,23 @@ def strikes_off(turn: Turn, origin: int, node: int) -> bool:
     left = [other for other in group.members[view.master].members if other != node]
     here = [other for other in left if hosts(turn, group, other) and turn.linked(view.master, other)]
     return len(here) >= majority(len(left))
+
+
+def takes_leave(turn: Turn, node: int) -> bool:
+    """Whether a leader can be told by a node that is down that it leaves: one with a majority or without, or one that
+    is elected with its vote, for its member runs while it is reset (`khepri_cluster:do_reset`; a 4.3.6 cluster)."""
+    group, running = turn.groups.own(STORE), turn.running()
+    if turn.focus.store.master == NOWHERE and running:
+        turn.change_node(node, status=WAITING)
+        hosting.member_up(turn, group, node)
+        # Whoever has the longest log has to lead first: the others get it from there.
+        for candidate in (*running, node, *running):
+            if turn.focus.store.master not in running and candidate in group.members:
+                elect_at_once(turn, group, candidate)
+                refresh(turn, group)
+        turn.change_node(node, status=DOWN)
+        hosting.member_down(turn, group)
+    return turn.focus.store.master != NOWHERE
 
 
 def node_leaves(turn: Turn, node: int) -> None:
