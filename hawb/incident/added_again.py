@@ -1,7 +1,7 @@
 """Members of quorum queues that were added again, where no log says so.
 
-Before 3.13 `rabbit_quorum_queue:add_member` writes nothing; but whoever was removed hears of no leader any more. A
-member that finds one on a node that had lost it is there anew.
+Before 3.13 `rabbit_quorum_queue:add_member` writes nothing; but whoever is no member hears of no leader. A member that
+finds one on a node that had lost it is there anew.
 """
 
 from __future__ import annotations

@@ -54,13 +54,15 @@ DOUBTS: Mapping[str, str] = {
     "published, or taken out, just then.",
     "depth_listed": "In the end {count} messages of {queue} were ready: as many are taken to have been published, or "
     "taken out, just before.",
+    "forced_boot": "{node} booted without waiting for nodes that had stopped after it: it is taken to have been forced "
+    "to, and not to have forgotten them while it was down.",
     "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
 }
 """Every kind of doubt as a sentence."""
 
 OF_THE_BEGINNING = frozenset({"no_listing", "listed_after", "listed_long_before", "master_unknown", "mirrors_unknown"})
 """Doubts about how the cluster stood when the story begins."""
-OF_PLACES = OF_THE_BEGINNING - {"no_listing"} | {"policy_unknown"}
+OF_PLACES = OF_THE_BEGINNING - {"no_listing"} | {"policy_unknown", "forced_boot"}
 """Doubts that make it unsure where replicas are."""
 OF_CLIENTS = frozenset({"clients", "clients_untold"})
 """Doubts about what clients did."""

@@ -14,14 +14,17 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
 
+BETWEEN_US = 100_000
+"""How long one of these steps is taken to have been before the next."""
+
 
 def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: int) -> list[Told]:
     """The steps that lead from the queues and policies of before, and those that other steps told of, to those of
-    after."""
+    after. One comes after the other: a group takes no change of its members while one is under way."""
     steps = [*_policies(later, before, told)] if later.defined else []
     if later.placed:
         steps += _queues(later.placed, before, told)
-    return [Told(ends_us, step, ()) for step in steps]
+    return [Told(ends_us + place * BETWEEN_US, step, ()) for place, step in enumerate(steps)]
 
 
 def doubts(told: Sequence[Told]) -> Iterator[Doubt]:

@@ -164,3 +164,8 @@ def _seen(
             yield Life(node, from_us, until_us, "unknown", first, gone.down, until_us, from_us, gone.reason)
         else:
             yield Life(node, from_us, None, None, first, first, end_us, from_us)
+
+
+def is_booting(life: Life) -> bool:
+    """Whether a node still boots as the logs end."""
+    return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"

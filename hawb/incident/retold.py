@@ -22,10 +22,11 @@ from hawb.incident.doubts import Doubt
 from hawb.incident.happening import Happening
 from hawb.incident.later import doubts as told_doubts
 from hawb.incident.later import told_later
-from hawb.incident.lives import Life
+from hawb.incident.lives import Life, is_booting
 from hawb.incident.reading import Reading
 from hawb.incident.steps import STEPS
 from hawb.incident.teller import Teller, Told
+from hawb.incident.unsaid_members import told_by_members
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
@@ -84,6 +85,8 @@ def retell(
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     ends_us = ends_us if asked.until_us is None else min(ends_us, asked.until_us)
     before = stood(found, lives, exports, begins_us, after, outdated)
+    seen = ((settled_us(event, reading.clocks), event) for event in reading.events if event.kind == "leader_seen")
+    told = sorted([*told, *told_by_members(before, told, seen, begins_us)], key=lambda step: step.at_us)
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
@@ -135,11 +138,6 @@ def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int
 def unhealed(handling: Any) -> Any:
     """What a cluster does about partitions, without autoheal."""
     return handling | {"recover": "ignore"} if isinstance(handling, dict) else "ignore"
-
-
-def is_booting(life: Life) -> bool:
-    """Whether a node still boots as the logs end."""
-    return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"
 
 
 def together(told: Sequence[Told]) -> list[Told]:

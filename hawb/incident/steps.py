@@ -58,9 +58,12 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so."""
+    """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so. One that
+    has not come to its end when the logs do, and does not wait for others, has done nothing yet."""
     node, last = one.node or "", tell.last_end(one)
     if last is None or (last.comes_back and not tell.is_healed(last)) or tell.joins(one):
+        return
+    if tell.boots_still(one):
         return
     begins_us = one.at_us
     if not tell.near("node_waiting", node, one.at_us, JOINING_US) and (took_us := booted_us(one)):
@@ -73,6 +76,8 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
     for other in missing:
         yield Told(begins_us - 1, verbs.ForgetClusterNode(other.node or "", node, offline=True), (other,))
     forced = not missing and tell.is_forced(one)
+    if forced:
+        tell.doubt("forced_boot", node=node, from_us=begins_us)
     yield Told(begins_us, verbs.ForceBoot(node) if forced else verbs.Start((node,)), (one,))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from hawb.incident.absences import GONE, SILENCE
 from hawb.incident.doubts import Doubt
 from hawb.incident.happening import Happening, is_healing
-from hawb.incident.lives import Life
+from hawb.incident.lives import Life, is_booting
 from hawb.planning.inventory import NET_TICKTIME_S
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.beginning import MICROSECONDS
@@ -97,6 +97,13 @@ class Teller:
         boots = [one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
                  and disks and one.at_us <= disks[-1]]  # fmt: skip
         return boots[-1] if boots else None
+
+    def boots_still(self, one: Happening) -> bool:
+        """Whether a node still boots as its log ends, waits for nobody, and has told nobody that it runs."""
+        booting = any(is_booting(life) for life in self.lives if life.node == one.node and life.from_us == one.at_us)
+        waits = any(other.kind == "node_waiting" and other.node == one.node and other.at_us >= one.at_us
+                    for other in self.found)  # fmt: skip
+        return booting and not waits and not any(event.kind == "rabbit_up" for event in one.events)
 
     def last_end(self, one: Happening) -> Life | None:
         """How the life of a node before something that happened to it ended."""

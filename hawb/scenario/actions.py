@@ -282,7 +282,10 @@ def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
 
 
 def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
+    """A queue's leader or master is moved to a node; in a partition by the leader on that node's side."""
     node = turn.settings.node(verb.node)
+    if turn.runs_anywhere(node):
+        turn.look_from(node)
     if quorum_requests.is_decided(turn, full_name(verb.queue)):
         quorum_membership.transfer(turn, full_name(verb.queue), node)
     elif (name := on_mirrored_queue(turn, verb.queue)) is not None:

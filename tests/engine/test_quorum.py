@@ -235,6 +235,13 @@ def test_a_name_means_one_quorum_queue_on_all_sides_of_a_partition():
     assert [text.split(":")[0] for _, text in refusals(run)] == ["not simulated"]
 
 
+def test_in_a_partition_the_leader_of_that_side_hands_over():
+    apart = (DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 20})
+    run = played(*apart, *({"transfer_leadership": {"queue": "q", "node": node}} for node in "bcb"))
+    later = [entry.node for entry in told(run, "leader_elected") if entry.detail["term"] > 2]
+    assert [run.settings.names[node] for node in later][-2:] == ["c", "b"]
+
+
 @pytest.mark.parametrize("version", ["3.8", "3.10", "4.0", "4.3"])
 def test_a_leader_that_nobody_could_take_over_from_runs_on_as_its_node_is_drained(version: str):
     one = {"declare": {"queue": "q", "node": "a", "arguments": QUORUM | {"x-quorum-initial-group-size": 1}}}

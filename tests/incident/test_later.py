@@ -6,7 +6,7 @@ from made_up_story import happening, us
 
 from hawb.incident.before import Before, Exports
 from hawb.incident.doubts import Doubt
-from hawb.incident.later import doubts, told_later
+from hawb.incident.later import BETWEEN_US, doubts, told_later
 from hawb.incident.teller import Told
 from hawb.scenario import verbs
 
@@ -21,7 +21,8 @@ def told(queues, policies=None, steps=(), operator_policies=(LIMIT,)):
     document = {"queues": queues, "policies": policies or [], "operator_policies": operator_policies}
     later = Exports(document, policies is not None)
     found = told_later(later, BEFORE, steps, us(60))
-    assert {step.at_us for step in found} <= {us(60)} and len([*doubts(found)]) == len(found)
+    assert [step.at_us for step in found] == [us(60) + place * BETWEEN_US for place in range(len(found))]
+    assert len([*doubts(found)]) == len(found)
     return [step.verb for step in found]
 
 

@@ -62,6 +62,23 @@ def test_a_node_that_was_stopped_while_it_paused_is_started():
     assert told(found, [last]) == [(35.0, verbs.Stop(("a",))), (40.0, verbs.Start(("a",)))]
 
 
+BOOTS = happening(60, "node_started", "a")
+
+
+@pytest.mark.parametrize(
+    ("found", "started"),
+    [
+        ([BOOTS], False),
+        ([BOOTS, happening(90, "node_waiting", "a")], True),
+        ([replace(BOOTS, events=(*BOOTS.events, event(61, "b", "rabbit_up", peer="a")))], True),
+    ],
+)
+def test_a_boot_that_has_not_come_to_its_end_has_done_nothing_yet(found, started):
+    """Unless it waits for others, or has told them that it runs."""
+    lives = [life("a", 0, 50, "stopped", 50), life("a", 60, None, None, 95)]
+    assert told(found, lives) == ([(60.0, verbs.Start(("a",)))] if started else [])
+
+
 def test_a_node_that_joins_is_neither_stopped_nor_started():
     found = [happening(1, "node_started", "d"), happening(4, "node_stopped", "d"), happening(5, "node_joined", "d"),
              happening(6, "node_started", "d")]  # fmt: skip
