@@ -2,8 +2,10 @@
 
 A node logs that another is gone when it notices, and that it is back. Whether the other had ended, or both went on
 without each other, no single message tells. It was a partition if Mnesia says so as they meet again, or if each missed
-the other and neither broker was stopping when that was noticed: one that was killed misses nobody. An absence ends when
-the connection is back, or later, when the other's broker tells that it runs; an end that no log tells of is None.
+the other and neither broker was stopping when that was noticed: one that was killed misses nobody. Where Erlang heard
+nothing at either end for net_ticktime it was one all the same: who notices it first may pause before the other does. An
+absence ends when the connection is back, or later, when the other's broker tells that it runs; an end that no log tells
+of is None.
 
 Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970.
 """
@@ -80,7 +82,7 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
         by_ends[absence.seer, absence.peer].append(absence)
     pairs = ((one, other) for one in found for other in _meanwhile(one, by_ends.get((one.peer, one.seer), []))
              if one.meets(other))  # fmt: skip
-    apart = [(one, other) for one, other in pairs if not (
+    apart = [(one, other) for one, other in pairs if one.reason == other.reason == SILENCE or not (
         _stopping(lives[one.seer], one, clocks) or _stopping(lives[one.peer], one, clocks))]  # fmt: skip
     for one, other in apart:
         one.partition = other.partition = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kept_logs import STORIES, scenario_of, short_cuts, story_of, title
 
-from hawb.incident.absences import Absence, absences
+from hawb.incident.absences import SILENCE, Absence, absences
 from hawb.incident.events import Event
 from hawb.incident.reading import read_logs
 from hawb.scenario import verbs
@@ -43,8 +43,9 @@ def test_killed_nodes_are_missed_by_those_that_ran(story):
     assert killed - missed <= ({*killed} if len(killed) > 1 else set())
 
 
-def told(*said: tuple[int, str, str, str | None]) -> list[Event]:
-    return [Event(at_us=at_s * 1_000_000, node=node, kind=kind, peer=peer) for at_s, node, kind, peer in said]
+def told(*said: tuple[int, str, str, str | None], reason: str | None = None) -> list[Event]:
+    return [Event(at_us=at_s * 1_000_000, node=node, kind=kind, peer=peer, reason=peer and reason)
+            for at_s, node, kind, peer in said]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,10 @@ def told(*said: tuple[int, str, str, str | None]) -> list[Event]:
         # paused by the partition, which makes the other miss it
         (told((1, "a", "rabbit_down", "b"), (2, "a", "node_stopping", None), (4, "b", "node_down", "a")),
          [("a", "b", 1, None, True), ("b", "a", 4, None, True)]),
+        # paused because a third one was missed first: nothing was heard over this link either
+        *((told((1, "a", "node_stopping", None), (2, "a", "node_down", "b"), (4, "b", "node_down", "a"), reason=reason),
+           [("a", "b", 2, None, silent), ("b", "a", 4, None, silent)])
+          for reason, silent in ((SILENCE, True), ("connection_closed", False))),
         # only Mnesia tells, in one log
         (told((1, "a", "node_down", "b"), (9, "a", "node_up", "b"), (10, "a", "partition_seen", "b"),
               (30, "a", "rabbit_down", "b"), (40, "a", "rabbit_up", "b"), (90, "a", "partition_seen", "b")),
