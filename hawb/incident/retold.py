@@ -86,7 +86,8 @@ def retell(
     ends_us = ends_us if asked.until_us is None else min(ends_us, asked.until_us)
     before = stood(found, lives, exports, begins_us, after, outdated)
     seen = ((settled_us(event, reading.clocks), event) for event in reading.events if event.kind == "leader_seen")
-    told = sorted([*told, *told_by_members(before, told, seen, begins_us)], key=lambda step: step.at_us)
+    before, joined = told_by_members(before, found, seen, begins_us)
+    told = sorted([*told, *joined], key=lambda step: step.at_us)
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
         steps = [*connections(clients, begins_us, before.queues[0]["queue"])]

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hawb.incident.added_again import LATE_US, added_again
+from msgspec.structs import replace
+
+from hawb.incident.added_again import TELLING, added_again
 from hawb.incident.before import Before
 from hawb.incident.events import Event, queue_of
 from hawb.incident.happening import Happening
@@ -15,29 +17,36 @@ from hawb.scenario import verbs
 
 
 def told_by_members(
-    before: Before, told: Sequence[Told], seen: Iterable[tuple[int, Event]], begins_us: int
-) -> Iterator[Told]:  # fmt: skip
-    """The steps that added those who are no members by how the cluster stood when the story begins, and find a leader
-    later. `seen` are the leaders that members found."""
-    absent = [(begins_us - 2 * LATE_US, "member_removed", entry["queue"], node) for entry in before.queues
-              if entry.get("members") for node in before.cluster["nodes"] if node not in entry["members"]]  # fmt: skip
-    changes = [*absent, *(change for step in told for change in _changes(step, before))]
-    since = ((at_us, event) for at_us, event in seen if at_us > begins_us)
-    for at_us, event in added_again(changes, since):
+    before: Before, found: Sequence[Happening], seen: Iterable[tuple[int, Event]], begins_us: int
+) -> tuple[Before, list[Told]]:  # fmt: skip
+    """How the cluster stood when the story begins, with those who had found a leader by then though a listing does not
+    have them, and the steps that added those who find one later. `seen` are the leaders that members found."""
+    # A listing is of the queue that was declared last before the story begins; when it was made is not told.
+    declared_us = {one.queue: one.at_us for one in found if one.kind == "queue_declared" and one.at_us <= begins_us}
+    absent = [(declared_us.get(entry["queue"], 0) + 1, "member_removed", entry["queue"], node)
+              for entry in before.queues if entry.get("members")
+              for node in before.cluster["nodes"] if node not in entry["members"]]  # fmt: skip
+    changes = [*absent, *(change for one in found for change in _changes(one, before))]
+    there: dict[str, list[str]] = {}
+    steps = []
+    for at_us, event in added_again(changes, seen):
         queue = queue_of(event) or ""
-        source = Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue, events=(event,))
-        yield Told(at_us, verbs.AddMember(queue, event.node), (source,))
+        if at_us <= begins_us:
+            there.setdefault(queue, []).append(event.node)
+        else:
+            source = Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue, events=(event,))
+            steps.append(Told(at_us, verbs.AddMember(queue, event.node), (source,)))
+    queues = [entry | {"members": [*entry["members"], *there[entry["queue"]]]} if entry["queue"] in there else entry
+              for entry in before.queues]  # fmt: skip
+    return replace(before, queues=queues), steps
 
 
-def _changes(step: Told, before: Before) -> Iterator[tuple[int, str, str | None, str | None]]:
-    """What a step tells of who is a member."""
-    match step.verb:
-        case verbs.AddMember(queue=queue, node=node):
-            yield step.at_us, "member_added", queue, node
-        case verbs.DeleteMember(queue=queue, node=node):
-            yield step.at_us, "member_removed", queue, node
-        case verbs.Declare(queue=queue) | verbs.Delete(queue=queue):
-            yield step.at_us, "queue_deleted", queue, None
-        case verbs.ForgetClusterNode(node=node) if QUORUM_PROFILES[before.cluster["version"]].shrinks_as_forgetting:
-            groups = (entry["queue"] for entry in before.queues if entry.get("members"))
-            yield from ((step.at_us, "member_removed", queue, node) for queue in groups)
+def _changes(one: Happening, before: Before) -> Iterator[tuple[int, str, str | None, str | None]]:
+    """What is told of who is a member; that of a queue that is declared anew is about others."""
+    if one.kind in TELLING:
+        yield one.at_us, one.kind, one.queue, one.node
+    elif one.kind == "queue_declared":
+        yield one.at_us, "queue_deleted", one.queue, None
+    elif one.kind == "node_forgotten" and QUORUM_PROFILES[before.cluster["version"]].shrinks_as_forgetting:
+        groups = (entry["queue"] for entry in before.queues if entry.get("members"))
+        yield from ((one.at_us, "member_removed", queue, one.node) for queue in groups)

@@ -97,6 +97,9 @@ def of_steps(story: Path) -> Iterator[Fact]:
                 yield from (Fact(("node_started", node, None), at_s - 1, at_s + 4 * LATE_S) for node in nodes
                             if node in down)  # fmt: skip
                 down -= {*nodes}
+            case verbs.ForceBoot(node=node) if node in down:
+                yield Fact(("node_started", node, None), at_s - 1, at_s + 4 * LATE_S)
+                down -= {node}
             case verbs.Drain(node=node) if node not in down:
                 yield Fact(("node_drained", node, None), *span)
             case verbs.Join(node=node):
