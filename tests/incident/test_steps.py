@@ -6,6 +6,7 @@ import pytest
 from made_up_story import event, happening, us
 from msgspec.structs import replace
 
+from hawb.incident.doubts import OF_PLACES
 from hawb.incident.lives import Life
 from hawb.incident.steps import STEPS, sides_of
 from hawb.incident.teller import Teller
@@ -193,6 +194,15 @@ def test_a_node_that_did_not_wait_for_those_that_stopped_later_was_forced(others
     lives = [life("a", -50, 20, "stopped", 20), *others]
     assert [step for _, step in told(found, lives)] == [verb]
     assert [step for _, step in told(found, lives, cluster={"version": "4.3"})] == [verbs.Start(("a",))]
+
+
+def test_that_a_node_was_forced_to_boot_is_taken():
+    """It may as well have forgotten the others while it was down: then what they had is elsewhere."""
+    found = [replace(happening(40, "node_started", "a"), until_us=us(41))]
+    tell = Teller(found, [life("a", -50, 20, "stopped", 20), life("b", -50, 30, "stopped", 30)], IMPORTED, None, False)
+    assert [step.verb for step in STEPS["node_started"](tell, found[0])] == [verbs.ForceBoot("a")]
+    assert [(doubt.kind, doubt.node) for doubt in tell.doubts] == [("forced_boot", "a")]
+    assert "forced_boot" in OF_PLACES
 
 
 def promoted(*before):
