@@ -47,6 +47,9 @@ def get_well(run: Run) -> None:
         if node.drained:
             run.apply_plain({"revive": name})
     for _ in run.settings.names:
+        for name, node in zip(run.settings.names, run.moment().state.nodes, strict=True):
+            if node.status == WAITING and not node.member:  # the others have forgotten it: it waits in vain
+                run.apply_plain({"kill": name})
         nodes = dict(zip(run.settings.names, run.moment().state.nodes, strict=True))
         down = [name for name, node in nodes.items() if node.status == DOWN]
         outside = [name for name in down if not nodes[name].member or nodes[name].virgin]
