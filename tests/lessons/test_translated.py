@@ -157,7 +157,9 @@ def test_an_edition_runs_and_answers_in_its_language(language: str, name: str, t
     folder = tmp_path / language
     folder.mkdir()
     notebook = nbformat.reads(editions(language)[f"{language}/{name}"].decode(), as_version=4)
-    played = NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}).execute()
+    # What a busy machine prints in two goes is one output.
+    client = NotebookClient(notebook, timeout=60, coalesce_streams=True, resources={"metadata": {"path": str(folder)}})
+    played = client.execute()
     said = [told(output) for cell in played.cells if cell.cell_type == "code" for output in cell.outputs]
     english = [told(output) for cell in original(name).cells if cell.cell_type == "code" for output in cell.outputs]
     assert len(said) == len(english)
