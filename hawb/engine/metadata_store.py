@@ -86,8 +86,9 @@ def strikes_off(turn: Turn, origin: int, node: int) -> bool:
 
 
 def takes_leave(turn: Turn, node: int) -> bool:
-    """Whether a leader can be told by a node that is down that it leaves: one with a majority or without, or one that
-    is elected with its vote, for its member runs while it is reset (`khepri_cluster:do_reset`; a 4.3.6 cluster)."""
+    """Whether a leader can be told by a node that is down that it leaves: one with a majority or without. Where there
+    is none its vote may have one elected, for its member runs while it is reset (`khepri_cluster:do_reset`; a 4.3.6
+    cluster)."""
     group, running = turn.groups.own(STORE), turn.running()
     if turn.focus.store.master == NOWHERE and running:
         turn.change_node(node, status=WAITING)

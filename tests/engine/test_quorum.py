@@ -236,7 +236,7 @@ def test_a_name_means_one_quorum_queue_on_all_sides_of_a_partition():
 
 
 def test_in_a_partition_the_leader_of_that_side_hands_over():
-    apart = (DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 20})
+    apart = (DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 90})  # both sides have noticed
     run = played(*apart, *({"transfer_leadership": {"queue": "q", "node": node}} for node in "bcb"))
     later = [entry.node for entry in told(run, "leader_elected") if entry.detail["term"] > 2]
     assert [run.settings.names[node] for node in later][-2:] == ["c", "b"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from kept_logs import DATA
 from made_up_story import happening, retold
+from measured_stories import differences, understood
 
 from hawb.incident.doubts import Doubt
 from hawb.incident.following import closest, play
@@ -117,3 +119,10 @@ def test_what_a_policy_said_that_is_in_no_export_is_what_agrees_with_the_mirrors
     assert said.definition["ha-mode"] == "all" and said.definition["ha-promote-on-shutdown"] == "when-synced"
     assert [doubt.kind for doubt in played.retold.doubts] == ["policy_worked_out"]
     assert not [pair for pair in played.comparison.apart if pair.kind in SHOWN]
+
+
+def test_masters_of_a_drained_node_are_drawn_until_they_are_where_they_were_seen():
+    """And what a queue holds is found out anew for the draw that is taken."""
+    story = DATA / "logs" / "3.8" / "random-forgotten-newcomer"
+    assert understood(story, later=True).retold.scenario.seed
+    assert differences(story, later=True) == []
