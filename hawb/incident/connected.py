@@ -12,6 +12,8 @@ from typing import NamedTuple
 from hawb.incident.clocks import settled_us
 from hawb.incident.doubts import Doubt
 from hawb.incident.reading import Reading
+from hawb.incident.teller import Told
+from hawb.scenario import verbs
 
 CAME, WENT = ("connection_accepted",), ("connection_closed", "connection_failed")
 
@@ -49,6 +51,34 @@ def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
             return True
         open_[change.node] = change.count
     return until_us > from_us and any(open_.values())
+
+
+def steps(told: Sequence[Change], begins_us: int, ends_us: int, queue: str) -> Iterator[Told]:
+    """The connections of a story as steps, on which nothing is published to a queue: autoheal counts them. Those that
+    had ended when it begins are not among them."""
+    found = [*_opened_and_closed(told, begins_us, queue)]
+    closed = {verb.name for at_us, verb in found if at_us <= begins_us and isinstance(verb, verbs.Close)}
+    for at_us, verb in found:
+        name = verb.name if isinstance(verb, verbs.Close) else verb.connection
+        if name not in closed and at_us <= ends_us:
+            yield Told(at_us, verb, ())
+
+
+def _opened_and_closed(
+    told: Sequence[Change], begins_us: int, queue: str
+) -> Iterator[tuple[int, verbs.Publish | verbs.Close]]:
+    """Connections as they came and went. Whoever goes is the last that came."""
+    open_: dict[str, list[str]] = {}
+    number = 0
+    for change in told:
+        here = open_.setdefault(change.node, [])
+        at_us = max(change.at_us, begins_us)
+        while len(here) < change.count:
+            number += 1
+            here.append(f"client {number}")
+            yield at_us, verbs.Publish(queue=queue, count=0, node=change.node, connection=here[-1])
+        while len(here) > change.count:
+            yield at_us, verbs.Close(here.pop())
 
 
 def doubts(told: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:

@@ -8,16 +8,15 @@ the logs do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.before import Before, Given, fits, is_after, older, stood
+from hawb.incident.before import Before, Exports, Given, fits, is_after, older, stood
 from hawb.incident.clocks import settled_us
-from hawb.incident.connected import Change
 from hawb.incident.doubts import Doubt
 from hawb.incident.happening import Happening
 from hawb.incident.later import doubts as told_doubts
@@ -31,7 +30,6 @@ from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.dump import plain
-from hawb.scenario.forms import Verb
 from hawb.scenario.load import read_scenario
 
 SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
@@ -58,6 +56,16 @@ class Retold(Struct, frozen=True):
     depths: Mapping[str, int]
 
 
+class Listed(NamedTuple):
+    """When a story begins, by what is exported; whether that is of after it, or of before and outdated by then; and
+    what is exported of after it."""
+
+    begins_us: int
+    after: bool
+    outdated: bool
+    later: Exports | None
+
+
 def retell(
     reading: Reading, found: Sequence[Happening], lives: Sequence[Life], given: Given, asked: Asked = WHOLE,
     healed: bool = False,
@@ -65,34 +73,22 @@ def retell(
     """The story that happenings and exports tell, or that of a span; None where nothing has happened. A story begins
     after a listing of before was made, unless a span is asked for. With `healed` what autoheal did is told as it was
     seen. Raises ScenarioRefused for what no scenario can hold."""
-    exports, later = given.exports, given.later
-    tell = Teller(found, lives, exports.document, later.document if later else None, healed)
-    told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
-    told = together(sorted(told, key=lambda step: step.at_us))
-    told, begins_us, asked = _of_the_span(told, found, given, asked)
+    later = given.later
+    tell = Teller(found, lives, given.exports.document, later.document if later else None, healed)
+    told, begins_us, asked = _of_the_span(_steps(tell, found), found, given, asked)
     if begins_us is None:
         return None
-    after = is_after(exports.placed, found, begins_us) if given.after is None else given.after
-    if asked.since_us is not None:
-        after = after or (given.listed_us is not None and given.listed_us > begins_us)
-    elif not after:
-        begins_us = older(exports.placed, found, begins_us)
-    outdated = not after and not fits(exports.placed, found, lives, begins_us)
-    if after and asked.until_us is None:
-        later = later or exports
-    told = [*within.lasting(told, found, begins_us),
-            *(step for step in told if step.at_us >= begins_us and within.seen_us(step) >= begins_us)]  # fmt: skip
-    ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
-    ends_us = ends_us if asked.until_us is None else min(ends_us, asked.until_us)
-    before = stood(found, lives, exports, begins_us, after, outdated)
+    listed = _listed(given, found, lives, begins_us, asked)
+    begins_us, later = listed.begins_us, listed.later
+    ends_us = _ends_us(reading, asked)
+    before = stood(found, lives, given.exports, begins_us, listed.after, listed.outdated)
     seen = ((settled_us(event, reading.clocks), event) for event in reading.events if event.kind == "leader_seen")
     before, joined = told_by_members(before, found, seen, begins_us)
-    told = sorted([*told, *joined], key=lambda step: step.at_us)
+    told = [*_since(told, found, begins_us), *joined]
     clients = connected.changes(reading)
     if before.cluster["cluster_partition_handling"] == "autoheal" and before.queues and not healed:
-        steps = [*connections(clients, begins_us, before.queues[0]["queue"])]
-        told = sorted([*told, *(Told(at_us, verb, ()) for at_us, verb in without_closed(steps, begins_us)
-                                if at_us <= ends_us)], key=lambda step: step.at_us)  # fmt: skip
+        told += connected.steps(clients, begins_us, ends_us, before.queues[0]["queue"])
+    told.sort(key=lambda step: step.at_us)
     added = told_later(later, before, told, ends_us) if later else []
     goes_on_s = 0 if any(is_booting(life) for life in lives) else ON_ITS_WAY_S
     scenario = _scenario(tell, before, [*told, *added], begins_us, ends_us + goes_on_s * MICROSECONDS)
@@ -100,6 +96,12 @@ def retell(
     doubts += connected.doubts(clients, connected.is_logged(reading), begins_us, ends_us)
     sources = (*(step.source for step in (*told, *added)), ())
     return Retold(scenario, begins_us, ends_us, sources, tuple(doubts), later.depths if later else {})
+
+
+def _steps(tell: Teller, found: Sequence[Happening]) -> list[Told]:
+    """All that happenings tell as steps, in the order of time."""
+    told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
+    return together(sorted(told, key=lambda step: step.at_us))
 
 
 def _of_the_span(
@@ -114,6 +116,35 @@ def _of_the_span(
     told = [step for step in told if not asked.is_over(step.at_us)]
     setting_up = SETTING_UP if asked.since_us is None else ()
     return told, begins_at(within.begun(told, asked), found, setting_up), asked
+
+
+def _listed(
+    given: Given, found: Sequence[Happening], lives: Sequence[Life], begins_us: int, asked: Asked
+) -> Listed:  # fmt: skip
+    """Which moment the listing is of. Where that is not given, and no span is asked for, a listing of before has the
+    story begin no later than what its queues do not show yet."""
+    exports, later = given.exports, given.later
+    after = is_after(exports.placed, found, begins_us) if given.after is None else given.after
+    if asked.since_us is not None:
+        after = after or (given.listed_us is not None and given.listed_us > begins_us)
+    elif not after:
+        begins_us = older(exports.placed, found, begins_us)
+    outdated = not after and not fits(exports.placed, found, lives, begins_us)
+    if after and asked.until_us is None:
+        later = later or exports
+    return Listed(begins_us, after, outdated, later)
+
+
+def _since(told: Sequence[Told], found: Sequence[Happening], begins_us: int) -> Iterator[Told]:
+    """What lasts as the story begins, and its steps."""
+    yield from within.lasting(told, found, begins_us)
+    yield from (step for step in told if min(step.at_us, within.seen_us(step)) >= begins_us)
+
+
+def _ends_us(reading: Reading, asked: Asked) -> int:
+    """When the logs end, or the span."""
+    ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
+    return ends_us if asked.until_us is None else min(ends_us, asked.until_us)
 
 
 def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int, ends_us: int) -> Scenario:
@@ -173,27 +204,3 @@ def is_of_the_story(doubt: Doubt, begins_us: int) -> bool:
     """Whether a doubt is about the story, and not about what went before."""
     at_us = doubt.until_us or doubt.from_us
     return at_us is None or at_us >= begins_us
-
-
-def connections(told: Sequence[Change], begins_us: int, queue: str) -> Iterator[tuple[int, Verb]]:
-    """Connections as steps, on which nothing is published: autoheal counts them. Whoever goes is the last that came."""
-    open_: dict[str, list[str]] = {}
-    number = 0
-    for change in told:
-        here = open_.setdefault(change.node, [])
-        while len(here) < change.count:
-            number += 1
-            here.append(f"client {number}")
-            yield max(change.at_us, begins_us), verbs.Publish(queue=queue, count=0, node=change.node,
-                                                              connection=here[-1])  # fmt: skip
-        while len(here) > change.count:
-            yield max(change.at_us, begins_us), verbs.Close(here.pop())
-
-
-def without_closed(steps: Sequence[tuple[int, Verb]], begins_us: int) -> Iterator[tuple[int, Verb]]:
-    """The steps without connections that had ended when the story begins."""
-    closed = {verb.name for at_us, verb in steps if at_us <= begins_us and isinstance(verb, verbs.Close)}
-    for at_us, verb in steps:
-        name = verb.name if isinstance(verb, verbs.Close) else getattr(verb, "connection", "")
-        if name not in closed:
-            yield at_us, verb

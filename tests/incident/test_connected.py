@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from made_up_story import event, us
 
-from hawb.incident.connected import changes, connected
+from hawb.incident.connected import changes, connected, steps
 from hawb.incident.reading import Reading
+from hawb.scenario.verbs import Close, Publish
 
 TOLD = changes(Reading([
     event(1, "a", "connection_accepted"), event(2, "a", "connection_accepted"), event(4, "a", "connection_closed"),
@@ -27,3 +28,12 @@ def test_each_node_has_so_many():
 )  # fmt: skip
 def test_whether_somebody_was_connected(from_s, until_s, expected):
     assert connected(TOLD, us(from_s), us(until_s)) is expected
+
+
+def test_a_story_opens_those_that_are_open_as_it_begins_and_goes_on_until_it_ends():
+    told = [(step.at_us, step.verb) for step in steps(TOLD, us(3), us(8), "orders")]
+    assert told == [(us(3), Publish(queue="orders", count=0, node="a", connection="client 1")),
+                    (us(3), Publish(queue="orders", count=0, node="a", connection="client 2")),
+                    (us(4), Close("client 2")), (us(6), Close("client 1"))]  # fmt: skip
+    assert [step.verb.name for step in steps(TOLD, us(5), us(8), "orders") if isinstance(step.verb, Close)] == \
+        ["client 1"]  # fmt: skip
