@@ -214,4 +214,4 @@ def expected(pair: Pair) -> str:
     """What the rules expect, in a sentence."""
     if pair.expected is None:
         return "nothing"
-    return expected_sentence(pair.expected, [pair.expected["queue"]] if pair.expected["queue"] else [])
+    return expected_sentence(pair.expected)

@@ -12,6 +12,7 @@ from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import ENDANGERED, LEADS, LOST, Sentence
+from hawb.views.story.causes import causes
 
 PASSIVE: Mapping[str, str] = {
     "unsynchronised_promotion": "a mirror that lacked {them} took over",
@@ -148,9 +149,7 @@ def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, i
 
 def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:
     """The node on which messages were lost: that of the event, or of what brought it about."""
-    while outcome is not None and place is not None:
-        event = outcome["events"][place]
-        if event["node"]:
-            return event["node"]
-        place = event.get("because")
-    return None
+    if outcome is None or place is None:
+        return None
+    event = outcome["events"][place]
+    return next((one["node"] for one in (event, *causes(outcome["events"], event)) if one["node"]), None)

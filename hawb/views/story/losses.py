@@ -13,6 +13,7 @@ from hawb.engine.trace import CAUSES
 from hawb.languages import N_, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
+from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.copies import NODE_ENDS, End, copies
 from hawb.views.story.policies_in_force import PoliciesInForce
@@ -310,15 +311,10 @@ NO_SUCCESSOR = {
 
 def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     """The cause in words, and the events that led to it."""
-    events, event, chain = chronicle.events, _event(chronicle, loss), []
-    index = None if event is None else event.get("because")
-    while index is not None:
-        event = events[index]
-        if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
-            chain.append(at(event, [event["queue"]] if event["queue"] else []))
-        index = event.get("because")
-    cause = CAUSES[loss["cause"]]
-    return paragraph([_(cause), *reversed(chain)])
+    event = _event(chronicle, loss)
+    chain = [] if event is None else [*noticed(chronicle.events, event)]
+    told = (at(one) for one in reversed(chain))
+    return paragraph([_(CAUSES[loss["cause"]]), *told])
 
 
 EXPLANATIONS: dict[str, Explain] = {

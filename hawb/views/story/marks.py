@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from hawb.languages import _
 from hawb.views.formatting import paragraph, seconds
+from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.roles import LEADS, Spans, roles
 from hawb.views.story.telling import Sentence, sentence, sentences
@@ -78,14 +79,9 @@ def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
 
 def because(outcome: dict, index: int) -> list[tuple[float, str]]:
     """The chain of causes of an event, oldest first, as times and sentences."""
-    events, chain = outcome["events"], []
-    cause = events[index].get("because")
-    while cause is not None:
-        event = events[cause]
-        if event["detail"].get("by") != []:  # Else nobody was left to learn of it.
-            chain.append((event["t"], sentence(event, [event["queue"]] if event["queue"] else [])))
-        cause = event.get("because")
-    return chain[::-1]
+    events = outcome["events"]
+    chain = [*noticed(events, events[index])]
+    return [(one["t"], sentence(one)) for one in reversed(chain)]
 
 
 def _is_marked(event: dict) -> bool:

@@ -79,7 +79,7 @@ def _movement(event: dict, leads: Mapping[str, str | None], outcome: dict) -> di
         "count": count if isinstance(count, int) else 0,
         "routes": routes,
         "places": [place for place in places if place not in (None, CLIENT)],
-        "text": sentence(event, [queue] if queue else []),
+        "text": sentence(event),
     }
 
 

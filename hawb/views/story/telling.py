@@ -68,9 +68,11 @@ def _follows(others: list[dict]) -> str:
     return ngettext("It was confirmed at {t} s.", "They were confirmed at {t} s.", count, t=t)
 
 
-def sentence(event: dict, queues: list[str]) -> str:
-    """The sentence for an event that happened to `queues`."""
+def sentence(event: dict, queues: list[str] | None = None) -> str:
+    """The sentence for an event that happened to `queues`; by default to its own."""
     template = SENTENCES[event["event"]][1]
+    if queues is None:
+        queues = [event["queue"]] if event["queue"] else []
     words = _words(event["detail"]) | {"queues": listing(queues), "node": shown(event["node"])}
     if isinstance(template, dict):
         template = template[_variant(event)]
@@ -80,9 +82,9 @@ def sentence(event: dict, queues: list[str]) -> str:
     return _(template, **words)
 
 
-def at(event: dict, queues: list[str]) -> str:
+def at(event: dict) -> str:
     """The sentence for an event with its time before it."""
-    return _("{t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event, queues))
+    return _("{t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event))
 
 
 def _variant(event: dict) -> object:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.views.formatting import counted, joined, listing, shown, size
+from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.telling import at
 from hawb.views.story.why import why_lost
@@ -113,13 +114,8 @@ def reasons(outcome: dict) -> list[str]:
 
 def chain(events: list[dict], event: dict) -> list[str]:
     """An event and what brought it about, the first cause first, each with its time."""
-    told: list[str] = []
-    while event is not None:
-        queues = [event["queue"]] if event["queue"] else []
-        told.append(at(event, queues))
-        cause = event.get("because")
-        event = None if cause is None else events[cause]
-    return told[::-1]
+    told = [event, *noticed(events, event)]
+    return [at(one) for one in reversed(told)]
 
 
 def done(step: object) -> str:
