@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,25 +131,12 @@ def study(
         compile_first(asked)
     with spark_session(master) as spark:
         from hawb.study.cells import label_of
-        from hawb.study.estimates import compared
-        from hawb.study.failures import StudyFailed
-        from hawb.study.kept import keep
-        from hawb.study.own_draws import widened
-        from hawb.study.pipeline import write_of_trials
-        from hawb.study.tables import TableRefused
 
-        try:
-            trials, last = play_on(spark, asked, output, own, label_of(file))
-            for table, count in (("faults", faults), ("losses", losses)):
-                if count:
-                    write_of_trials(spark, asked, output, table, count, label_of(file))
-            rows = compared(trials, baseline)
-            if at_draws is not None:
-                others, _ = play_on(spark, at_draws, output, own, label_of(file), "Trials at other rates")
-                rows = widened(rows, compared(others, baseline, in_batches=True))
-        except (StudyFailed, TableRefused) as refused:
-            raise SystemExit(refuse(refused)) from None
+        tables = {"faults": faults, "losses": losses}
+        rows, last = estimated(spark, asked, at_draws, output, own, label_of(file), baseline, tables)
     if to_keep is not None:
+        from hawb.study.kept import keep
+
         laid = "" if numbers is None else f" --numbers {numbers}"
         command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
         keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
@@ -175,6 +162,32 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
     if names := left_out(asked, own):
         click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
     return asked, own, drawn(given, own) if own.draws else None
+
+
+def estimated(
+    spark: SparkSession, asked: Study, at_draws: Study | None, output: Path, own: Numbers | None, name: str,
+    baseline: str, tables: Mapping[str, int | None],
+) -> tuple[list[dict], Progress]:  # fmt: skip
+    """The estimates of a study, wider where there are draws of `own` numbers, and how far its trials were at the end;
+    `tables` of so many trials are written, too. Ends the program where it is refused."""
+    from hawb.study.estimates import compared
+    from hawb.study.failures import StudyFailed
+    from hawb.study.own_draws import widened
+    from hawb.study.pipeline import write_of_trials
+    from hawb.study.tables import TableRefused
+
+    try:
+        trials, last = play_on(spark, asked, output, own, name)
+        for table, count in tables.items():
+            if count:
+                write_of_trials(spark, asked, output, table, count, name)
+        rows = compared(trials, baseline)
+        if at_draws is not None:
+            others, _ = play_on(spark, at_draws, output, own, name, "Trials at other rates")
+            rows = widened(rows, compared(others, baseline, in_batches=True))
+    except (StudyFailed, TableRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+    return rows, last
 
 
 def play_on(

@@ -89,12 +89,7 @@ def upgrade(
     else:
         answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes)
         answer = answer if own is None else answer.by(own, scenario)
-        if rehearsal is not None:
-            write_scenario(rehearsal, answer.rehearsal())
-        if gantt is not None:
-            from hawb.views.planning.upgrade_figure import upgrade_figure
-
-            _save(gantt, upgrade_figure(answer.plan.stages, answer.plan.rehearsal.scenario))
+        _write_plan(answer, rehearsal, gantt)
     if output is not None:
         write_scenario(output, answer.runbook())
     if report is not None:
@@ -180,6 +175,16 @@ def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = Fa
         problem = f"'{strangers[0]}' is none of them" if strangers else "each once, and none missing"
         raise SystemExit(refuse(f"{option}: {given!r}: {problem}; accepted: {', '.join(accepted)}"))
     return names
+
+
+def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | None) -> None:
+    """What there is of a single plan, and not of a road: the scenario that rehearses it, and its figure."""
+    if rehearsal is not None:
+        write_scenario(rehearsal, answer.rehearsal())
+    if gantt is not None:
+        from hawb.views.planning.upgrade_figure import upgrade_figure
+
+        _save(gantt, upgrade_figure(answer.plan.stages, answer.plan.rehearsal.scenario))
 
 
 def _save(file: Path, figure: Figure) -> None:
