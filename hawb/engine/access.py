@@ -9,6 +9,8 @@ A quorum queue's operations are committed before they get here, or need no major
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import GiveUp
@@ -123,11 +125,17 @@ def withdraw(turn: Turn, event: GiveUp) -> Operation:
 
 def keep_own(turn: Turn, name: str) -> None:
     """Drops operations of clients on another side: they wait there, and their time is counted there."""
+    drop(turn, name, lambda operation: not turn.is_here(operation.node))
+
+
+def drop(turn: Turn, name: str, chosen: Callable[[Operation], bool]) -> None:
+    """The chosen of the operations that wait for a queue wait no more, and are not done."""
     waiting = turn.queues[name].parked
-    for parked in waiting:
-        if not turn.is_here(parked.operation.node):
-            turn.unschedule(GiveUp(name, parked.number))
-    turn.change_queue(name, parked=tuple(one for one in waiting if turn.is_here(one.operation.node)))
+    dropped = [parked for parked in waiting if chosen(parked.operation)]
+    for parked in dropped:
+        turn.unschedule(GiveUp(name, parked.number))
+    if dropped:
+        turn.change_queue(name, parked=tuple(parked for parked in waiting if parked not in dropped))
 
 
 def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: str) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hawb.engine import deadlines, expiry, fifo, places, runs
-from hawb.engine.access import ends_with_crash, fail, served
+from hawb.engine.access import drop, ends_with_crash, fail, served
 from hawb.engine.classic.mailbox import is_awaited
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.consuming import (
@@ -35,7 +35,16 @@ from hawb.engine.consuming import (
 )
 from hawb.engine.events import AutoDelete
 from hawb.engine.naming import described
-from hawb.engine.operations import NO_PROCESS, NODE_DOWN, ChannelDown, Consume, ConsumerCancels, ConsumerCloses, Resume
+from hawb.engine.operations import (
+    NO_PROCESS,
+    NODE_DOWN,
+    ChannelDown,
+    Consume,
+    ConsumerCancels,
+    ConsumerCloses,
+    Resume,
+    Settle,
+)
 from hawb.engine.out_of_reach import outlasts_its_node
 from hawb.engine.publishers import clock_from
 from hawb.engine.runs import EMPTY
@@ -47,15 +56,12 @@ from hawb.rules.denied_features import is_of_channel
 
 def consume(turn: Turn, operation: Consume) -> None:
     """basic.consume: the queue begins to send."""
-    if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
+    if not turn.is_running(operation.node) or refused_by_channel(turn, operation):
         return
-    if refused_by_channel(turn, operation):
+    if (queue := reached(turn, operation)) is None:
         return
     give_up_name(turn, operation.consumer)
     known = turn.consumers.get(operation.consumer)
-    if known is not None and known.state == "active":
-        refuse_tag(turn, known)
-        return
     if holds_of_another(turn, known, queue) or is_elsewhere(turn, known, queue):
         return
     if is_in_use(queue, exclusive=operation.exclusive):
@@ -89,8 +95,13 @@ def consume(turn: Turn, operation: Consume) -> None:
 
 
 def refused_by_channel(turn: Turn, operation: Consume) -> bool:
-    """Whether its channel refuses a consumer of a quorum queue: 540 under a global prefetch, and from 3.10 on 406 for
-    an argument that only classic queues know. It does so whether or not the queue can commit."""
+    """Whether its channel refuses a consumer by itself, before it asks any queue: 530 for a tag that it has already,
+    and of a quorum queue 540 under a global prefetch, and from 3.10 on 406 for an argument that only classic queues
+    know."""
+    known = turn.consumers.get(operation.consumer)
+    if known is not None and known.state == "active":
+        refuse_tag(turn, known)
+        return True
     queue = turn.queues.get(operation.queue)
     if queue is None or queue.type != QUORUM:
         return False
@@ -156,6 +167,7 @@ def close(turn: Turn, name: str, reason: str) -> None:
     consumer = turn.change_consumer(name, state="closed", blocked=False, **HOLDS_NOTHING)
     turn.emit("consumer_closed", node=consumer.node, queue=consumer.queue, consumer=name, reason=reason)
     unsubscribe(turn, name)
+    withdraw_answers(turn, consumer)
     forget(turn, consumer)
     if held:
         expiry.used(turn, consumer.queue)
@@ -221,6 +233,13 @@ def unsubscribe(turn: Turn, name: str) -> None:
     if queue.auto_delete and not left:
         turn.schedule(0, AutoDelete(queue.name))
     expiry.used(turn, queue.name)
+
+
+def withdraw_answers(turn: Turn, consumer: Consumer) -> None:
+    """What a channel answered and its queue has not heard goes with the channel: another one of that name has nothing
+    to do with it. (A real queue hears it ahead of the channel's end, if the link that holds both up works again.)"""
+    if consumer.queue in turn.queues:
+        drop(turn, consumer.queue, lambda one: isinstance(one, Settle) and one.consumer == consumer.name)
 
 
 def forget(turn: Turn, consumer: Consumer) -> None:

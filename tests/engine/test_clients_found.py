@@ -108,6 +108,36 @@ FOUND = [
         "{ledger: {r: {lost: [[1, 3]], removed: {acknowledged: []}}}, consumers: {c1: {received: []}}}",
         id="a dead client acknowledges nothing",
     ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: b}
+  - declare: {queue: s, node: a}
+  - publish: {queue: r, count: 9, node: b}
+  - publish: {queue: s, count: 2, node: a}
+  - consume: {consumer: c1, queue: r, node: a}
+  - partition: [[a], [b, c]]
+  - ack: {consumer: c1, count: 5}
+  - close: c1
+  - consume: {consumer: c1, queue: s, node: a}
+  - heal: true
+""",
+        "{consumers: {c1: {unacknowledged: [[1, 2]]}}, queues: {r: {messages: 9}, s: {messages: 2}}}",
+        id="what a closed channel answered is nothing that another one answers",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: b}
+  - consume: {consumer: c1, queue: r, node: a}
+  - partition: [[a], [b, c]]
+  - consume: {consumer: c1, queue: r, node: a}
+  - close: c1
+  - heal: true
+""",
+        "{consumers: {c1: {state: closed}}, errors: [{step: 3}]}",
+        id="a channel refuses a tag that it has before it asks a queue",
+    ),
 ]
 
 

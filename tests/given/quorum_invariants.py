@@ -12,13 +12,14 @@ from collections import Counter
 from itertools import combinations
 
 from hawb.engine import runs, streams
-from hawb.engine.enqueuers import sender
+from hawb.engine.enqueuers import channel_of, sender
 from hawb.engine.events import MessagesExpire
 from hawb.engine.moment import Moment
 from hawb.engine.operations import ChannelDown
 from hawb.engine.quorum.events import LeaderElected, LogCut
 from hawb.engine.quorum.group import GONE, Group, Proposal
 from hawb.engine.quorum.leadership import hosts
+from hawb.engine.quorum.registration import asks_in_vain, is_registered
 from hawb.engine.state import NOWHERE, STREAM, Queue
 from hawb.engine.turn import OF_A_SIDE, Turn
 from hawb.raft.log import Log
@@ -273,7 +274,10 @@ def check_quorum_settled(turn: Turn, queue: Queue) -> None:
 
 
 def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
-    """Whether what waits gets to the leader that there is."""
+    """Whether what waits gets to the leader that there is: not as long as its channel asks one that is gone."""
+    channel = channel_of(turn, proposal)
+    if not is_registered(turn, group, channel) and asks_in_vain(turn, group, channel):
+        return False
     return streams.writes_to_leader(turn, group, sender(proposal.operation))
 
 
