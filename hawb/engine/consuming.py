@@ -148,6 +148,9 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
     if dead == NOWHERE and not turn.linked(event.node, consumer.node):
         link = (min(event.node, consumer.node), max(event.node, consumer.node))
         turn.under_way = (*turn.under_way, UnderWay(link, event, turn.step, turn.because))
+    elif dead == NOWHERE and consumer.queue != event.queue:
+        # They were for a channel that is gone, whose name another one has.
+        turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
     elif dead == NOWHERE:
         receive(turn, consumer.name, runs.union(event.numbers, fetched(turn, consumer.name)))
     else:
@@ -194,9 +197,10 @@ def deliver_missing(turn: Turn, name: str) -> None:
 def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
     """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as a node notices,
     those acknowledged automatically are lost. A quorum queue still has all of them."""
-    queue = turn.queues.get(event.queue)
+    queue, consumer = turn.queues.get(event.queue), turn.consumers[event.consumer]
     if queue is not None and queue.type == QUORUM:
-        consumer = turn.consumers[event.consumer]
+        if consumer.queue != event.queue:
+            return
         arrived = runs.minus(runs.normal(consumer.stale), event.numbers)
         turn.change_consumer(consumer.name, stale=runs.within(consumer.stale, arrived))
         known = dict(fifo.of(queue).missing)

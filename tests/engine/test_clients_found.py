@@ -129,6 +129,22 @@ FOUND = [
         "none",
         """
   - declare: {queue: r, node: b}
+  - declare: {queue: s, node: a}
+  - publish: {queue: s, count: 2, node: a}
+  - consume: {consumer: c1, queue: r, node: a}
+  - partition: [[a], [b, c]]
+  - publish: {queue: r, count: 9, node: b}
+  - close: c1
+  - consume: {consumer: c1, queue: s, node: a}
+  - heal: true
+""",
+        "{consumers: {c1: {received: [[1, 2]]}}, queues: {r: {messages: 9}, s: {messages: 2}}}",
+        id="what was on its way to a closed channel does not come to another one",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: b}
   - consume: {consumer: c1, queue: r, node: a}
   - partition: [[a], [b, c]]
   - consume: {consumer: c1, queue: r, node: a}

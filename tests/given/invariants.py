@@ -229,11 +229,8 @@ def check_active_consumer(turn: Turn, queue: Queue) -> None:
         # In 4.3 one that is out of reach stays the active one for a while.
         stays = queue.active_consumer in away and turn.settings.profile.version == "4.3"
         # In 3.8 nobody is, as long as a cancelled one holds messages, were it one that has come back since, nor when it
-        # has given them back: before 4.1 nobody is asked to be active then.
-        waits = not classic and (
-            (not fifo.release(turn).activates_at_once and queue.unacknowledged)
-            or (not fifo.release(turn).returns_activate and fifo.of(queue).returns)
-        )
+        # has given them back: nobody is asked to be active then.
+        waits = not classic and not fifo.release(turn).activates_at_once
         active = queue.active_consumer in queue.consumers
         assert active == bool(seen) or (waits and not active) or stays, f"{queue.name}: none is active"
     else:

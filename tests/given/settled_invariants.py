@@ -28,7 +28,7 @@ from hawb.rules.policies import HaMode, SyncMode
 
 BEGINNINGS = {
     "node_killed", "node_stopping", "process_crashed", "policy_set", "policy_cleared", "operator_policy_set",
-    "operator_policy_cleared", "queue_declared", "leadership_transferred", "rebalance_started",
+    "operator_policy_cleared", "queue_declared", "leadership_transferred", "rebalance_started", "node_joined",
     "node_forgotten", "node_reset", "disk_lost", "node_lost_power", "links_cut", "links_healed", "node_booting",
     "node_drained", "shrunk_by_force", "node_stands_alone",
 }  # fmt: skip
