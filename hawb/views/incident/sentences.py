@@ -6,6 +6,7 @@ a cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -109,6 +110,8 @@ REASONS: Mapping[str, str] = {
     "disconnect": "the connection to {it} was closed",
 }
 """What Erlang has for a node that is gone, in words."""
+ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
+"""The words of an Erlang term whose other words were taken out."""
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
 """What makes a broker stop by itself."""
 
@@ -248,6 +251,9 @@ def _many(names: Sequence[str]) -> str:
 
 
 def _reason(reason: str, it: str) -> str:
+    """A reason in words; of an Erlang term the atoms that are known."""
+    if reason.startswith(("{", "[")):
+        reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
     return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
 
 
