@@ -26,3 +26,11 @@ def test_what_no_queue_took_is_told_to_be_in_it_when_a_mirror_that_had_it_takes_
             if entry.event in ("messages_refused", "messages_taken_after_all")]  # fmt: skip
     assert told == [("messages_refused", [[7, 9]]), ("messages_taken_after_all", [[7, 9]])]
     assert moment.ledger["q"].refused == ()
+
+
+def test_one_that_holds_as_little_as_the_master_is_not_synchronised_with_it() -> None:
+    empty = LEFT_ON_RECORD.replace("  - publish: {queue: q, count: 6, node: a}\n", "").replace("  - kill: b\n", "")
+    with watched():
+        run = run_of("none", f"{empty}  - publish: {{queue: q, count: 1, node: a}}\n")
+        queue = run.moment().state.queues["q"]
+    assert queue.strays and queue.mirrors and not queue.synchronised

@@ -15,8 +15,9 @@ from hawb.engine.turn import Turn
 
 
 def holds_all(_: Turn, q: Queue, node: int) -> bool:
-    """Whether a mirror holds all that the master holds."""
-    return q.contents[node] == q.content
+    """Whether a mirror holds all that the master holds, and hears so: a stray is in no group with it
+    (`hawb.engine.strays`)."""
+    return q.contents[node] == q.content and node not in q.strays
 
 
 def begin_copy(t: Turn, q: Queue, node: int) -> None:
