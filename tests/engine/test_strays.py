@@ -29,8 +29,8 @@ def test_what_no_queue_took_is_told_to_be_in_it_when_a_mirror_that_had_it_takes_
 
 
 def test_one_that_holds_as_little_as_the_master_is_not_synchronised_with_it() -> None:
-    empty = LEFT_ON_RECORD.replace("  - publish: {queue: q, count: 6, node: a}\n", "").replace("  - kill: b\n", "")
+    drained = LEFT_ON_RECORD.replace("  - kill: b\n", "  - purge: q\n  - publish: {queue: q, count: 1, node: a}\n")
     with watched():
-        run = run_of("none", f"{empty}  - publish: {{queue: q, count: 1, node: a}}\n")
+        run = run_of("none", drained)
         queue = run.moment().state.queues["q"]
     assert queue.strays and queue.mirrors and not queue.synchronised
