@@ -41,6 +41,8 @@ def settle(turn: Turn, operation: Settle) -> None:
     """basic.ack or basic.nack reaches the queue, answer by answer. If an answer crashes the queue's process, those
     after it reach nobody."""
     consumer = turn.consumers[operation.consumer]
+    if consumer.queue != operation.queue:
+        return  # It is of a channel that is gone, whose name another one has.
     queue = turn.queues.get(consumer.queue)
     if queue is not None and queue.type == QUORUM:
         settle_in_quorum_queue(turn, operation)

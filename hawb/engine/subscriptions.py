@@ -237,8 +237,9 @@ def unsubscribe(turn: Turn, name: str) -> None:
 
 def withdraw_answers(turn: Turn, consumer: Consumer) -> None:
     """What a channel answered and its queue has not heard goes with the channel: another one of that name has nothing
-    to do with it. (A real queue hears it ahead of the channel's end, if the link that holds both up works again.)"""
-    if consumer.queue in turn.queues:
+    to do with it. (A real queue hears it ahead of the channel's end, if the link that holds both up works again.) Those
+    of a client with a rate are for whatever it holds then, and that is nothing."""
+    if consumer.clock is None and consumer.queue in turn.queues:
         drop(turn, consumer.queue, lambda one: isinstance(one, Settle) and one.consumer == consumer.name)
 
 

@@ -29,9 +29,6 @@ from hawb.raft.ports import bits_in
 
 BEYOND_TICKTIME_US = 5_000_000
 """How much longer than net_ticktime a channel waits for an answer (`rabbit_fifo_client:init`)."""
-CONNECTING_US = 7_000_000
-"""How long a node tries to connect to one that does not answer (`net_kernel`, net_setuptime). A 3.10.8 cluster nacked
-three messages within 6, 17 and 25 s that way."""
 
 
 def is_registered(t, g, channel):
@@ -51,7 +48,7 @@ def is_waiting(t, g, channel):
 
 def register(t, g, channel):
     """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
-    if not is_registered(t, g, channel) and not (asks_in_vain(t, g, channel) or asks_the_lost(t, g, channel)):
+    if not is_registered(t, g, channel) and not asks_in_vain(t, g, channel):
         note_known(t, g, channel)
 
 
@@ -64,20 +61,11 @@ def asks_in_vain(t, g, channel):
     return node != NOWHERE and not runs_anywhere(t, node)
 
 
-def asks_the_lost(t, g, channel):
-    """Whether a channel that the queue does not know asks a node for its version that runs, and that its own node has
-    lost sight of and does not reach. It hears so as soon as its node has tried to connect in vain."""
-    node, own = whom_it_asks(t, g, channel), node_of(channel)
-    return node != NOWHERE and not linked(t, own, node) and t.nodes[own].side != t.nodes[node].side
-
-
 def registration_us(t, g, channel):
     """How long a channel waits to be known: it asks one member after the other that it reaches, each of which passes it
     on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`)."""
     if asks_in_vain(t, g, channel):
         return 0
-    if asks_the_lost(t, g, channel):
-        return CONNECTING_US
     return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 

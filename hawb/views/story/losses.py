@@ -314,7 +314,8 @@ def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
     event = _event(chronicle, loss)
     chain = [] if event is None else [*noticed(chronicle.events, event)]
     told = (at(one) for one in reversed(chain))
-    return paragraph([_(CAUSES[loss["cause"]]), *told])
+    cause = CAUSES[loss["cause"]]
+    return paragraph([_(cause), *told])
 
 
 EXPLANATIONS: dict[str, Explain] = {
