@@ -129,6 +129,21 @@ FOUND = [
         "none",
         """
   - declare: {queue: r, node: b}
+  - publish: {queue: r, count: 9, node: b}
+  - consume: {consumer: c1, queue: r, node: a}
+  - partition: [[a], [b, c]]
+  - ack: {consumer: c1, count: 5}
+  - close: c1
+  - consume: {consumer: c1, queue: r, node: c}
+  - heal: true
+""",
+        "{consumers: {c1: {unacknowledged: [[1, 9]]}}, queues: {r: {messages: 9}}}",
+        id="nor where that one consumes from the same queue, at another node",
+    ),
+    pytest.param(
+        "none",
+        """
+  - declare: {queue: r, node: b}
   - declare: {queue: s, node: a}
   - publish: {queue: s, count: 2, node: a}
   - consume: {consumer: c1, queue: r, node: a}
