@@ -130,7 +130,7 @@ def compared(part: int) -> tuple[Counter, int, int]:
 @pytest.mark.parametrize("number", FOUND)
 def test_the_same_of_histories_that_once_differed(number):
     given = case(number, losses=False)
-    agreed(given, history_of(given))
+    assert agreed(given, history_of(given)) is not None, "the kernel left it to the engine"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -142,9 +142,11 @@ def test_the_same_of_queues_of_4_0():
     """Which has none with mirrors, and keeps the records of those whose nodes are down."""
     plain = [given for given in map(case, range(PART)) if dict(given.chosen)["ha-mode"] == "none"]
     assert len(plain) > 100
+    fallen_back = 0
     for given in plain:
         design = replace(given.design, version="4.0", upgrade=replace(given.design.upgrade, drain=False))
-        agreed(replace(given, design=design), history_of(given))
+        fallen_back += agreed(replace(given, design=design), history_of(given)) is None
+    assert fallen_back <= MOST_HANDED_OVER * len(plain)
 
 
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):

@@ -13,11 +13,15 @@ from numba import config, njit
 from hawb.study import histories, trial_rows
 from hawb.study.compiled import inner, with_parts
 from hawb.study.engine_trial import own_seed
-from hawb.study.kernel import block, silence, state, trial, upkeep
+from hawb.study.kernel import block, setup, silence, state, trial, upkeep
 from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
 
+STUDIES = Path(__file__).parents[2] / "data" / "studies"
+TRIALS, MOST_FALLING_BACK = 100, 0.01
+"""Of so many trials of each cell of a shipped study that the kernel plays, the largest share that it may leave to the
+engine, which takes a thousand times as long."""
 TRAFFIC = {"publish_per_s": 10, "consume_per_s": 20}
 FAILURES = {"every": {"mean_s": 86400}, "repair": {"mean_s": 600}}
 
@@ -76,7 +80,7 @@ def test_what_the_kernel_does_not_play_the_engine_does():
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])
 def test_a_year_of_lost_power_and_disks_is_the_same(design: str):
-    asked = load(Path(__file__).parents[2] / "data" / "studies" / "replicas.yaml")
+    asked = load(STUDIES / "replicas.yaml")
     given = asked.designs[design], asked.environments["many-failures"], asked.seed, 0, 1, 365 * histories.DAY_US
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
@@ -89,6 +93,17 @@ def test_what_the_kernel_hands_over_the_engine_plays():
     assert 0 < sum(rows[:, 0] == HANDED_OVER) <= len(rows)
     by_kernel, by_engine = trial_rows.by_kernel(*given), trial_rows.by_engine(*given)
     assert [column.tolist() for column in by_kernel] == [list(column) for column in by_engine]
+
+
+@pytest.mark.parametrize("file", sorted(STUDIES.glob("*.yaml")), ids=lambda file: file.stem)
+def test_almost_no_trial_of_a_shipped_study_falls_back_to_the_engine(file: Path):
+    asked, fallen_back = load(file), {}
+    for design, environment in asked.cells:
+        given = asked.designs[design], asked.environments[environment]
+        if setup.refused(*given) is None:
+            rows = block.rows(*given, asked.seed, 0, TRIALS, round(asked.horizon_days * histories.DAY_US))
+            fallen_back[design, environment] = int(sum(rows[:, 0] == HANDED_OVER))
+    assert {cell: count for cell, count in fallen_back.items() if count > MOST_FALLING_BACK * TRIALS} == {}
 
 
 @inner

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import deliveries, windows
+from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.partitioned_state import MOST_SIDES, NO_SIDE, linked, without_elsewhere, without_messages
 from hawb.study.kernel.record_rules import is_synchronised
-from hawb.study.kernel.state import count_times_of, hand_to_engine
+from hawb.study.kernel.state import count_times_of, hand_to_engine, link_us
 
 take_out_here = deliveries.take_out
 
@@ -64,17 +65,16 @@ def give_up(t, some):
 
 @inner
 def inherit(t, q, heir, living, gone, entry):
-    """The heir's copy is the queue's, and other mirrors hold of it what they held. Where one hands on to the heir what
-    the old master had not reached it with, the engine plays."""
-    lagging, behind = q.lagging & living, bool(q.lagging >> heir & 1)
+    """Make the heir's copy the queue's; the other mirrors keep what they held of it. Fall back to the engine where a
+    mirror that the master reached holds part of what a heir brings back that the master did not reach."""
+    lagging, behind = q.lagging & living, is_behind_all(t, q, heir, living)
+    answer_late(t, q, heir, living)
     last_back = turn_back(t, heir) if behind else 0
     lose(t, 0, t.since[heir])
     for node in range(t.setup.nodes):
         if living >> node & 1:
             near = linked(t, heir, node)
             if near and is_synchronised(t, q, node):
-                if behind or lagging >> node & 1:
-                    hand_to_engine(t)
                 t.since[node] = 0
             else:
                 t.since[node] = max(t.since[node], t.since[heir])
@@ -90,6 +90,28 @@ def inherit(t, q, heir, living, gone, entry):
         without_messages(t.here, t.content)
         without_messages(t.behind, t.here)
     windows.clear(t.unwritten)
+
+
+@inner
+def is_behind_all(t, q, heir, living):
+    """Return whether the master's last messages did not reach the heir. If they reached a synchronised mirror that the
+    heir sees, the heir receives them from the first such mirror, and answers for them."""
+    if not q.lagging >> heir & 1:
+        return False
+    for node in range(t.setup.nodes):
+        if (living & ~q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, heir, node):
+            t.since[heir] = t.since[node]
+            replica_answers(t, heir, link_us(t, q.master, heir))
+            return False
+    return True
+
+
+@inner
+def answer_late(t, q, heir, living):
+    """Synchronised mirrors that the master's last messages did not reach receive them from the heir, and answer."""
+    for node in range(t.setup.nodes):
+        if (living & q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, heir, node):
+            replica_answers(t, node, link_us(t, heir, node))
 
 
 @inner

@@ -20,7 +20,6 @@ from hawb.study.kernel.state import (
     PER_US,
     START_US,
     hand_to_engine,
-    link_us,
     schedule,
 )
 
@@ -50,9 +49,10 @@ def lacked_up_to(t, q, node):
 
 
 @inner
-def replica_answers(t, node):
-    """A mirror that was silent has got everything: its answers are under way, one for all that waits for them."""
-    due_us = t.moment.now_us + link_us(t, t.queue.master, node) + t.setup.fsync_us
+def replica_answers(t, node, delay_us):
+    """A mirror that was silent has received everything: its answers arrive `delay_us` and a disk write later, one for
+    all that waits for them."""
+    due_us = t.moment.now_us + delay_us + t.setup.fsync_us
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if is_here(t, row[AT]):

@@ -33,6 +33,7 @@ from hawb.study.kernel.state import (
     B,
     count_times,
     hand_to_engine,
+    link_us,
     move_row,
     next_number,
     put_on_agenda,
@@ -113,7 +114,7 @@ def hear_late(t, q):
     late, q.lagging = q.lagging, 0
     for k in range(q.mirrors):
         if late >> t.mirrors[k] & 1 and is_alive(t, q, t.mirrors[k]):
-            replica_answers(t, t.mirrors[k])
+            replica_answers(t, t.mirrors[k], link_us(t, q.master, t.mirrors[k]))
 
 
 @inner
