@@ -93,11 +93,11 @@ def inherit(t, q, heir, living, gone, entry):
             near = node
     if behind and near != NOBODY:
         put_copy(t, heir, t.contents[near])
-        replica_answers(t, heir)
+        replica_answers(t, heir, link_us(t, q.master, heir))
     for k in range(q.lagging):
         node = t.lagging[k]
         if living >> node & 1 == 1 and node != heir and is_synchronised(t, q, node) and linked(t, heir, node):
-            replica_answers(t, node)
+            replica_answers(t, node, link_us(t, heir, node))
     held, missing = t.contents[heir], content(t) & ~t.contents[heir]
     for node in range(t.setup.nodes):
         if living >> node & 1:

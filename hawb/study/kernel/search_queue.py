@@ -19,6 +19,7 @@ from hawb.study.kernel.state import (
     STRUCK,
     follows,
     is_running,
+    link_us,
     runs_anywhere,
     without_nodes,
 )
@@ -35,7 +36,7 @@ def hear_late(t, q):
             put_copy(t, node, (t.contents[node] | new) & content(t))
     for k in range(late):
         if is_alive(t, q, t.lagging[k]):
-            replica_answers(t, t.lagging[k])
+            replica_answers(t, t.lagging[k], link_us(t, q.master, t.lagging[k]))
 
 
 @inner
