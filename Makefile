@@ -6,11 +6,14 @@ UV_VERSION := 0.13.8
 
 VENV := .venv
 BIN := $(VENV)/bin
+STYLE := $(BIN)/ruff check . && $(BIN)/ty check --python $(VENV)
+PYTEST = $(BIN)/python -m compileall -q hawb tests/given && $(BIN)/pytest --numprocesses=2 --dist=loadscope \
+  --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600
 STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site docs test test-broker test-long pictures bench studies dist lock clean
+.PHONY: help setup lab app learner site docs check test test-full test-broker test-long pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -35,16 +38,20 @@ docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into buil
 	build/sphinx/bin/sphinx-build -q -E -W --keep-going -d build/docs-pages/.doctrees build/docs-pages build/docs
 	@echo build/docs/index.html
 
+check: setup ## style, types and the tests of what changed, in a minute: without Spark, browsers and notebooks
+	$(STYLE)
+	$(BIN)/python tests/given/changed_tests.py $(ARGS)
+
 # A file, or a notebook, is played by one process from its first test to its last, in the order of tests/conftest.py. A
 # process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
 # Hundreds of processes import hawb, and mutants have it imported anew: so it is there as bytecode before, also where
 # PYTHONDONTWRITEBYTECODE says that none of them is to keep it.
-test: setup ## style, names, tests and every notebook (ARGS="-k policy")
-	$(BIN)/ruff check .
-	$(BIN)/ty check --python $(VENV)
-	$(BIN)/python -m compileall -q hawb tests/given
-	HAWB_ANSWERS=$(CURDIR)/build/answers.json $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder \
-	  --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+test: setup ## style, types, tests and every notebook, in ten minutes (ARGS="-k policy")
+	$(STYLE)
+	export HAWB_ANSWERS=$(CURDIR)/build/answers.json; $(PYTEST) -m "not full" --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
+
+test-full: setup ## what `make test` leaves out: pictures, the wheel, Spark clusters, documentation, mutants, larger samples
+	$(PYTEST) -m full $(ARGS) tests
 
 test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 	HAWB_BROKER=1 $(BIN)/pytest -m broker $(ARGS) tests

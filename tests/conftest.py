@@ -1,10 +1,17 @@
 """What all tests share: the counts of the property tests, what several files set up, and the one way to say that a test
-cannot run here."""
+cannot run here.
+
+Which test belongs to which command is said by its marks: `full` for what `make test` leaves to `make test-full`,
+`broker` for what only `make test-broker` runs. `make check` leaves out what starts Spark (`spark`) or a browser
+(`browser`), or compiles the kernel (`kernel`), too.
+"""
 
 from __future__ import annotations
 
 import os
 import random
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +20,7 @@ from unittest import mock
 
 import pytest
 import yaml
-from browser_pages import why_no_browser
+from browser_pages import close_chromium, why_no_browser
 from hypothesis import HealthCheck, settings
 
 from hawb.engine import chance
@@ -33,22 +40,33 @@ BROKER = os.environ.get("HAWB_BROKER") == "1"
 SEED = int(os.environ.setdefault("HAWB_SEED", str(random.randrange(2**32) if LONG else 0)))
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
-LONGEST = (
-    "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources "
-    "test_numbers",
-    "test_kernel_agreement", "test_wide_stories test_wide_campaigns test_kept_campaigns",
-    "test_looks test_page_of_reports_browser", "test_compiled_search", "test_kernel_quorum", "test_page_browser",
-    "test_kernel_partitions", "05-model-and-broker", "31-the-policy-table", "test_mutants", "test_learner_browser",
-    "34-rare-losses", "test_wheel", "test_recordings", "test_stage_browser", "30-availability-and-loss", "36-a-fleet",
-    "37-how-often-does-it-fail",
-    "33-a-year-of-upgrades", "test_run_varied_scenarios", "test_page_app_browser", "32-the-cost-of-synchronisation",
-    "test_cluster_properties", "test_fuzz", "35-throughput-and-latency",
+GROUPS = (
+    # What compiles the kernel.
+    "test_kernel_agreement test_kernel_partitions test_kernel_quorum test_compiled_search test_trial_rows "
+    "test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules test_renewals test_talking",
+    # What drives a browser.
+    "test_page_browser test_page_app_browser test_stage_browser test_stage_alone_browser test_pages_browser "
+    "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_builder "
+    "test_stage_languages_browser",
+    # What reads the logs of real clusters.
+    "test_retold test_reading test_clocks test_absences test_lives test_happenings test_recogniser test_kept_stories "
+    "test_incident_timeline test_exports_among_logs test_sources_of_logs",
+    # What shares a Spark session, and plays what was compiled before.
+    "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources test_numbers "
+    "test_fleets test_own_draws test_spark",
+    "31-the-policy-table", "37-how-often-does-it-fail", "30-availability-and-loss", "34-rare-losses",
+    "33-a-year-of-upgrades", "05-model-and-broker", "36-a-fleet", "32-the-cost-of-synchronisation",
+    "35-throughput-and-latency",
+    # What answers a report of each kind.
+    "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_study_verdict "
+    "test_exploration_verdict",
+    "test_wide_stories test_wide_campaigns test_kept_campaigns test_fuzz", "test_mutants", "test_wheel",
+    "test_scenarios", "test_recordings", "test_cluster_properties", "test_run_varied_scenarios",
 )  # fmt: skip
-"""The files that take about half a minute or more, longest first, so that at the end no process is left alone with one
-of them. While one process has Spark, another compiles the kernel, which the others find then. What stands together one
-process plays: Spark and its workers take long to start, the arrays of wide stories to be made, reports to be
-answered."""
-SHARES = {stem: stems for stems in LONGEST for stem in stems.split()}
+"""The files that one process plays one after the other, and the other longest ones. What is dear is made once in a
+group: a kernel compiled, a browser or a Spark session started, logs read, reports answered. The longest begin first, so
+that at the end no process is left alone with one of them."""
+SHARES = {stem: stems for stems in GROUPS for stem in stems.split()}
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
 # ones. A test that sets max_examples itself has the same count in both.
@@ -59,24 +77,67 @@ settings.register_profile(
 settings.load_profile("long" if LONG else "ci")
 
 
+BEGUN_S = time.monotonic()
+OUT_OF_TIME = "the time of make check was over"
+SKIPPED: Counter[str] = Counter()
+"""How many tests were skipped, by the reason."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option by which `make check` keeps to its minute."""
+    parser.addoption("--begin-within", type=float, metavar="SECONDS", help="skip what has not begun by then")
+
+
 def pytest_report_header() -> str:
     """What to set for the same random programs again."""
     return f"random programs: HAWB_SEED={SEED}" + f", live scenarios: HAWB_DAY={DAY}" * BROKER
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves tests marked `broker` to `make test-broker`, and has the longest files first."""
-    order = {stem: place for place, stem in enumerate(SHARES)}
-    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+    """Leave tests marked `broker` to `make test-broker`, and put the longest files first."""
+    if config.getoption("begin_within") is None:
+        order = {stem: place for place, stem in enumerate(SHARES)}
+        items.sort(key=lambda item: order.get(item.path.stem, len(order)))
     left_out = [] if BROKER else [item for item in items if item.get_closest_marker("broker")]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that has not begun in time."""
+    within_s = item.config.getoption("begin_within")
+    if within_s is not None and time.monotonic() - BEGUN_S > within_s:
+        pytest.skip(OUT_OF_TIME)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """End the browser behind the last of several tests that drive one."""
+    yield
+    if item.get_closest_marker("browser") and not (nextitem and nextitem.get_closest_marker("browser")):
+        close_chromium()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count what was skipped, by the reason."""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        SKIPPED[report.longrepr[2].removeprefix("Skipped: ")] += 1
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Say below everything else how many tests were skipped, why, and what they need."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if SKIPPED and reporter is not None and not hasattr(session.config, "workerinput"):
+        reasons = "; ".join(f"{count}: {reason}" for reason, count in SKIPPED.most_common())
+        reporter.write_line(f"skipped, {reasons}")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-    """Shares files out to processes, and those together that stand so in `LONGEST`."""
+    """Share files out to processes, those of a group together."""
     from xdist.scheduler import LoadScopeScheduling
 
     if config.getvalue("dist") != "loadscope":

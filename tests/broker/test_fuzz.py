@@ -62,6 +62,7 @@ def test_scenarios_of_other_numbers_and_seeds_are_others(scenarios: list[Scenari
     assert len(texts) == COUNT + 50
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_two_hundred_cover_the_vocabulary(seed: int) -> None:
     found = tally(random_scenario(seed, n) for n in range(COUNT))
@@ -86,6 +87,7 @@ def test_all_can_be_driven(scenarios: list[Scenario]) -> None:
     assert [reason for scenario in scenarios for reason in undriven(scenario)] == []
 
 
+@pytest.mark.full
 def test_nothing_depends_on_what_the_model_draws(scenarios: list[Scenario]) -> None:
     assert [scenario.scenario for scenario in scenarios if compare(by_another_seed(scenario))] == []
 

@@ -20,6 +20,8 @@ from hawb.cli import main
 from hawb.scenario.document import Scenario
 from hawb.views.broker import agreement, model_vs_broker
 
+pytestmark = pytest.mark.full
+
 SEED = 0
 ODD = "q07"
 FIRST, SECOND = ("consumer", "one"), ("queue", "durable")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from kept_logs import STORIES, exports, logs, scenario_of, seen, story_of, text, title
+from kept_logs import STORIES, exports, logs, reading_of, scenario_of, seen, story_of, text, title
 
 from hawb.broker import kept_stories, real, witness
 from hawb.broker.cluster import CannotPlay
@@ -21,7 +21,6 @@ from hawb.broker.imported import import_cluster
 from hawb.broker.real import Played
 from hawb.broker.witness import Witness, changes, neutral, trouble
 from hawb.cli import main
-from hawb.incident.reading import read_logs
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Cluster, Scenario, Step
 from hawb.scenario.load import load
@@ -262,11 +261,39 @@ def test_what_cannot_be_kept_is_refused(played: list[str], tmp_path: Path):
 # --- the kept stories ---
 
 WHOLE = [story for story in STORIES if (story / "scenario.yaml").exists()]
-each_whole = pytest.mark.parametrize("story", WHOLE, ids=title)
 
 
-@each_whole
-def test_exports_of_kept_stories_are_read(story: Path):
+@pytest.mark.parametrize("story", WHOLE, ids=title)
+def test_a_kept_story_is_whole_and_names_no_machine(story: Path, subtests: pytest.Subtests):
+    with subtests.test(msg="an import reads its exports of before and after"):
+        check_exports(story)
+    facts, scenario = story_of(story), scenario_of(story)
+    with subtests.test(msg="release, scenario and folder belong together"):
+        assert facts["release"] == PROFILES[scenario.cluster.version].release
+        assert (facts["scenario"], story.parent.name) == (story.name, scenario.cluster.version)
+    with subtests.test(msg="all its steps were played, in order, by the nodes of its scenario"):
+        played = [step for _, step in facts["begun"] if step is not None and step >= 0]
+        assert played == list(range(len(scenario.steps)))
+        assert set(facts["names"].values()) == {*scenario.known_nodes}
+    with subtests.test(msg="the views of the nodes are in order of time, and end with the state of each queue"):
+        times = [entry["at"] for entry in seen(story)]
+        assert times and times == sorted(times)
+        last: dict[str, Any] = {}
+        for entry in seen(story):
+            last |= entry.get("queues", {})
+        assert {name: queue["state"] for name, queue in last.items() if queue} == {
+            name: queue["state"] for name, queue in facts["queues"].items()
+        }
+    with subtests.test(msg="its logs have events"):
+        assert reading_of(story).events
+    with subtests.test(msg="no file names anything of the machine"):
+        files = [*logs(story), story / "seen.json.gz"]
+        told = "".join(map(text, files)) + "".join(file.read_text() for file in story.glob("*.json"))
+        assert [word for word in ("/tmp/", "/root", "password") if word in told] == []
+
+
+def check_exports(story: Path) -> None:
+    """Import the exports of before and after. Compare the queues of after with those of the story's end."""
     facts, known = story_of(story), {}
     for moment in ("before", "after"):
         definitions, *listings = exports(story, moment)
@@ -279,28 +306,3 @@ def test_exports_of_kept_stories_are_read(story: Path):
             queue.get("master"), queue.get("leader") or "none")  # fmt: skip
         assert entry.get("messages", 0) == queue.get("messages", entry.get("messages", 0))
     assert len(known["before"]) or not facts["exported_before"]
-
-
-@each_whole
-def test_kept_stories_are_whole(story: Path):
-    facts, scenario = story_of(story), scenario_of(story)
-    assert facts["release"] == PROFILES[scenario.cluster.version].release
-    assert (facts["scenario"], story.parent.name) == (story.name, scenario.cluster.version)
-    assert [step for _, step in facts["begun"] if step is not None and step >= 0] == list(range(len(scenario.steps)))
-    assert set(facts["names"].values()) == {*scenario.known_nodes}
-    times = [entry["at"] for entry in seen(story)]
-    assert times and times == sorted(times)
-    last: dict[str, Any] = {}
-    for entry in seen(story):
-        last |= entry.get("queues", {})
-    assert {name: queue["state"] for name, queue in last.items() if queue} == {
-        name: queue["state"] for name, queue in facts["queues"].items()
-    }
-    assert read_logs([story]).events
-
-
-@each_whole
-def test_kept_stories_tell_nothing_of_a_machine(story: Path):
-    files = [*logs(story), story / "seen.json.gz"]
-    told = "".join(map(text, files)) + "".join(file.read_text() for file in story.glob("*.json"))
-    assert [word for word in ("/tmp/", "/root", "password") if word in told] == []

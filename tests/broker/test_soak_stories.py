@@ -14,6 +14,8 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Expect, Wait
 
+pytestmark = pytest.mark.full
+
 
 def test_a_soak_is_six_hours_that_are_looked_at_throughout():
     story = soak_story(0, 0)

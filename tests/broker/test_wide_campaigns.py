@@ -22,6 +22,8 @@ from hawb.cli import main
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
 
+pytestmark = pytest.mark.full
+
 SEED = 0
 Values = frozenset[tuple[str, str]]
 

@@ -24,6 +24,8 @@ from hawb.scenario.dump import dump
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
+pytestmark = pytest.mark.full
+
 SEED = 0
 
 

@@ -113,7 +113,7 @@ def test_the_unit_restarts_if_its_condition_holds(node: str, status: int, machin
 
 def test_systemd_takes_the_unit(machine: Machine, api: Server, tmp_path: Path, unavailable: Callable[[str], None]):
     if shutil.which("systemd-analyze") is None:
-        unavailable("systemd-analyze is not installed")
+        unavailable("systemd-analyze is missing; on Debian and Ubuntu: apt-get install systemd")
     file = tmp_path / "rabbitmq-restart-if-safe.service"
     file.write_text(unit(machine, api, A))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", file], capture_output=True, text=True)

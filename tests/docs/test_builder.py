@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser_pages import CHROMIUM, FLAGS, ROOT, faults, keep_picture
+from browser_pages import ROOT, chromium, faults, keep_picture
 
 from hawb.docs.sources import write_all
+
+pytestmark = pytest.mark.full
 
 SPHINX = ROOT / "build" / "sphinx" / "bin" / "sphinx-build"
 PATIENCE_S = 300
@@ -21,7 +23,7 @@ PAGES = ("index", "how-to/safe-to-stop", "explanation/model")
 def built(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str], object]) -> Path:
     """The documentation, built; a warning is an error."""
     if not SPHINX.exists():
-        unavailable("what builds the documentation is not there: make build/sphinx/installed")
+        unavailable("Sphinx, which builds the documentation, is missing: make build/sphinx/installed")
     folder = tmp_path_factory.mktemp("docs")
     write_all(folder / "pages")
     assert sphinx(folder / "pages", folder / "built") == ""
@@ -57,9 +59,7 @@ def test_nothing_of_the_pages_is_fetched(built: Path) -> None:
 @pytest.fixture
 def opened(built: Path, in_browser: None) -> Iterator[Callable]:
     """A function that opens a page from its file; what went wrong in it is in its `wrong`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with chromium() as browser:
 
         def page_of(name: str, how: str):
             width, scheme = SHOWN[how]

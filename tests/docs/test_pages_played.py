@@ -13,6 +13,8 @@ from hawb.scenario.load import load
 from hawb.study.load import read_study
 from hawb.study.numbers import read_numbers
 
+pytestmark = pytest.mark.full
+
 WRITTEN = sorted(page.relative_to(PAGES).as_posix() for page in PAGES.rglob("*.md"))
 SHOWN_AS_THEY_ARE = sorted(file for file in INCLUDED.values() if blocks((CHECKOUT / file).read_text("utf-8")))
 

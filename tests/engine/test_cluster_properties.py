@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 
+import pytest
 from conftest import LONG, SEED
 from deliveries import check_deliveries
 from hypothesis import HealthCheck, given, note, seed, settings
@@ -182,12 +183,12 @@ def reach(run: Run, reached: Counter) -> None:
     reached.update(f"verb {step.name}" for index, step in enumerate(run.steps) if index not in refused)
 
 
-def tried(quorum: bool) -> Counter:
+def tried(quorum: bool, examples: int = 300) -> Counter:
     """What is reached by programs of which none fails, each of which is played twice."""
     reached: Counter = Counter()
 
     @seed(SEED)
-    @settings(max_examples=5_000 if LONG else 300, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=5_000 if LONG else examples, suppress_health_check=list(HealthCheck))
     @given(programs(quorum=quorum))
     def each(program):
         given, groups = program
@@ -226,6 +227,11 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
         assert EVENTS.keys() - reached.keys() - QUORUM_EVENTS <= NOT_REACHED.keys()
 
 
+def test_quorum_queues_keep_every_promise_and_get_well_in_a_few_programs():
+    assert tried(quorum=True, examples=60)
+
+
+@pytest.mark.full
 def test_quorum_queues_keep_every_promise_and_get_well():
     reached = tried(quorum=True)
     assert not seldom(reached, QUORUM_VERBS)

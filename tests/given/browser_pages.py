@@ -17,7 +17,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -134,26 +134,48 @@ def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Ans
     pytest.fail(f"the server did not answer within {PATIENCE_S} s")
 
 
+_STARTED = ExitStack()
+"""What `close_chromium` ends."""
+_CHROMIUM: list = []
+"""The browser of this process, once a test has asked for it."""
+
+
 @contextmanager
-def new_browser() -> Iterator:
-    """A new browser."""
+def chromium() -> Iterator:
+    """The one Chromium of this process, which is started for the first test that asks for it. The pages that are opened
+    meanwhile are closed at the end."""
     from playwright.sync_api import sync_playwright
 
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+    if not _CHROMIUM:
+        folder = _STARTED.enter_context(TemporaryDirectory())
         fonts = Path(find_spec("matplotlib").origin).parent / "mpl-data" / "fonts" / "ttf"
         for name in FONTS:
             Path(folder, f"{name}.ttf").symlink_to(fonts / f"{name}.ttf")
         settings = Path(folder, "fonts.conf")
         settings.write_text(FONTCONFIG.format(folder=folder), encoding="utf-8")
         environment = os.environ | {"FONTCONFIG_FILE": str(settings)}
-        with playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=environment) as browser:
-            yield browser
+        playwright = _STARTED.enter_context(sync_playwright())
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, env=environment)
+        _CHROMIUM.append(_STARTED.enter_context(started))
+    browser = _CHROMIUM[0]
+    before = list(browser.contexts)
+    try:
+        yield browser
+    finally:
+        for context in [context for context in browser.contexts if context not in before]:
+            context.close()
+
+
+def close_chromium() -> None:
+    """End the Chromium of this process. While there is one, playwright has an event loop that no other test bears."""
+    _CHROMIUM.clear()
+    _STARTED.close()
 
 
 @contextmanager
 def page_of(size: dict[str, int] = WINDOW) -> Iterator:
-    """An empty page of a new browser."""
-    with new_browser() as browser:
+    """An empty page."""
+    with chromium() as browser:
         page = browser.new_page(viewport=size)
         page.set_default_timeout(PATIENCE_S * 1000)
         yield page
@@ -193,5 +215,5 @@ def keep_picture(shown, name: str) -> None:
 def why_no_browser() -> str | None:
     """What is missing for a test with a browser; None if nothing is."""
     if CHROMIUM is None:
-        return "there is no chromium on the PATH"
-    return "playwright is not installed" if find_spec("playwright") is None else None
+        return "Chromium is missing; on Debian and Ubuntu: apt-get install chromium"
+    return "Python's playwright is missing: make setup" if find_spec("playwright") is None else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conftest import LONG
 
+from hawb.incident.reading import Reading, read_logs
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
@@ -29,14 +31,23 @@ def title(folder: Path) -> str:
     return "/".join(folder.relative_to(DATA / "logs").parts)
 
 
+@cache
+def reading_of(folder: Path) -> Reading:
+    """Return what the logs of a story say, read once per process. Read-only: all tests share it."""
+    return read_logs([folder])
+
+
+@cache
 def story_of(folder: Path) -> dict[str, Any]:
-    """What is known of a story: its scenario, when each step began, in seconds since 1970, the nodes' names, and the
-    queues at its end; of most also the whole outcome, as data/logs/README.md says."""
+    """Return what is known of a story: its scenario, when each step began, in seconds since 1970, the names of the
+    nodes, and the queues at the end; for most stories also the whole outcome, as data/logs/README.md says. Read-only:
+    all tests share it."""
     return json.loads((folder / "story.json").read_text(encoding="utf-8"))
 
 
+@cache
 def scenario_of(folder: Path) -> Scenario:
-    """The scenario that the driver played; the first stories were kept without it, and are in data/scenarios."""
+    """Return the scenario that was driven. The first stories were kept without it: theirs is in data/scenarios."""
     kept = folder / "scenario.yaml"
     return load(kept if kept.exists() else DATA / "scenarios" / f"{story_of(folder)['scenario']}.yaml")
 
@@ -49,8 +60,10 @@ def exports(folder: Path, moment: str) -> list[Path]:
     return [file for file in files if file.exists()]
 
 
+@cache
 def seen(folder: Path) -> list[dict[str, Any]]:
-    """What the nodes knew of each other and of queues, each time that something had changed; empty where unknown."""
+    """Return what the nodes knew of each other and of queues, one entry per change; an empty list for a story that was
+    kept without it. Read-only: all tests share it."""
     file = folder / "seen.json.gz"
     return json.loads(text(file)) if file.exists() else []
 

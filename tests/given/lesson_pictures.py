@@ -31,5 +31,10 @@ def lesson_page(name: str) -> str:
     return f"<!DOCTYPE html><html><head><style>{style}</style></head><body>{images}</body></html>"
 
 
-LESSONS = [file.stem for file in sorted(NOTEBOOKS.glob("*.ipynb")) if next(pictures(file.stem), None)]
+def keeps_a_picture(text: str) -> bool:
+    """Return whether the text of a notebook has an output that is a picture."""
+    return any(f'"{kind}": ' in text for kind in KINDS)
+
+
+LESSONS = [file.stem for file in sorted(NOTEBOOKS.glob("*.ipynb")) if keeps_a_picture(file.read_text(encoding="utf-8"))]
 """The notebooks that keep a picture."""

@@ -51,9 +51,15 @@ class Measure(NamedTuple):
     unconfirmed: list[Key]
 
 
-@cache
 def understood(story: Path, later: bool = False) -> Incident:
-    """A story's logs and exports of before it, as they are understood; or with those of after it, too."""
+    """Return the incident of a story, from its logs and its exports of before; with `later` from those of after, too.
+    Each is computed once per process."""
+    return _understood(story, later)
+
+
+@cache
+def _understood(story: Path, later: bool) -> Incident:
+    # Two parameters without a default: `cache` would keep `f(story)` and `f(story, False)` apart.
     return understand([story], exports(story, "before"), later=exports(story, "after") if later else (), keepers=False)
 
 
@@ -144,8 +150,9 @@ def confirmed(story: Path, key: Key, at_s: float) -> bool:
     return any(node == value or node in (value or ()) for value in values)
 
 
+@cache
 def measured(story: Path) -> Measure:
-    """What was found of a story's facts from its logs, and what was found besides."""
+    """Compare the facts of a story with its logs: count what is found, list what is missing or not confirmed."""
     incident, facts_ = understood(story), story_of(story)
     names, begins_s = facts_["names"], facts_["begun"][0][0]
     told = [(one, (one.kind, names.get(one.node or ""), one.queue), one.at_us / 1e6) for one in incident.happenings
@@ -232,8 +239,9 @@ class Lost(NamedTuple):
     possible: bool
 
 
+@cache
 def lost(story: Path) -> list[Lost]:
-    """The losses of a story's queues that serve in the end; none where they were not kept."""
+    """Return the losses of the queues of a story that run in the end; an empty list if its ledger was not kept."""
     facts_, told = story_of(story), {one.queue: one for one in understood(story).losses}
     found = []
     for queue, account in facts_.get("ledger", {}).items():

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
-from browser_pages import PATIENCE_S, ROOT, new_browser
+from browser_pages import PATIENCE_S, ROOT, chromium
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import STYLE, Lab
@@ -54,7 +54,7 @@ FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 def stage_page(size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm: bool = False) -> Iterator:
     """A page of a new browser with the stage of a new lab, which is its `lab`; time goes on with
     `page.run_for`."""
-    with new_browser() as browser:
+    with chromium() as browser:
         page = page_for_stages(browser, size, calm=calm)
         begin(page, Lab(Controller()), dark=dark)
         yield page

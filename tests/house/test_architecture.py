@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -56,16 +57,19 @@ def module_of(file: Path) -> str:
     return ".".join(file.relative_to(HAWB.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {module_of(file): ast.parse(file.read_text(encoding="utf-8")) for file in sorted(HAWB.rglob("*.py"))}
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The syntax trees of all modules of hawb, by the names under which they are imported."""
+    return {module_of(file): ast.parse(file.read_text(encoding="utf-8")) for file in sorted(HAWB.rglob("*.py"))}
 
 
 def imported(module: str) -> Iterator[str]:
     """The modules of hawb that a module imports as it is imported itself."""
-    for statement in MODULES[module].body:
+    for statement in modules()[module].body:
         if isinstance(statement, ast.ImportFrom) and statement.module and statement.module.startswith("hawb"):
             for alias in statement.names:
                 inner = f"{statement.module}.{alias.name}"
-                yield inner if inner in MODULES else statement.module
+                yield inner if inner in modules() else statement.module
 
 
 def room_of(module: str) -> str:
@@ -83,29 +87,29 @@ def part_of_views(module: str) -> str:
 def functions(*folders: Path) -> set[str]:
     """The names of functions of the modules in folders and below them."""
     files = (file for folder in folders for file in folder.rglob("*.py"))
-    trees = (MODULES[module_of(file)] for file in files)
+    trees = (modules()[module_of(file)] for file in files)
     return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    list(TopologicalSorter({module: set(imported(module)) - {module} for module in MODULES}).static_order())
+    list(TopologicalSorter({module: set(imported(module)) - {module} for module in modules()}).static_order())
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_are_imported_one_way(room: str) -> None:
     before = {"", room, *ROOMS[: ROOMS.index(room)]}
-    wrong = {(module, other) for module in MODULES if room_of(module) == room
+    wrong = {(module, other) for module in modules() if room_of(module) == room
              for other in imported(module) if room_of(other) not in before}  # fmt: skip
     assert not wrong
 
 
 def test_views_are_imported_one_way() -> None:
-    place = {module: VIEWS.index(part_of_views(module)) for module in MODULES if room_of(module) == "views"}
+    place = {module: VIEWS.index(part_of_views(module)) for module in modules() if room_of(module) == "views"}
     assert not {(one, other) for one in place for other in imported(one) if place.get(other, 0) > place[one]}
 
 
 def test_every_room_has_its_place() -> None:
-    assert {room_of(module) for module in MODULES if (HAWB / room_of(module)).is_dir()} - {""} <= set(ROOMS)
+    assert {room_of(module) for module in modules() if (HAWB / room_of(module)).is_dir()} - {""} <= set(ROOMS)
 
 
 def test_no_file_is_long() -> None:
@@ -128,7 +132,7 @@ def test_tests_stand_in_the_rooms_of_what_they_test() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_test_is_named_after_a_module_of_its_room(room: str) -> None:
     nouns = {NOUNS[room]} if room in NOUNS else set()
-    nouns |= {part for module in MODULES if room_of(module) == room for part in module.split(".")[2:]}
+    nouns |= {part for module in modules() if room_of(module) == room for part in module.split(".")[2:]}
     stems = {file.stem.removeprefix("test_") for file in (TESTS / room).glob("test_*.py")}
     assert not {stem for stem in stems if not any(f"{stem}_".startswith(f"{noun}_") for noun in nouns)}
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
-from guide_statements import DATA, HEADINGS, README, Guide, Section, Statement, guide, with_tables
+from guide_statements import DATA, HEADINGS, README, Guide, Statement, guide, with_tables
 
 from hawb.scenario.load import load
-
-GUIDES = {name: guide(name) for name in HEADINGS}
-TITLES = {file.stem: load(file).scenario for file in (DATA / "scenarios").glob("*.yaml")}
-STATEMENTS = [(name, statement) for name, content in GUIDES.items() for statement in content.statements]
-SECTIONS = [(name, section) for name, content in GUIDES.items() for section in content.sections]
 
 MIRRORED = {
     "interstitial": 1,
@@ -73,59 +69,65 @@ QUORUM = {
 COUNTS = {"guide": MIRRORED, "quorum-guide": QUORUM}
 """How many statements each section of a guide makes, in its order."""
 
-each_guide = pytest.mark.parametrize("name", GUIDES)
-each_statement = pytest.mark.parametrize(
-    "statement", [statement for _, statement in STATEMENTS], ids=[f"{name}-{said.id}" for name, said in STATEMENTS]
-)
-each_section = pytest.mark.parametrize(
-    ("content", "section"),
-    [(GUIDES[name], section) for name, section in SECTIONS],
-    ids=[f"{name}-{section.anchor}" for name, section in SECTIONS],
-)
+
+@cache
+def guides() -> dict[str, Guide]:
+    """Return the content of each guide, by its name."""
+    return {name: guide(name) for name in HEADINGS}
+
+
+@cache
+def titles() -> dict[str, str]:
+    """Return the title of each scenario, by the name of its file."""
+    return {file.stem: load(file).scenario for file in (DATA / "scenarios").glob("*.yaml")}
 
 
 def differing(name: str) -> bool:
-    """Whether a scenario's title says that the broker does something else than the guide says."""
-    return TITLES[name].startswith("Guide differs: ")
+    """Return True if the title of a scenario says that the broker does something else than the guide says."""
+    return titles()[name].startswith("Guide differs: ")
 
 
-@each_guide
-def test_every_section_has_all_its_statements(name: str):
-    sections = GUIDES[name].sections
-    assert [(section.anchor, len(section.statements)) for section in sections] == list(COUNTS[name].items())
+@pytest.mark.parametrize("name", HEADINGS)
+def test_a_guide_has_each_of_its_sections_and_statements_once(name: str, subtests: pytest.Subtests):
+    content = guides()[name]
+    with subtests.test(msg="every section has all its statements"):
+        sections = [(section.anchor, len(section.statements)) for section in content.sections]
+        assert sections == list(COUNTS[name].items())
+    with subtests.test(msg="no statement stands twice"):
+        said = content.statements
+        twice = Counter(statement.id for statement in said) + Counter(statement.says for statement in said)
+        assert [name for name, count in twice.items() if count > 1] == []
 
 
-@each_guide
-def test_no_statement_stands_twice(name: str):
-    said = GUIDES[name].statements
-    twice = Counter(statement.id for statement in said) + Counter(statement.says for statement in said)
-    assert [name for name, count in twice.items() if count > 1] == []
+@pytest.mark.parametrize(("name", "anchor"), [(name, anchor) for name, counts in COUNTS.items() for anchor in counts])
+def test_a_section_of_a_guide_has_editions_and_scenarios(name: str, anchor: str, subtests: pytest.Subtests):
+    content = guides()[name]
+    (section,) = [section for section in content.sections if section.anchor == anchor]
+    with subtests.test(msg="its editions are known"):
+        assert set(section.editions) <= content.editions.keys()
+    for statement in section.statements:
+        with subtests.test(msg="scenarios or a reason, a title where the broker differs", statement=statement.id):
+            check_scenarios(statement)
+        with subtests.test(msg="its editions are of its section", statement=statement.id):
+            assert set(statement.editions) < set(section.editions)
+            assert statement.slip.keys() <= set(statement.editions or section.editions)
 
 
-@each_statement
-def test_it_has_scenarios_or_a_reason(statement: Statement):
+def check_scenarios(statement: Statement) -> None:
+    """Require that a statement has scenarios or a reason, and, if the broker does something else, a scenario whose
+    title says so."""
     assert bool(statement.scenarios) != bool(statement.reason)
-    assert sorted(set(statement.scenarios) - TITLES.keys()) == []
+    assert sorted(set(statement.scenarios) - titles().keys()) == []
     assert len(set(statement.scenarios)) == len(statement.scenarios)
-
-
-@each_statement
-def test_where_the_broker_differs_a_title_says_so(statement: Statement):
     assert not statement.differs or any(differing(name) for name in statement.scenarios)
 
 
 def test_every_scenario_that_differs_belongs_to_a_statement():
-    named = {name for _, statement in STATEMENTS if statement.differs for name in statement.scenarios}
-    assert [name for name in sorted(TITLES) if "uide differs" in TITLES[name] and not differing(name)] == []
-    assert [name for name in sorted(TITLES) if differing(name) and name not in named] == []
-
-
-@each_section
-def test_its_editions_are_known(content: Guide, section: Section):
-    assert set(section.editions) <= content.editions.keys()
-    for statement in section.statements:
-        assert set(statement.editions) < set(section.editions), statement.id
-        assert statement.slip.keys() <= set(statement.editions or section.editions), statement.id
+    statements = [statement for content in guides().values() for statement in content.statements]
+    named = {name for statement in statements if statement.differs for name in statement.scenarios}
+    of_all = titles()
+    assert [name for name in sorted(of_all) if "uide differs" in of_all[name] and not differing(name)] == []
+    assert [name for name in sorted(of_all) if differing(name) and name not in named] == []
 
 
 def test_the_tables_in_the_readme_are_what_the_files_say():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from answered_reports import MAKERS, answered
-from browser_pages import new_browser, why_no_browser
+from browser_pages import chromium, why_no_browser
 from kept_pictures import KEPT, MOST, RENEWS, compare, difference, small
 from lesson_pictures import LESSONS, lesson_page
 from PIL import Image
@@ -16,7 +16,7 @@ from stage_states import STATES
 
 from hawb.views import style
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser"), pytest.mark.full]
 
 STAGE, PAGE, LESSON = (1280, 720), (1280, 1900), (980, 600)
 GROUNDS = {"light": style.LIGHT["ground"], "dark": style.DARK["ground"]}
@@ -37,7 +37,7 @@ def browser() -> Iterator:
     if why_no_browser():
         yield None
         return
-    with new_browser() as browser:
+    with chromium() as browser:
         yield browser
 
 

@@ -32,6 +32,8 @@ from mutator import mutants
 from hawb import rules
 from hawb.scenario.text import parse
 
+pytestmark = pytest.mark.full
+
 SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
 NOT_PLAYED = {
     "__init__", "atoms", "quorum_costs", "feature_matrix", "health_checks", "upgrade_releases", "upgrade_road",

@@ -64,6 +64,7 @@ def files() -> list[Path]:
     return [Path(name) for name in found.stdout.split("\0") if name]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
 def test_nothing_is_asked_of_python_that_it_lacks_elsewhere(platform: str):
     ty = [Path(sys.executable).with_name("ty"), "check", "--python", sys.prefix, "--python-platform", platform]
@@ -104,6 +105,7 @@ def test_text_has_the_same_line_ends_on_every_system():
     assert [name for name in files() if name.suffix not in BINARY and b"\r\n" in (ROOT / name).read_bytes()] == []
 
 
+@pytest.mark.full
 def test_commands_answer_without_what_windows_lacks(tmp_path: Path):
     commands = [typed.filled(tmp_path) for typed in ANSWERS]
     commands.append(["fuzz", "--on", "model", "--count", "1", "--replays", "0", "--out", str(tmp_path / "fuzz")])

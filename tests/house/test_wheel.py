@@ -24,6 +24,8 @@ from typed_commands import EVERY, SERVED, Typed
 from hawb import __version__
 from hawb.cli.extra import MODULES
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 LONG = os.environ.get("HAWB_LONG") == "1"
 EXTRAS = ("", "broker", "figures", "lab", "study")

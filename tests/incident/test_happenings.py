@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from kept_logs import DATA, STORIES, story_of, title
+from kept_logs import DATA, STORIES, reading_of, story_of, title
 
 from hawb.incident.events import Event
 from hawb.incident.happening import KINDS, Happening
 from hawb.incident.happenings import happenings
-from hawb.incident.reading import read_logs
 
 SECOND_US = 1_000_000
 LOGS = DATA / "logs"
@@ -18,7 +17,7 @@ LOGS = DATA / "logs"
 
 @cache
 def found(story) -> list[Happening]:
-    reading = read_logs([story])
+    reading = reading_of(story)
     return happenings(reading.events, reading.clocks)
 
 
@@ -31,9 +30,11 @@ def short(story, *kinds: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=title)
-def test_each_is_of_a_known_kind_and_has_its_events(story):
-    assert all(one.kind in KINDS and one.events for one in found(story))
-    assert [one.at_us for one in found(story)] == sorted(one.at_us for one in found(story))
+def test_happenings_of_a_story_are_known_and_in_order(story, subtests):
+    with subtests.test(msg="each has a known kind and the events that it comes from"):
+        assert all(one.kind in KINDS and one.events for one in found(story))
+    with subtests.test(msg="they are in the order of time"):
+        assert [one.at_us for one in found(story)] == sorted(one.at_us for one in found(story))
 
 
 def test_a_partition_that_autoheal_ends():

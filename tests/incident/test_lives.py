@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from kept_logs import DRAWN, STORIES, scenario_of, story_of, title
+from kept_logs import DRAWN, STORIES, reading_of, scenario_of, story_of, title
 
 from hawb.incident.events import Event
 from hawb.incident.lives import Life, lives
-from hawb.incident.reading import read_logs
 from hawb.scenario import verbs
 
 SECOND_US = 1_000_000
 
 
 def found(story) -> list[Life]:
-    reading = read_logs([story])
+    reading = reading_of(story)
     return lives(reading.events, reading.clocks)
 
 

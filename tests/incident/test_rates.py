@@ -31,6 +31,7 @@ def come_back() -> dict[str, list[tuple[int, float, float]]]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", TRUTHS)
 def test_rates_that_were_put_in_come_back_within_their_intervals(kind, come_back):
     """Of three intervals of 95 % two miss in one of a hundred and forty such tests; these seeds are always the same."""

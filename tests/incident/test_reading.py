@@ -92,7 +92,31 @@ def about(event: Event, names: dict[str, str]) -> str | None:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=title)
-def test_what_the_driver_did_is_found(story):
+def test_logs_of_a_story_are_read_as_it_was_played(story: Path, subtests: pytest.Subtests, tmp_path: Path):
+    facts, reading = story_of(story), whole(story)
+    with subtests.test(msg="each step of the driver is in the logs"):
+        assert not missing(story)
+    with subtests.test(msg="the node that leads at the end was promoted or elected last"):
+        last = last_leaders(story)
+        for queue, found in facts["queues"].items():
+            if found.get("leader") and queue in last:
+                assert last[queue] == found["leader"]
+    with subtests.test(msg="each node boots as its own release"):
+        starts = {event.node: event.release for event in reading.events if event.kind == "node_starting"}
+        assert starts.keys() <= facts["names"].keys()
+        assert set(starts.values()) == {facts["release"]}
+    with subtests.test(msg="the clocks of one machine agree"):
+        assert all(abs(clock.offset_us) < 200_000 for clock in reading.clocks.values() if clock.pairs)
+    if "3.8" not in title(story):
+        with subtests.test(msg="logs in JSON have the same events"):
+            check_json(story, tmp_path / "json")
+    with subtests.test(msg="no client is named unless the caller asks for clients"):
+        check_secrets(story, tmp_path / "secrets")
+
+
+def missing(story: Path) -> list[tuple[int, str, str | None, str | None]]:
+    """Return the events that the steps of a story must leave in its logs and that are missing, as (step, kind, writer,
+    subject)."""
     facts, events = story_of(story), whole(story).events
     names, steps = facts["names"], scenario_of(story).steps
     begun = {place: at_s for at_s, place in facts["begun"] if place is not None}
@@ -104,7 +128,8 @@ def test_what_the_driver_did_is_found(story):
     unwritten |= short_cuts(story) | {error["step"] for error in facts.get("errors", ())}
 
     def since(wanted: tuple[str, str | None, str | None], begun_s: float) -> float:
-        """A node that has paused does not stop again when it is told to."""
+        """Return the moment from which an event counts: the node's last boot for a stop, since a node that has paused
+        does not stop again at the driver's command."""
         if wanted[0] != "node_stopping":
             return begun_s
         boots = (event.at_us / 1e6 for event in events
@@ -112,7 +137,7 @@ def test_what_the_driver_did_is_found(story):
         return max((at_s for at_s in boots if at_s <= begun_s), default=0.0)
 
     down: set[str] = set()
-    missing = [
+    return [
         (place, *wanted)
         for place, step in enumerate(steps)
         for wanted in done(step, down) if place in begun and place not in unwritten
@@ -122,34 +147,52 @@ def test_what_the_driver_did_is_found(story):
             for event in events
         )
     ]  # fmt: skip
-    assert not missing
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_who_leads_at_the_end_is_who_was_last_promoted_or_elected(story):
-    facts, last = story_of(story), {}
-    names = facts["names"]
+def last_leaders(story: Path) -> dict[str, str]:
+    """Return, for each queue, the node that was promoted or elected last according to the logs."""
+    names, last = story_of(story)["names"], {}
     for event in whole(story).events:
         if event.kind == "leader_elected" and event.queue:
             last[event.queue] = names[event.node]
         elif event.kind == "mirror_promoted":
             last[event.queue] = names[event.peer]
-    for queue, found in facts["queues"].items():
-        if found.get("leader") and queue in last:
-            assert last[queue] == found["leader"]
+    return last
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_each_node_boots_as_its_own_release(story):
-    facts = story_of(story)
-    starts = {event.node: event.release for event in whole(story).events if event.kind == "node_starting"}
-    assert starts.keys() <= facts["names"].keys()
-    assert set(starts.values()) == {facts["release"]}
+def check_json(story: Path, folder: Path) -> None:
+    """Write the logs of a story in JSON into a new folder, as `rabbit_logger_json_fmt` does: one message per line, with
+    its text, its time and its process. Compare the events."""
+    folder.mkdir()
+    for log in logs(story):
+        entries = Reader().entries(text(log).splitlines())
+        documents = [{"time": (EPOCH + timedelta(microseconds=entry.at_us)).isoformat(" ", "microseconds"),
+                      "level": entry.level, "msg": entry.text, "pid": entry.pid, "domain": "rabbitmq"}
+                     for entry in entries]  # fmt: skip
+        (folder / f"{writer(log, story)}.log").write_bytes(b"\n".join(map(msgspec.json.encode, documents)))
+    names = story_of(story)["names"]
+    assert told(read_logs([folder], clients=True).events, names) == told(whole(story).events, names)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_clocks_of_one_machine_agree(story):
-    assert all(abs(clock.offset_us) < 200_000 for clock in whole(story).clocks.values() if clock.pairs)
+def check_secrets(story: Path, folder: Path) -> None:
+    """Write the logs of a story into a new folder, with made-up users, names and addresses of clients. Require that
+    none of them is read, unless the caller asks for clients."""
+    folder.mkdir()
+    secrets = {"guest": "Qxuser7", "10.77.0.254": "192.0.2.77"}
+    secrets |= {event.connection: "Qxname7 of Zoë" for event in whole(story).events
+                if event.kind == "connection_named" and event.connection != "default"}  # fmt: skip
+    for file in logs(story):
+        log = text(file)
+        for secret, changed in secrets.items():
+            log = log.replace(f"- {secret}", f"- {changed}").replace(f"name: {secret}", f"name: {changed}")
+            log = log.replace(f"'{secret}'", f"'{changed}'").replace(f"({secret}:", f"({changed}:")
+        (folder / file.name).write_bytes(gzip.compress(log.encode()))
+    plain, asked = read_logs([folder]), read_logs([folder], clients=True)
+    output = msgspec.json.encode([plain.events, [list(key) for key in plain.unknown]]).decode()
+    assert not [changed for changed in ("Qxuser7", "192.0.2.77", "Qxname7", "Zoë", "guest") if changed in output]
+    assert any(event.connection for event in asked.events) == any(
+        event.kind.startswith("connection_") for event in asked.events
+    )
 
 
 def test_the_line_that_is_told_has_the_message():
@@ -209,19 +252,6 @@ def test_nodes_mixed_in_one_file_are_told_apart(tmp_path_factory, seed, story):
         mixed.append(f"{who}  | {queues[who].pop(0)}\n")
     file.write_text("".join(mixed))
     assert told(read_logs([file], clients=True).events, names) == told(whole(story).events, names)
-
-
-@pytest.mark.parametrize("story", [story for story in STORIES if "3.8" not in title(story)], ids=title)
-def test_json_tells_the_same(story, tmp_path):
-    """As `rabbit_logger_json_fmt` writes it: a message a line, with its lines, its time and its process."""
-    for log in logs(story):
-        entries = Reader().entries(text(log).splitlines())
-        documents = [{"time": (EPOCH + timedelta(microseconds=entry.at_us)).isoformat(" ", "microseconds"),
-                      "level": entry.level, "msg": entry.text, "pid": entry.pid, "domain": "rabbitmq"}
-                     for entry in entries]  # fmt: skip
-        (tmp_path / f"{writer(log, story)}.log").write_bytes(b"\n".join(map(msgspec.json.encode, documents)))
-    names = story_of(story)["names"]
-    assert told(read_logs([tmp_path], clients=True).events, names) == told(whole(story).events, names)
 
 
 @IN_A_FOLDER
@@ -301,29 +331,6 @@ def test_templates_beyond_number_are_counted_together(tmp_path, monkeypatch):
     file.write_text("".join(f"2026-11-27 08:55:31.694 [info] <0.1.0> the {'queue ' * n}\n" for n in range(9)))
     assert sum(read_file(file).unknown.values()) == 9
     assert len(read_file(file).unknown) == 3
-
-
-# Secrets
-
-
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_no_client_is_named_unless_asked_for(story, tmp_path):
-    """Users, names and addresses of the clients of real logs, written anew so that they are found wherever they are."""
-    secrets = {"guest": "Qxuser7", "10.77.0.254": "192.0.2.77"}
-    secrets |= {event.connection: "Qxname7 of Zoë" for event in whole(story).events
-                if event.kind == "connection_named" and event.connection != "default"}  # fmt: skip
-    for file in logs(story):
-        log = text(file)
-        for secret, changed in secrets.items():
-            log = log.replace(f"- {secret}", f"- {changed}").replace(f"name: {secret}", f"name: {changed}")
-            log = log.replace(f"'{secret}'", f"'{changed}'").replace(f"({secret}:", f"({changed}:")
-        (tmp_path / file.name).write_bytes(gzip.compress(log.encode()))
-    plain, asked = read_logs([tmp_path]), read_logs([tmp_path], clients=True)
-    output = msgspec.json.encode([plain.events, [list(key) for key in plain.unknown]]).decode()
-    assert not [changed for changed in ("Qxuser7", "192.0.2.77", "Qxname7", "Zoë", "guest") if changed in output]
-    assert any(event.connection for event in asked.events) == any(
-        event.kind.startswith("connection_") for event in asked.events
-    )
 
 
 def test_a_log_from_the_newest_line_on_tells_the_same(tmp_path):

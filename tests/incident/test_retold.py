@@ -1,7 +1,9 @@
-"""Stories of real clusters, retold from their logs: what is found of what truly happened, how they end, and what is
-told to be lost."""
+"""Stories of real clusters, reconstructed from their logs: which events are found, how the stories end, and which
+messages are reported as lost."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from kept_logs import DATA, DRAWN, STORIES, exports, title
@@ -21,19 +23,34 @@ LOGS = DATA / "logs"
 
 
 @pytest.mark.parametrize("story", STORIES, ids=title)
-def test_nothing_is_found_that_was_not(story):
-    assert not measured(story).unconfirmed
+def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subtests):
+    with subtests.test(msg="every event that is found took place"):
+        assert not measured(story).unconfirmed
+    with subtests.test(msg="a queue that ends differently is reported as not sure"):
+        assert not [one for one in differences(story) if not one.unsure]
+    with subtests.test(msg="no more messages are reported as certainly lost than were lost"):
+        assert not [one for one in lost(story) if one.certain > one.real]
+    with subtests.test(msg="every loss is reported as certain or as possible"):
+        assert not [one for one in lost(story) if one.real > one.certain and not one.possible]
+    # In stories drawn at random members lead that no log has seen added.
+    if story in PLAYED and story not in DRAWN:
+        with subtests.test(msg="the same members are elected leaders as in the real cluster"):
+            comparison = understood(story).comparison
+            assert comparison is not None
+            assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
+    with subtests.test(msg="the story is a scenario file, with a source for each step and a text for each doubt"):
+        retold = understood(story).retold
+        assert retold is not None
+        assert load(dump(retold.scenario)) == retold.scenario
+        assert len(retold.sources) == len(retold.scenario.steps)
+        assert {doubt.kind for doubt in retold.doubts} <= DOUBTS.keys()
+        assert all(doubt.text for doubt in retold.doubts)
 
 
 def test_nearly_everything_is_found_that_was():
     of_each = [measured(story) for story in STORIES]
     missing = [fact for one in of_each for fact in one.missing]
     assert len(missing) <= 0.01 * sum(one.found + len(one.missing) for one in of_each), missing
-
-
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_a_story_that_ends_otherwise_says_that_it_is_not_sure(story):
-    assert not [one for one in differences(story) if not one.unsure]
 
 
 def test_most_stories_end_with_the_same_replicas():
@@ -44,31 +61,6 @@ def test_most_stories_end_with_the_same_replicas():
     assert len(places) <= 0.1 * len(PLAYED), places
     depths = [story for story in PLAYED[:2] if differences(story, later=True)]
     assert not depths
-
-
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_what_is_certainly_lost_is_lost_and_no_loss_is_left_out(story):
-    told = lost(story)
-    assert not [one for one in told if one.certain > one.real]
-    assert not [one for one in told if one.real > one.certain and not one.possible]
-
-
-@pytest.mark.parametrize("story", [story for story in PLAYED if story not in DRAWN], ids=title)
-def test_leaders_are_followed(story):
-    """But for stories drawn at random, in which members lead that no log has seen added."""
-    comparison = understood(story).comparison
-    assert comparison is not None
-    assert not [pair for pair in comparison.apart if pair.kind == "leader_elected"]
-
-
-@pytest.mark.parametrize("story", STORIES, ids=title)
-def test_a_story_is_a_scenario_file(story):
-    retold = understood(story).retold
-    assert retold is not None
-    assert load(dump(retold.scenario)) == retold.scenario
-    assert len(retold.sources) == len(retold.scenario.steps)
-    assert {doubt.kind for doubt in retold.doubts} <= DOUBTS.keys()
-    assert all(doubt.text for doubt in retold.doubts)
 
 
 def steps_of(name: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -28,16 +28,18 @@ def retold(file: Path) -> tuple[dict, Incident]:
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file.stem not in UNSEEN], ids=lambda file: file.stem)
-def test_a_story_ends_as_it_did_or_says_that_it_is_not_sure(file):
+def test_a_story_ends_as_it_did_or_says_that_it_is_not_sure(file: Path, subtests: pytest.Subtests):
     told, incident = retold(file)
     if incident.retold is None:
         assert incident.untold
         return
-    queues = {name: queue for name, queue in told["queues"].items() if not queue.get("views")}
-    assert not [one for one in otherwise(incident, queues, {}) if not one.unsure]
+    with subtests.test(msg="a queue that ends differently is reported as not sure"):
+        queues = {name: queue for name, queue in told["queues"].items() if not queue.get("views")}
+        assert not [one for one in otherwise(incident, queues, {}) if not one.unsure]
     losses = {one.queue: one for one in incident.losses}
     for queue, account in told["ledger"].items():
         lost = sum(last - first + 1 for first, last in account["lost"])
         found = losses.get(queue)
-        assert (found.certainly_lost if found else 0) <= lost
-        assert not lost or (found and (found.certain or found.possible))
+        with subtests.test(msg="no more is reported as certainly lost than was, and no loss is left out", queue=queue):
+            assert (found.certainly_lost if found else 0) <= lost
+            assert not lost or (found and (found.certain or found.possible))

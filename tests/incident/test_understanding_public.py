@@ -1,4 +1,4 @@
-"""What people have told of their clusters in public is read as it was found out to be: facts in lines made up."""
+"""Incidents that people have described in public, as made-up logs of the same events: hawb reads what was found out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,6 @@ from hawb.views.incident.incident_verdict import verdict
 
 STORIES = yaml.safe_load((DATA / "public-stories.yaml").read_text(encoding="utf-8"))
 KEYS = {"title", "source", "release", "said", "logs", "tells"}
-STORY = pytest.mark.parametrize("story", STORIES, ids=[story["title"] for story in STORIES])
-
-
-@pytest.fixture
-def logs(story: dict[str, Any], tmp_path: Path) -> Path:
-    """The folder with the logs of a story."""
-    for name, text in story["logs"].items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
 
 
 def told(one: Happening) -> str:
@@ -35,28 +26,24 @@ def told(one: Happening) -> str:
     return " ".join(filter(None, (one.kind, ended, node, one.queue)))
 
 
-@STORY
-def test_a_story_has_its_source_and_what_was_found_out(story):
-    assert story.keys() >= KEYS and story.keys() <= KEYS | {"events", "verdict", "unread"}
-    assert story["source"].startswith("https://")
-    assert {one.split()[0] for one in story["tells"]} <= {*KINDS}
-    assert bool(story.get("unread")) == (not story["tells"] and not story.get("events"))
-
-
-@STORY
-def test_what_happened_is_read(story, logs):
-    assert [told(one) for one in understand([logs], keepers=False).happenings] == story["tells"]
-
-
-@pytest.mark.parametrize("story", [story for story in STORIES if "events" in story])
-def test_what_single_messages_tell_is_read(story, logs):
-    assert [event.kind for event in read_logs([logs]).events] == story["events"]
-
-
-@pytest.mark.parametrize("story", [story for story in STORIES if "verdict" in story])
-def test_what_is_answered_is_no_more_than_the_logs_tell(story, logs):
-    found = understand([logs], keepers=False)
-    assert verdict(found, account(found).names).sentence == story["verdict"]
+@pytest.mark.parametrize("story", STORIES, ids=[story["title"] for story in STORIES])
+def test_a_public_story_is_read_as_it_was_found_out(story: dict[str, Any], subtests: pytest.Subtests, tmp_path: Path):
+    with subtests.test(msg="the entry names its source and what was found out"):
+        assert story.keys() >= KEYS and story.keys() <= KEYS | {"events", "verdict", "unread"}
+        assert story["source"].startswith("https://")
+        assert {one.split()[0] for one in story["tells"]} <= {*KINDS}
+        assert bool(story.get("unread")) == (not story["tells"] and not story.get("events"))
+    for name, text in story["logs"].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = understand([tmp_path], keepers=False)
+    with subtests.test(msg="what happened is read"):
+        assert [told(one) for one in found.happenings] == story["tells"]
+    if "events" in story:
+        with subtests.test(msg="each message is read as its kind of event"):
+            assert [event.kind for event in read_logs([tmp_path]).events] == story["events"]
+    if "verdict" in story:
+        with subtests.test(msg="the verdict says no more than the logs do"):
+            assert verdict(found, account(found).names).sentence == story["verdict"]
 
 
 def test_a_node_without_a_log_is_played_as_killed_and_that_is_no_parting(tmp_path):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from kept_logs import DATA, exports
+from kept_logs import DATA, exports, reading_of
 from made_up_story import happening, us
 
 from hawb.incident.asked import Asked, when
-from hawb.incident.reading import read_logs
 from hawb.incident.steps import Told
 from hawb.incident.understanding import Incident, of_reading, read_exports, understand
 from hawb.incident.within import begun, lasting
@@ -111,7 +110,7 @@ def test_a_story_begins_with_alarms_and_maintenance_that_last(one, ended_by, las
     "4.3/khepri-forgotten-gives-a-majority", "4.3/quorum-grown-and-shrunk",
 ])  # fmt: skip
 def test_a_story_that_is_told_from_behind_its_first_step_on_ends_as_the_whole_does_or_is_unsure(story):
-    reading, given = read_logs([LOGS / story]), read_exports(exports(LOGS / story, "before"))
+    reading, given = reading_of(LOGS / story), read_exports(exports(LOGS / story, "before"))
     whole = of_reading(reading, given)
     first_us = whole.retold.begins_us + round(whole.retold.scenario.steps[0].at * 1_000_000)
     part = of_reading(reading, given, span=Asked(first_us + 1_000))

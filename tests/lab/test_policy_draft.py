@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hawb.lab.policy_draft import KEYS, PolicyDraft, Reached
+from hawb.lab.policy_draft import KEYS, KINDS, TOOLS, PolicyDraft, Reached
 from hawb.lab.policy_panel import reach_html
-from hawb.rules.policies import Policy
+from hawb.rules.policies import Policy, matching
 from hawb.rules.profiles import PROFILES
 
 PROFILE = PROFILES["3.10"]
@@ -139,17 +139,30 @@ def test_what_no_command_line_can_carry_is_said_in_its_place():
     assert renderings["rabbitmqctl"].startswith("rabbitmqctl")
 
 
+PATTERNS, PLACES, PRIORITIES = ["", "^q", "("], ["queues", "all", "exchanges"], ["0", " 7 ", "high", "1.5"]
+WORDS = ["all", "exactly", "nodes", "automatic", "manual", "always", "2", '["a"]', "min-masters"]
+VALUES = st.sampled_from(WORDS) | st.text() | st.from_regex(r"[\[\]{}0-9\",:.eE-]*")
+
+
 @given(
     st.builds(
         PolicyDraft,
-        *[st.text()] * 5,
-        settings=st.dictionaries(st.sampled_from(KEYS), st.text() | st.from_regex(r"[\[\]{}0-9\",:.eE-]*")),
-        others=st.text() | st.just('{"max-age": null, "x": {"y": [{}]}}'),
+        *(st.sampled_from(values) | st.text() for values in (["p"], PATTERNS, PLACES, PRIORITIES, ["/"])),
+        settings=st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=2),
+        others=st.sampled_from(["", '{"max-length": 5}', '{"max-age": null, "x": {"y": [{}]}}']) | st.text(),
+        kind=st.sampled_from(KINDS),
     ),
     st.sampled_from(sorted(PROFILES)),
 )
-def test_any_text_in_any_field_is_told_about_without_an_exception(draft, version):
+@example(with_settings("nodes", '["a"]'), "3.10")
+@example(replace(DRAFT, pattern="^q", settings={}, others='{"max-length": 5}'), "4.0")
+def test_any_text_in_any_field_has_either_a_message_or_a_policy_with_its_commands(draft, version):
     profile = PROFILES[version]
-    draft.message(profile)
-    draft.reach({"q": {"type": "classic"}}, [], profile)
-    draft.renderings(profile)
+    message, policy = draft.message(profile), draft.policy(profile)
+    assert (policy is None) == bool(message)
+    assert list(draft.renderings(profile)) == ([] if message else [*TOOLS])
+    if policy is not None:
+        assert PolicyDraft.of(policy, draft.kind).policy(profile) == policy
+    wins = policy is not None and matching([policy], "/", "q", "classic", profile, declaring=False) == [policy]
+    expected = [Reached("q", draft.name, True, ())] if wins else []
+    assert draft.reach({"q": {"type": "classic"}}, [], profile) == expected

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, keep_picture
+from browser_pages import PATIENCE_S, chromium, keep_picture
 from stage_pages import told
 
 from hawb.lab.controller import Controller
@@ -45,10 +45,8 @@ GROUND = "() => getComputedStyle(document.querySelector('marimo-anywidget').shad
 @pytest.fixture(params=[False, True], ids=["light", "dark"])
 def page(request: pytest.FixtureRequest) -> Iterator:
     """A page with what marimo shows of a new lab, which is its `stage`."""
-    from playwright.sync_api import sync_playwright
-
     stage = Lab(Controller())._display_()
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1080, "height": 720}, reduced_motion="reduce")
         page.set_default_timeout(PATIENCE_S * 1000)
         page.expose_function("tell", lambda message: stage.receive(message) or stage.view)

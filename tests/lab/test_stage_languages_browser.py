@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from browser_pages import keep_picture, new_browser
+from browser_pages import chromium, keep_picture
 from stage_pages import answered, begin, choose, page_for_stages, pick
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import Lab
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser"), pytest.mark.full]
 HEADS = ".hs-columns h2"
 
 
 def test_the_page_is_drawn_anew_in_the_language_that_is_chosen_on_it() -> None:
-    with new_browser() as browser:
+    with chromium() as browser:
         page = page_for_stages(browser, (1280, 700), calm=True)
         begin(page, Lab(Controller(), "zh"))
         assert page.locator(HEADS).all_text_contents() == ["您可以做什么", "刚刚发生了什么", "为什么", "现在怎么办"]

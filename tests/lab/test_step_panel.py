@@ -13,7 +13,6 @@ from hawb.scenario.kinds import fields_of
 from hawb.scenario.load import read_step
 from hawb.scenario.verbs import VERBS
 
-CONTROLLER = Controller()
 NODES = ["a", "b", "c"]
 FILLED = {
     "name": "n", "queue": "ha.orders", "consumer": "c1", "exchange": "dead", "routing_key": "k", "pattern": "^ha",
@@ -35,18 +34,16 @@ def filled(form: Form) -> Form:
     return form
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_field_of_every_verb_can_be_filled_in_as_a_file_would_have_it(verb):
-    form = filled(Form(verb, CONTROLLER))
-    assert form.inputs.keys() == fields_of(VERBS[verb]).keys()
-    assert read_step({verb: form.argument}, NODES).name == verb
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_field_that_is_left_alone_has_its_default(verb):
-    made = read_step({verb: filled(Form(verb, CONTROLLER)).argument}, NODES).verb
-    typed = {field.name for field in fields_of(VERBS[verb]).values() if field.required} | {"queue"}
-    assert made == VERBS[verb](**{name: getattr(made, name) for name in typed & set(made.__struct_fields__)})
+def test_the_form_of_each_verb_is_read_as_its_step(controller: Controller, subtests: pytest.Subtests):
+    for verb, kind in VERBS.items():
+        with subtests.test(msg="the form has every field, and can be filled in as in a file", verb=verb):
+            form = filled(Form(verb, controller))
+            assert form.inputs.keys() == fields_of(kind).keys()
+            assert read_step({verb: form.argument}, NODES).name == verb
+        with subtests.test(msg="a field that is left alone has its default", verb=verb):
+            made = read_step({verb: filled(Form(verb, controller)).argument}, NODES).verb
+            typed = {field.name for field in fields_of(kind).values() if field.required} | {"queue"}
+            assert made == kind(**{name: getattr(made, name) for name in typed & set(made.__struct_fields__)})
 
 
 def test_the_step_becomes_part_of_the_story(lab):
@@ -60,12 +57,12 @@ def test_the_step_becomes_part_of_the_story(lab):
     assert (verb.queue, verb.count, verb.mode, verb.persistent) == ("plain.log", 3, "tx", False)
 
 
-def test_the_groups_of_a_partition_and_the_links_to_cut_are_chosen(lab):
-    groups = Form("partition", lab.controller)
+def test_the_groups_of_a_partition_and_the_links_to_cut_are_chosen(controller):
+    groups = Form("partition", controller)
     assert groups.argument == [["a"], ["b", "c"]]
     groups.inputs["groups"].groups["b"].value = 3
     assert groups.argument == [["a"], ["c"], ["b"]]
-    links = Form("cut", lab.controller)
+    links = Form("cut", controller)
     assert [label for label, _ in links.inputs["links"].widget.options] == ["a – b", "a – c", "b – c"]
     links.inputs["links"].widget.index = (0, 2)
     assert links.argument == [["a", "b"], ["b", "c"]]

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from hawb.cli import main
+from hawb.lessons import rule_sources
 from hawb.lessons.behaviours import all_behaviours, found, nearest
 from hawb.lessons.rule_sources import rule
 from hawb.lessons.rules_page import as_page
 
 DATA = Path(__file__).parents[2] / "data"
 ANEW = "write it anew: python -m hawb.lessons.rules_page"
-each = pytest.mark.parametrize("behaviour", all_behaviours(), ids=lambda behaviour: behaviour.asked)
 
 
-@each
-def test_a_behaviour_has_a_rule_with_a_source_and_scenarios(behaviour):
-    told = rule(behaviour.function)
-    assert told.source.startswith("Source:"), behaviour.name
-    assert len(told.says) == len(behaviour.says)
-    assert told.scenarios, behaviour.name
-    assert {one.name for one in told.scenarios} >= set(behaviour.scenarios)
-    assert (Path(__file__).parents[2] / told.file).exists()
+@pytest.fixture
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each guide and each scenario parsed once, however many rules name it."""
+    monkeypatch.setattr(yaml, "safe_load", cache(yaml.safe_load))
+    monkeypatch.setattr(rule_sources, "load", cache(rule_sources.load))
+
+
+@pytest.mark.usefixtures("read_once")
+def test_each_behaviour_has_a_rule_with_a_source_and_scenarios(subtests: pytest.Subtests):
+    for behaviour in all_behaviours():
+        with subtests.test(msg=behaviour.asked, rule=behaviour.name):
+            told = rule(behaviour.function)
+            assert told.source.startswith("Source:"), behaviour.name
+            assert len(told.says) == len(behaviour.says)
+            assert told.scenarios, behaviour.name
+            assert {one.name for one in told.scenarios} >= set(behaviour.scenarios)
+            assert (Path(__file__).parents[2] / told.file).exists()
 
 
 def test_a_rule_stands_in_the_table_once():
@@ -72,6 +83,7 @@ def test_where_no_rule_has_all_words_the_nearest_are_named():
     assert second.startswith("alarms.blocks_publishing, hawb/engine/alarms.py: ")
 
 
+@pytest.mark.usefixtures("read_once")
 def test_the_page_is_the_tables():
     assert (DATA / "rules.md").read_text(encoding="utf-8") == as_page(), ANEW
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
 from answer_steps import stories
 from wrong_answers_day_after import ON_THE_DAY_AFTER
@@ -20,22 +21,36 @@ from hawb.lessons import exercises
 from hawb.lessons.exercises import AS_TOLD, HELD_BACK, MOST_STEPS, judged
 from hawb.lessons.notebook import EXERCISES
 
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted(file for number in ("1[0-9]", "20", "2[78]") for file in NOTEBOOKS.glob(f"{number}-*.ipynb"))
 TAKES_CHECK = re.compile(r"from hawb\.lessons import check\b")
-WITH_EXERCISES = [file for file in sorted(NOTEBOOKS.glob("*.ipynb")) if TAKES_CHECK.search(file.read_text("utf-8"))]
-"""The exercises of the other notebooks are in tests/lessons/test_study_exercises.py."""
-CELLS = [
-    cell for file in WITH_EXERCISES for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"
-]
 SOLUTION = re.compile(r'# solution\n(.*)# end of solution\ncheck\("([^"]*)", \w+\)', re.DOTALL)
 MENTIONED = re.compile(r'\b(predict|truth)\(.*?"((?:1\d|20|27|28|29)-[a-z-]+)"', re.DOTALL)
 
 
+@cache
+def with_exercises() -> list[Path]:
+    """Return the notebooks with exercises. Those of studies are in tests/lessons/test_study_exercises.py."""
+    return [file for file in sorted(NOTEBOOKS.glob("*.ipynb")) if TAKES_CHECK.search(file.read_text("utf-8"))]
+
+
+@cache
+def code_cells() -> list[NotebookNode]:
+    """Return the code cells of the notebooks with exercises, in order."""
+    import nbformat  # takes long
+
+    cells = (cell for file in with_exercises() for cell in nbformat.read(file, as_version=4).cells)
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+@cache
 def solutions() -> dict[str, object]:
-    """What the notebooks give as answers, by the exercises' keys."""
+    """Return the answers that the notebooks give, by the keys of the exercises."""
     found = {}
-    for cell in CELLS:
+    for cell in code_cells():
         if match := SOLUTION.search(cell.source):
             code, key = match.groups()
             found[key] = ast.literal_eval(ast.parse(code).body[-1].value)
@@ -43,7 +58,6 @@ def solutions() -> dict[str, object]:
 
 
 WRONG = ON_MIRRORED_QUEUES | ON_QUORUM_QUEUES | ON_PLANNING | ON_METADATA | ON_TODAY | ON_THE_DAY_AFTER
-REFUSALS = [(key, answer, says) for key, answers in WRONG.items() for answer, says in answers]
 NO_ANSWERS = [
     (..., "There is no answer yet"),
     (None, "There is no answer yet"),
@@ -56,25 +70,22 @@ NO_ANSWERS = [
 
 
 @pytest.mark.parametrize("key", EXERCISES)
-def test_the_solution_is_right(key):
-    verdict = judged(EXERCISES[key], solutions()[key])
-    assert verdict.right, verdict
-    assert repr(verdict).startswith("✓ Right, in this cluster and in 3 others")
-
-
-@pytest.mark.parametrize(("key", "answer", "says"), REFUSALS)
-def test_a_wrong_answer_is_told_what_is_wrong(key, answer, says):
-    verdict = judged(EXERCISES[key], answer)
-    assert not verdict.right
-    assert re.search(says, verdict.says), verdict.says
-
-
-@pytest.mark.parametrize("key", EXERCISES)
-@pytest.mark.parametrize(("answer", "says"), NO_ANSWERS)
-def test_what_is_no_answer_is_told_what_one_is(key, answer, says):
-    verdict = judged(EXERCISES[key], answer)
-    assert not verdict.right
-    assert says in verdict.says
+def test_an_exercise_accepts_its_solution_and_refuses_wrong_answers(key: str, subtests: pytest.Subtests):
+    exercise = EXERCISES[key]
+    with subtests.test(msg="the solution of the notebook is right"):
+        verdict = judged(exercise, solutions()[key])
+        assert verdict.right, verdict
+        assert repr(verdict).startswith("✓ Right, in this cluster and in 3 others")
+    for number, (answer, says) in enumerate(WRONG[key]):
+        with subtests.test(msg="a wrong answer is refused with the reason", number=number, answer=answer):
+            verdict = judged(exercise, answer)
+            assert not verdict.right
+            assert re.search(says, verdict.says), verdict.says
+    for answer, says in NO_ANSWERS:
+        with subtests.test(msg="a value that is no answer is refused, with the form that an answer has", answer=answer):
+            verdict = judged(exercise, answer)
+            assert not verdict.right
+            assert says in verdict.says
 
 
 def test_every_exercise_has_wrong_answers_hints_and_a_place_in_its_lesson():
@@ -82,8 +93,8 @@ def test_every_exercise_has_wrong_answers_hints_and_a_place_in_its_lesson():
     for key, each in EXERCISES.items():
         assert len(WRONG[key]) >= 2
         assert len(each.hints) >= 2
-    assert {key.partition("-")[0] for key in EXERCISES} == {file.name.partition("-")[0] for file in WITH_EXERCISES}
-    assert {*LESSONS} <= {*WITH_EXERCISES}
+    assert {key.partition("-")[0] for key in EXERCISES} == {file.name.partition("-")[0] for file in with_exercises()}
+    assert {*LESSONS} <= {*with_exercises()}
 
 
 def test_answers_of_steps_are_bounded_and_their_refusals_name_the_step():
@@ -110,7 +121,7 @@ def test_held_back_clusters_differ_in_everything():
 
 def test_every_prediction_has_its_truth_among_its_choices_and_after_it():
     asked, told = {}, []
-    for cell in CELLS:
+    for cell in code_cells():
         for function, key in MENTIONED.findall(cell.source):
             text = "".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs)
             if function == "predict":

@@ -12,6 +12,8 @@ from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of
 from hawb.lessons import answers
 from hawb.lessons.learner import build
 
+pytestmark = pytest.mark.full
+
 TALL = {"width": 1280, "height": 12_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
 

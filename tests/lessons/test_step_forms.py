@@ -13,10 +13,11 @@ from hawb.scenario.verbs import VERBS
 BEGINNING = {"scenario": "any", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}}
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_example_of_a_verb_is_read_as_a_step(verb):
-    scenario = read_scenario(BEGINNING | {"steps": [step_forms.example(verb) | {"at": 20}]})
-    assert [(step.name, step.at) for step in scenario.steps] == [(verb, 20)]
+def test_the_example_of_each_verb_is_read_as_a_step(subtests: pytest.Subtests):
+    for verb in VERBS:
+        with subtests.test(msg="example with a time", verb=verb):
+            scenario = read_scenario(BEGINNING | {"steps": [step_forms.example(verb) | {"at": 20}]})
+            assert [(step.name, step.at) for step in scenario.steps] == [(verb, 20)]
 
 
 def test_what_a_step_may_say_besides_is_told():

@@ -19,7 +19,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.formatting import size
+from hawb.views.formatting import html, size
 from hawb.views.planning.forecast import happens, mark, summary, table_html, text
 from hawb.views.planning.forecast_matrix import brief
 
@@ -191,7 +191,7 @@ def test_a_node_is_told_in_words_and_names_are_escaped():
     for name in HOSTILE:
         hostile = Cluster(name, "other", version="3.10").declare(name, node=name)
         told = table_html(safe_to_stop(hostile.run))
-        assert "<script" not in told
+        assert "<script" not in told and html(name) in told
         assert "\x1b" not in told
 
 

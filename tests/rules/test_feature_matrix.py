@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,6 @@ from hawb.rules.profiles import PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 TEXT = (Path(__file__).parents[2] / "data" / "feature-matrix.yaml").read_text(encoding="utf-8")
-MATRIX = read_matrix(TEXT)
 NAMED = "queue 'q' in vhost '/'"
 
 GUIDES_ROWS = {
@@ -22,21 +22,24 @@ GUIDES_ROWS = {
 }  # fmt: skip
 
 each_version = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.version)
-each_declared = pytest.mark.parametrize(
-    "feature", [feature for feature in MATRIX.values() if feature.declare], ids=lambda feature: feature.feature
-)
+
+
+@cache
+def matrix() -> dict[str, Feature]:
+    """Return the features of data/feature-matrix.yaml by their names."""
+    return read_matrix(TEXT)
 
 
 def test_every_row_of_the_guide_is_there():
-    assert {feature.guide.row for feature in MATRIX.values() if feature.guide} == GUIDES_ROWS
+    assert {feature.guide.row for feature in matrix().values() if feature.guide} == GUIDES_ROWS
 
 
 def test_no_feature_stands_twice():
-    assert len(MATRIX) == TEXT.count("\n- feature: ")
+    assert len(matrix()) == TEXT.count("\n- feature: ")
 
 
 def refused(feature: Feature, queue_type: str, profile: Profile) -> str | None:
-    """With what RabbitMQ refuses the feature when a queue of this type is declared, as the rules have it."""
+    """Return the text with which the rules refuse to declare a queue of this type with the feature, or None."""
     asked = feature.declare
     if queue_type == "classic":
         reason = queue_arguments.refusal(asked.arguments, NAMED, profile)
@@ -49,34 +52,29 @@ def refused(feature: Feature, queue_type: str, profile: Profile) -> str | None:
 
 
 @each_version
-@each_declared
-def test_quorum_queues_are_declared_as_the_matrix_says(feature: Feature, profile: Profile):
-    cell = feature.cell("quorum", profile.version)
-    text = refused(feature, "quorum", profile)
-    assert text == (cell.refused.text.format(queue=NAMED) if cell.refused else None)
-    if text is None:
-        ignored = quorum_declaration.ignored_arguments(feature.declare.arguments, profile)
-        assert bool(ignored) == cell.ignored
+def test_queues_are_declared_as_the_matrix_says(profile: Profile, subtests: pytest.Subtests):
+    for feature in (feature for feature in matrix().values() if feature.declare):
+        quorum, classic = (feature.cell(queue_type, profile.version) for queue_type in ("quorum", "classic"))
+        with subtests.test(msg="a quorum queue is accepted or refused", feature=feature.feature):
+            text = refused(feature, "quorum", profile)
+            assert text == (quorum.refused.text.format(queue=NAMED) if quorum.refused else None)
+            if text is None:
+                ignored = quorum_declaration.ignored_arguments(feature.declare.arguments, profile)
+                assert bool(ignored) == quorum.ignored
+        if classic.refused:
+            with subtests.test(msg="a classic queue is refused", feature=feature.feature):
+                assert refused(feature, "classic", profile) == classic.refused.text.format(queue=NAMED)
 
 
 @each_version
-@each_declared
-def test_classic_queues_are_refused_as_the_matrix_says(feature: Feature, profile: Profile):
-    cell = feature.cell("classic", profile.version)
-    if cell.refused:
-        assert refused(feature, "classic", profile) == cell.refused.text.format(queue=NAMED)
-
-
-@each_version
-@pytest.mark.parametrize(
-    "feature", [feature for feature in MATRIX.values() if feature.policy], ids=lambda feature: feature.feature
-)
-def test_policies_can_ask_for_what_there_is(feature: Feature, profile: Profile):
-    """A setting that a quorum queue reads does not make a policy pass it over."""
-    read = feature.policy in dict(QUORUM_PROFILES[profile.version].settings)
-    assert read == (feature.cell("quorum", profile.version).answer == "yes")
-    if read:
-        assert feature.policy not in profile.unsupported_by("quorum")
+def test_policies_set_for_quorum_queues_what_the_matrix_says(profile: Profile, subtests: pytest.Subtests):
+    """A policy with a setting that quorum queues read applies to them, too."""
+    for feature in (feature for feature in matrix().values() if feature.policy):
+        with subtests.test(msg="quorum queues read the setting of a policy", feature=feature.feature):
+            read = feature.policy in dict(QUORUM_PROFILES[profile.version].settings)
+            assert read == (feature.cell("quorum", profile.version).answer == "yes")
+            if read:
+                assert feature.policy not in profile.unsupported_by("quorum")
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,15 @@ def test_of_equal_queues_the_first_and_of_equal_nodes_the_first():
     assert destination([], [0]) == NOTHING
 
 
-@pytest.mark.parametrize("masters", list(product(NODES, repeat=5)))
-def test_with_a_replica_everywhere_it_ends_balanced(masters):
-    masters, tried, most = list(masters), [0] * 5, most_masters(5, 3)
+def test_rebalancing_ends_balanced_with_a_replica_on_every_node(subtests: pytest.Subtests):
+    for first in product(NODES, repeat=5):
+        with subtests.test(msg="no master is left to move, and no node has too many", first=first):
+            check_balancing(list(first))
+
+
+def check_balancing(masters: list[int]) -> None:
+    """Move masters until the rule finds none to move. Require that no node has too many then."""
+    tried, most = [0] * 5, most_masters(5, 3)
     for _ in masters:
         moving = next_to_move(masters, [1, 2, 3, 4, 5], tried, most, NODES)
         if moving == NOTHING:

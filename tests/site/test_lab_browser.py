@@ -12,12 +12,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from browser_pages import CHROMIUM, FLAGS, PATIENCE_S, ROOT, faults, keep_picture
+from browser_pages import CHROMIUM, PATIENCE_S, ROOT, chromium, faults, keep_picture
 
 from hawb.rules.patterns import outcome, pattern_error
 from hawb.site.build import build
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 FETCHED = ROOT / "build" / "runtime"
 NAMES = ["ha.orders", "not.ha.orders", "q\n", "", "a-b", "a\tb", "HA", "aaa", "a" * 40 + "b", "ü"]
 PATTERNS = [
@@ -74,15 +74,9 @@ def site(tmp_path_factory):
     if CHROMIUM is None or not (FETCHED / "installed").is_file():
         yield None
         return
-    from playwright.sync_api import sync_playwright
-
     folder = tmp_path_factory.mktemp("site")
     build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1)
-    with (
-        served(folder) as address,
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
-    ):
+    with served(folder) as address, chromium() as browser:
 
         def opened(place: str, at: str = address):
             page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
@@ -101,7 +95,7 @@ def site(tmp_path_factory):
 def opened(site, in_browser, unavailable):
     """The function, where there is one."""
     if site is None:
-        unavailable("what the site's lab runs on was not fetched: make build/runtime/installed")
+        unavailable("Pyodide, on which the site's lab runs, is missing: make build/runtime/installed (needs npm)")
     return site
 
 

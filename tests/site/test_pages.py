@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 
+import pytest
 from browser_pages import ROOT
 
 from hawb.site.build import build, size_bytes
@@ -49,12 +50,14 @@ def test_names_stay_in_their_place():
     entry = Entry(ROOT / "x.yaml", "<i>", '"><img>')
     for written in (story_page(entry, played), index_page([told(entry, played)])):
         assert not re.search(r"<script>|<b><|kill <b>|<i>|<img>", written)
+        assert "&lt;i&gt;" in written and "&lt;script&gt;alert(1)&lt;/script&gt;" in written
 
 
 def test_an_engine_is_not_asked():
     assert "class Menu" not in replay_script() and "class Picture" in replay_script()
 
 
+@pytest.mark.full
 def test_the_whole_site_is_small(tmp_path):
     stories = build(tmp_path)
     assert [one.entry for one in stories] == catalogue(ROOT / "data" / "scenarios")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from browser_pages import CHROMIUM, FLAGS, faults, keep_picture
+from browser_pages import CHROMIUM, chromium, faults, keep_picture
+from samples import sample
 
 from hawb.site.build import build
 
@@ -21,9 +22,7 @@ def site(tmp_path_factory):
     if CHROMIUM is None:
         yield None
         return
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+    with chromium() as browser:
 
         def opened(name: str, how: str = "light", motion: str = "reduce"):
             width, scheme = SHOWN[how]
@@ -41,7 +40,7 @@ def site(tmp_path_factory):
         yield opened
 
 
-@pytest.mark.parametrize("how", SHOWN)
+@pytest.mark.parametrize("how", sample(("light", "phone", "dark", "narrow"), 2))
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_can_be_read_by_everybody(site, in_browser, name: str, how: str):
     page = site(name, how)

@@ -13,6 +13,7 @@ from hawb.raft import election, ports, replication
 from hawb.study.compiled import Assembly, Binding, inner, with_parts
 from hawb.study.kernel import (
     arrival,
+    block,
     boot_order,
     closing,
     flows,
@@ -72,9 +73,13 @@ IDLE = {trial.look_after: inner(lambda t: None), trial.act: inner(lambda t, what
 """Parts of a trial in which nothing happens: its own take a quarter of a minute to compile."""
 
 
-def test_a_function_with_other_parts_is_compiled_from_its_own_code():
-    history, horizon_us = np.empty((0, 3), np.int64), 5
+def played_with(parts: dict, trials: np.ndarray, horizon_us: int) -> None:
+    """Play a trial with other parts, called by Python, which cannot call a function that only compiled ones call."""
+    play = with_parts(trial.play, parts | IDLE)
+    njit(lambda t, history, end_us: play(t, history, end_us))(trials[0], np.empty((0, 3), np.int64), horizon_us)
 
+
+def test_a_function_with_other_parts_is_compiled_from_its_own_code():
     @inner
     def stand(t):
         t.moment.poll_us = 7
@@ -84,7 +89,7 @@ def test_a_function_with_other_parts_is_compiled_from_its_own_code():
         t.moment.now_us = time_us + t.moment.poll_us
 
     trials = np.zeros(1, TRIAL)
-    with_parts(trial.play, {trial.set_up: stand, trial.play_until: before, **IDLE})(trials[0], history, horizon_us)
+    played_with({trial.set_up: stand, trial.play_until: before}, trials, 5)
     assert trials["moment"]["now_us"] == 12
     assert with_parts(trial.play, {}) is trial.play
 
@@ -100,18 +105,17 @@ def reads(number):
 
 
 def test_a_function_with_other_parts_is_never_taken_for_another_of_its_name():
-    history, trials = np.empty((0, 3), np.int64), np.zeros(1, TRIAL)
-    stand = inner(lambda t: None)
+    trials, stand = np.zeros(1, TRIAL), inner(lambda t: None)
     for number in (3, 8):
-        with_parts(trial.play, {trial.set_up: stand, trial.play_until: reads(number), **IDLE})(trials[0], history, 0)
+        played_with({trial.set_up: stand, trial.play_until: reads(number)}, trials, 0)
         assert trials["moment"]["now_us"] == number
 
 
 def test_what_is_kept_has_a_name_of_its_own():
-    parts = with_parts(trial.play, {trial.set_up: quorum_trial.set_up})
-    assert parts.py_func.__qualname__ != trial.play.py_func.__qualname__
-    assert parts._cache.cache_path == trial.play._cache.cache_path
-    assert with_parts(trial.play, {trial.set_up: reads(1)})._cache.cache_path is None
+    parts = with_parts(block.played, {trial.set_up: quorum_trial.set_up})
+    assert parts.py_func.__qualname__ != block.played.py_func.__qualname__
+    assert parts._cache.cache_path == block.played._cache.cache_path
+    assert with_parts(block.played, {trial.set_up: reads(1)})._cache.cache_path is None
 
 
 def test_parts_are_found_at_any_depth():

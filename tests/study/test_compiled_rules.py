@@ -19,6 +19,8 @@ from rule_inputs import Nodes, arrangements, records, subsets, subsets_both_ways
 
 from hawb.rules import locators, promotion, quorum, quorum_costs, rebalancing, selection
 
+pytestmark = [pytest.mark.full, pytest.mark.kernel]
+
 SIZES = (1, 2, 3, 4, 5) if LONG else (1, 2, 3, 4)
 LARGEST = SIZES[-1]
 

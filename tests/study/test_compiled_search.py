@@ -24,6 +24,8 @@ from hawb.study import compiled_search, moments
 from hawb.study.compiled_search import Compiled, refused
 from hawb.study.kernel import quorum_search, search, search_moves
 
+pytestmark = pytest.mark.kernel
+
 SCENARIOS = Path(__file__).parents[2] / "data" / "scenarios"
 
 CASES = 2_000 if LONG else 150

@@ -1,8 +1,8 @@
 """The kernel and the engine make the same of the same history: every field of the record, to the message and to the
 microsecond, and the counter behind all that was planned and drawn.
 
-`RANDOM` are random designs in random environments (`random_studies`): 1,000, or 20,000 with HAWB_LONG. They are counted
-by value of a design key × kind of fault, and the table is printed.
+Random designs in random environments (`random_studies`): 200 in `make test`, 1,000 with `make test-full`, 20,000 with
+HAWB_LONG. They are counted by value of a design key × kind of fault, and the table is printed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from conftest import LONG
 from msgspec.structs import replace
 from numba import njit
 from random_studies import HORIZON_US, SEED, Case, case
+from samples import sample
 
 from hawb.engine import runs
 from hawb.engine.sync_effort import Effort
 from hawb.study import histories
 from hawb.study.design import Design, Upgrade
-from hawb.study.engine_trial import Played
+from hawb.study.engine_trial import SECOND_US, Played
 from hawb.study.environment import (
     Bursts,
     Calendar,
@@ -34,16 +35,19 @@ from hawb.study.environment import (
     Partitions,
     Traffic,
 )
-from hawb.study.kernel import partitioned_trial, setup, trial, windows
+from hawb.study.kernel import block, setup, windows
 from hawb.study.kernel.mirror_ports import sync_us
 from hawb.study.kernel.state import SETUP
+from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load
 from hawb.study.trial_record import Record
+
+pytestmark = pytest.mark.kernel
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 
 CASES = 20_000 if LONG else 1_000
-PART = 1_000
+PART = 200
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
 FOUND = (15_218, 3_247)
@@ -76,14 +80,13 @@ def by_engine(given: Case, history: np.ndarray) -> tuple[Record, int]:
 def by_kernel(given: Case, history: np.ndarray) -> tuple[Record, int] | None:
     """The record of the kernel's trial, and its counter; None of one that it hands over."""
     begun = setup.begin_trial(given.design, given.environment, given.number)
-    kind = partitioned_trial if given.environment.partitions else trial
-    try:
-        kind.play(begun[0], history, HORIZON_US)
-    except OverflowError:
+    table = histories.sources(given.environment, given.design.nodes)
+    (row,) = block.rows_in(begun, table, SEED, 0, 1, HORIZON_US, history).tolist()
+    if row[0] == HANDED_OVER:
         return None
-    if begun["moment"]["handed"][0]:
-        return None
-    return trial.record(begun[0], kind.summarise), int(begun["moment"]["counter"][0])
+    told = zip(Record.__struct_fields__, row, strict=True)
+    values = {name: value / SECOND_US if name.endswith("_s") else value for name, value in told}
+    return Record(**values), int(begun["moment"]["counter"][0])
 
 
 def history_of(given: Case) -> np.ndarray:
@@ -133,14 +136,14 @@ def test_the_same_of_histories_that_once_differed(number):
     assert agreed(given, history_of(given)) is not None, "the kernel left it to the engine"
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", sample(PARTS))
 def test_the_same_of_random_histories(part):
     compared(part)
 
 
 def test_the_same_of_queues_of_4_0():
     """Which has none with mirrors, and keeps the records of those whose nodes are down."""
-    plain = [given for given in map(case, range(PART)) if dict(given.chosen)["ha-mode"] == "none"]
+    plain = [given for given in map(case, range(1_000)) if dict(given.chosen)["ha-mode"] == "none"]
     assert len(plain) > 100
     fallen_back = 0
     for given in plain:
@@ -149,6 +152,7 @@ def test_the_same_of_queues_of_4_0():
     assert fallen_back <= MOST_HANDED_OVER * len(plain)
 
 
+@pytest.mark.full
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     values, faults = sorted({value for value, _ in pairs}), FAULTS + LOSSES
@@ -168,10 +172,12 @@ IMPOSSIBLE = {("nodes: 1", "several at once")}
 """One node does not fail several at once."""
 
 
+@pytest.mark.full
 def test_many_of_them_end_in_a_loss():
     assert sum(compared(part)[1] for part in PARTS) >= LEAST_LOSSES * CASES
 
 
+@pytest.mark.full
 def test_few_of_them_are_handed_over():
     assert 0 < sum(compared(part)[2] for part in PARTS) <= MOST_HANDED_OVER * CASES
 

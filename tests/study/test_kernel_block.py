@@ -8,6 +8,8 @@ from random_studies import HORIZON_US, SEED, case
 
 from hawb.study.kernel import block
 
+pytestmark = pytest.mark.kernel
+
 TRIALS = 4
 
 

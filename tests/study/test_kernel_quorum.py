@@ -1,8 +1,8 @@
 """The kernel and the engine make the same of the same history for a quorum queue: every field of the record, and the
 counter behind all that was planned and drawn, message by message of its Raft group.
 
-Random designs in random environments (`random_studies.quorum_case`): 300, or 5,000 with HAWB_LONG. They are counted by
-value of a design key × kind of fault, and the table is printed.
+Random designs in random environments (`random_studies.quorum_case`): 50 in `make test`, 300 with `make test-full`,
+5,000 with HAWB_LONG. They are counted by value of a design key × kind of fault, and the table is printed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 from conftest import LONG
 from msgspec.structs import asdict
 from random_studies import HORIZON_US, SEED, Case, quorum_case
+from samples import sample
 from test_kernel_agreement import FAULTS, STUDIES, faults_of, history_of
 
 from hawb.study import histories
@@ -23,8 +24,10 @@ from hawb.study.kernel import block, setup
 from hawb.study.load import load
 from hawb.study.trial_record import Record
 
+pytestmark = pytest.mark.kernel
+
 CASES = 5_000 if LONG else 300
-PART = 100
+PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
 FOUND = {203: False, 4535: True, 359: False, 656: False}
@@ -87,11 +90,12 @@ def test_the_same_of_histories_that_once_differed(number):
     assert by_kernel(given) == by_engine(given, history_of(given))
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", sample(PARTS))
 def test_the_same_of_random_histories(part):
     compared(part)
 
 
+@pytest.mark.full
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
     pairs = sum((compared(part)[0] for part in PARTS), Counter())
     values = sorted({value for value, _ in pairs})
@@ -104,6 +108,7 @@ def test_each_value_of_a_design_key_meets_each_kind_of_fault(capsys):
     assert rare == [("nodes: 1", "several at once")]
 
 
+@pytest.mark.full
 def test_many_of_them_deliver_messages_twice():
     assert sum(compared(part)[1] for part in PARTS) >= LEAST_DELIVERED_TWICE * CASES
 

@@ -20,6 +20,8 @@ from hawb.study.kernel import block
 from hawb.study.load import load
 from hawb.study.trial_record import Record
 
+pytestmark = [pytest.mark.full, pytest.mark.kernel]
+
 STUDY = load(Path(__file__).parents[2] / "data" / "studies" / "monthly-failures.yaml")
 DESIGN, MONTHLY = STUDY.designs["mirrored"], STUDY.environments["monthly"]
 FIELDS = Record.__struct_fields__

@@ -197,6 +197,7 @@ def test_the_interval_that_is_told_holds_the_truth(failures, repair):
     assert fmean(held["alone"]) < 0.65 and all(fmean(held[name]) >= 0.88 for name in ("out", "lost"))
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_the_command_plays_the_draws_too(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))

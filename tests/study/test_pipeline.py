@@ -17,10 +17,10 @@ from typing import NoReturn
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from conftest import LONG
 from json_schemas import validate
 from made_up_trials import CELLS, TRIALS_ASKED, expected, made_up, opened, row, study
 from pyspark.sql import DataFrame, SparkSession
+from samples import sample
 from spark_servers import PYTHONPATH, READ, cluster
 from study_processes import KILLS_ITSELF, program
 
@@ -149,6 +149,7 @@ def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path
     assert kept and kept.items() <= files(tmp_path / "trials").items()
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path):
     dies = tmp_path / "dies"
@@ -159,6 +160,7 @@ def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path
     assert (dies.exists(), progress[-1].tried_again in (1, 2)) == (False, True)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: Path):
     with pytest.raises(StudyFailed) as caught:
@@ -187,6 +189,7 @@ def small_disk(tmp_path: Path, unavailable: Callable[[str], NoReturn]) -> Iterat
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: Path):
     with pytest.raises(StudyFailed, match="the study stopped: the disk is full\\n  kept: "):
@@ -195,6 +198,7 @@ def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: P
     assert told(run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())) == expected(TRIALS_ASKED)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: Path):
     """Killed in the middle of its second batch; Spark's Java and workers end with it."""
@@ -207,6 +211,7 @@ def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: 
     assert pq.read_table(tmp_path / "trials").num_rows == 4 * TRIALS_ASKED
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_path: Path, gate: Path):
     """The first holds its shares at the gate until the second has said that it waits."""
@@ -276,7 +281,8 @@ def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("precision", "trials"), [({"relative": 0.1}, 250), ({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500)]
+    ("precision", "trials"),
+    sample([({"relative": 0.1}, 250), ({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500)]),
 )
 def test_a_study_ends_when_it_is_precise_enough(
     precision: dict, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -358,7 +364,7 @@ KILLS_A_WORKER = "progress.done and not gates and gates.append((os.killpg({victi
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(not LONG, reason="starts a Spark cluster: a part of make test-long")
+@pytest.mark.full
 def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: SparkSession, tmp_path: Path, gate: Path):
     """A standalone master with two workers of one core. All but the first shares wait until one worker is killed, so
     that it dies with tasks under way."""

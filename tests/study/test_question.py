@@ -22,7 +22,6 @@ from hawb.study.question import Precision, Study
 
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 PRESETS = sorted(STUDIES.glob("*.yaml"))
-DESIGNS = [design for preset in PRESETS for design in load(preset).designs.values()]
 
 FULL = {
     "study": "Everything that can be said",
@@ -151,76 +150,83 @@ def test_every_field_of_the_structs_is_in_that_example() -> None:
         assert set(part.__struct_fields__) <= written, part
 
 
-@pytest.mark.parametrize("path", [path for path, _ in leaves(FULL)], ids=lambda path: ".".join(map(str, path)))
-def test_a_strange_value_is_accepted_or_refused_where_it_stands(path: tuple[str | int, ...]) -> None:
+def test_a_strange_value_is_accepted_or_refused_where_it_stands(subtests: pytest.Subtests) -> None:
+    for path, _ in leaves(FULL):
+        with subtests.test(msg="a refusal is short and names the place", path=".".join(map(str, path))):
+            check_strange_values(path)
+
+
+def check_strange_values(path: tuple[str | int, ...]) -> None:
+    """Put strange values at a path of FULL. Require that a refusal is short and names the path."""
     for strange in (None, True, "strange", "", -1, 0, 0.5, 1e12, 2**63, [], ["a"], {}, {"a": 1}):
         try:
             read_study(changed(path, strange))
         except ScenarioRefused as refused:
-                shared = min(len(refused.path), len(path), 2)  # a design whose parts do not fit is refused as a whole
-                assert refused.path[:shared] == path[:shared]
-                assert len(str(refused)) < 1000
+            shared = min(len(refused.path), len(path), 2)  # a design whose parts do not fit is refused as a whole
+            assert refused.path[:shared] == path[:shared]
+            assert len(str(refused)) < 1000
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ((*MIRRORED, "replicas"), 6, r"designs\.mirrored: replicas: 6 do not fit on 5 nodes"),
-        ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which says the same"),
-        ((*MIRRORED, "policy", "ha-sync-mode"), "often", r"mirrored\.policy: RabbitMQ would refuse this policy"),
-        ((*MIRRORED, "operator_policy"), {"ha-promote-on-failure": "always"}, "operator_policy: RabbitMQ would refuse"),
-        ((*MIRRORED, "policy", "max-lenght"), 5, "max-lenght"),
-        ((*MIRRORED, "arguments", "x-max-priority"), -1, "RabbitMQ would refuse this queue"),
-        ((*MIRRORED, "version"), "4.0", "classic queues of 4.0 are not mirrored"),
-        ((*MIRRORED, "version"), "3.11", "accepted: 3.8, 3.10, 3.13, 4.0"),
-        ((*MIRRORED, "nodes"), 10, "accepted: a whole number from 1 to 9"),
-        ((*MIRRORED, "nodes"), 4, "nodes: 'e' is none of a, b, c, d"),
-        ((*MIRRORED, "cluster_partition_handling", "pause_if_all_down"), ["z"], "not a node of this cluster"),
-        ((*MIRRORED, "queue_type"), "stream", "accepted: classic, quorum"),
-        ((*MIRRORED, "upgrade", "await_online_quorum_plus_one"), True, "has nothing to do with a classic queue"),
-        ((*QUORUM, "upgrade", "sync_queue"), True, "upgrade.sync_queue: has nothing to do with a quorum queue"),
-        ((*QUORUM, "policy"), {"ha-mode": "all"}, "policy: ha-mode is not for a quorum queue of 3.8"),
-        ((*QUORUM, "arguments"), {"x-max-priority": 3}, "RabbitMQ would refuse this queue"),
-        ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: are 1.1 of 1"),
-        ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: are 1.1 of 1"),
-        ((*WORST, "node_failures", "every", "shape"), ..., "shape: missing, and weibull needs one"),
-        ((*WORST, "node_failures", "repair", "distribution"), "exponential", "shape: exponential has none"),
-        ((*WORST, "host_failures", "groups"), 0, "environments.worst.host_failures.groups"),
-        ((*WORST, "rack_failures"), ..., "partitions.cut: one_rack, but there are no rack_failures"),
-        ((*WORST, "failure_biasing", "times"), 0.5, "failure_biasing.times"),
-        ((*WORST, "failure_biasing", "times"), ..., "times is missing"),
-        ((*WORST, "failure_biasing", "after"), 5, "did you mean after_s"),
-        (
-            (*WORST, "rack_failures", "every", "distribution"), "constant",
-            "failure_biasing: rack_failures.every is constant, and what is not drawn cannot be biased",
-        ),
-        (
-            ("environments", "calm", "failure_biasing"), {"times": 2},
-            r"failure_biasing: there are no failures to bias; they are node_failures, host_failures, rack_failures",
-        ),
-        ((*WORST, "rolling_upgrades", "first_day"), 365, "first_day: 365 is not before the end, 365 days"),
-        ((*WORST, "rolling_upgrades", "at_hour"), 24, "an hour of the day"),
-        ((*WORST, "traffic", "publish_per_s"), [1, 2, 3], "a list of 24 of them"),
-        ((*WORST, "traffic", "publish_per_s", 3), -1, r"publish_per_s\[3\]"),
-        ((*WORST, "traffic", "publish"), 5, "did you mean publish_per_s"),
-        ((*WORST, "traffic"), ..., "traffic is missing"),
-        (("designs",), {}, "designs: there is none"),
-        (("environments",), {}, "environments: there is none"),
-        (("designs", "Two Words"), FULL["designs"]["quorum"], "accepted: a name of small letters"),
-        (("designs", "line\n"), FULL["designs"]["quorum"], "accepted: a name of small letters"),
-        (("trials",), 0, "trials: not accepted"),
-        (("horizon_days",), 0, "horizon_days: not accepted"),
-        (("precision", "measure"), "uptime_s", "'uptime_s' is none of published, confirmed"),
-        (("precision", "relative"), 0, "precision.relative: not accepted"),
-        (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
-        (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),
-        (("sources", "environments.worst"), "I think", "begins with https:// or assumed or measured"),
-    ],
-    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
-)
-def test_what_cannot_be_meant_is_refused_by_name(path: tuple[str | int, ...], value: Any, message: str) -> None:
-    refused = refusal(path, value)
-    assert re.search(message, refused) or message in refused, refused
+REFUSED = [
+    ((*MIRRORED, "replicas"), 6, r"designs\.mirrored: replicas: 6 do not fit on 5 nodes"),
+    ((*MIRRORED, "policy", "ha-mode"), "all", "replicas: policy has ha-mode, which says the same"),
+    ((*MIRRORED, "policy", "ha-sync-mode"), "often", r"mirrored\.policy: RabbitMQ would refuse this policy"),
+    ((*MIRRORED, "operator_policy"), {"ha-promote-on-failure": "always"}, "operator_policy: RabbitMQ would refuse"),
+    ((*MIRRORED, "policy", "max-lenght"), 5, "max-lenght"),
+    ((*MIRRORED, "arguments", "x-max-priority"), -1, "RabbitMQ would refuse this queue"),
+    ((*MIRRORED, "version"), "4.0", "classic queues of 4.0 are not mirrored"),
+    ((*MIRRORED, "version"), "3.11", "accepted: 3.8, 3.10, 3.13, 4.0"),
+    ((*MIRRORED, "nodes"), 10, "accepted: a whole number from 1 to 9"),
+    ((*MIRRORED, "nodes"), 4, "nodes: 'e' is none of a, b, c, d"),
+    ((*MIRRORED, "cluster_partition_handling", "pause_if_all_down"), ["z"], "not a node of this cluster"),
+    ((*MIRRORED, "queue_type"), "stream", "accepted: classic, quorum"),
+    ((*MIRRORED, "upgrade", "await_online_quorum_plus_one"), True, "has nothing to do with a classic queue"),
+    ((*QUORUM, "upgrade", "sync_queue"), True, "upgrade.sync_queue: has nothing to do with a quorum queue"),
+    ((*QUORUM, "policy"), {"ha-mode": "all"}, "policy: ha-mode is not for a quorum queue of 3.8"),
+    ((*QUORUM, "arguments"), {"x-max-priority": 3}, "RabbitMQ would refuse this queue"),
+    ((*WORST, "node_failures", "controlled_share"), 0.9, "controlled_share, power_off_share: are 1.1 of 1"),
+    ((*WORST, "node_failures", "disk_loss_share"), 0.8, "controlled_share, disk_loss_share: are 1.1 of 1"),
+    ((*WORST, "node_failures", "every", "shape"), ..., "shape: missing, and weibull needs one"),
+    ((*WORST, "node_failures", "repair", "distribution"), "exponential", "shape: exponential has none"),
+    ((*WORST, "host_failures", "groups"), 0, "environments.worst.host_failures.groups"),
+    ((*WORST, "rack_failures"), ..., "partitions.cut: one_rack, but there are no rack_failures"),
+    ((*WORST, "failure_biasing", "times"), 0.5, "failure_biasing.times"),
+    ((*WORST, "failure_biasing", "times"), ..., "times is missing"),
+    ((*WORST, "failure_biasing", "after"), 5, "did you mean after_s"),
+    (
+        (*WORST, "rack_failures", "every", "distribution"), "constant",
+        "failure_biasing: rack_failures.every is constant, and what is not drawn cannot be biased",
+    ),
+    (
+        ("environments", "calm", "failure_biasing"), {"times": 2},
+        r"failure_biasing: there are no failures to bias; they are node_failures, host_failures, rack_failures",
+    ),
+    ((*WORST, "rolling_upgrades", "first_day"), 365, "first_day: 365 is not before the end, 365 days"),
+    ((*WORST, "rolling_upgrades", "at_hour"), 24, "an hour of the day"),
+    ((*WORST, "traffic", "publish_per_s"), [1, 2, 3], "a list of 24 of them"),
+    ((*WORST, "traffic", "publish_per_s", 3), -1, r"publish_per_s\[3\]"),
+    ((*WORST, "traffic", "publish"), 5, "did you mean publish_per_s"),
+    ((*WORST, "traffic"), ..., "traffic is missing"),
+    (("designs",), {}, "designs: there is none"),
+    (("environments",), {}, "environments: there is none"),
+    (("designs", "Two Words"), FULL["designs"]["quorum"], "accepted: a name of small letters"),
+    (("designs", "line\n"), FULL["designs"]["quorum"], "accepted: a name of small letters"),
+    (("trials",), 0, "trials: not accepted"),
+    (("horizon_days",), 0, "horizon_days: not accepted"),
+    (("precision", "measure"), "uptime_s", "'uptime_s' is none of published, confirmed"),
+    (("precision", "relative"), 0, "precision.relative: not accepted"),
+    (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
+    (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),
+    (("sources", "environments.worst"), "I think", "begins with https:// or assumed or measured"),
+]
+"""(path, value, message): the value to put at a path of FULL, or `...` to remove it, and what the refusal says."""
+
+
+def test_what_cannot_be_meant_is_refused_by_name(subtests: pytest.Subtests) -> None:
+    for path, value, message in REFUSED:
+        with subtests.test(msg="the refusal says what is wrong", path=".".join(map(str, path)), value=value):
+            refused = refusal(path, value)
+            assert re.search(message, refused) or message in refused, refused
 
 
 def test_a_refusal_names_file_and_line(tmp_path: Path) -> None:
@@ -237,14 +243,34 @@ def test_a_refusal_names_file_and_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
-def test_every_number_of_a_preset_has_a_source(preset: Path) -> None:
+def test_a_preset_has_sources_and_designs_that_the_engine_takes(preset: Path, subtests: pytest.Subtests) -> None:
     study = load(preset)
-    given = text.parse(preset.read_text())
-    for path, value in leaves(given["environments"], ("environments",)):
-        if not isinstance(value, str):
-            place = ".".join(str(part) for part in path if isinstance(part, str))
-            assert study.source_of(place), place
-    assert f"`{preset.stem}`" in (STUDIES / "README.md").read_text()
+    with subtests.test(msg="every number has a source"):
+        given = text.parse(preset.read_text())
+        for path, value in leaves(given["environments"], ("environments",)):
+            if not isinstance(value, str):
+                place = ".".join(str(part) for part in path if isinstance(part, str))
+                assert study.source_of(place), place
+    with subtests.test(msg="the README names it"):
+        assert f"`{preset.stem}`" in (STUDIES / "README.md").read_text()
+    for name, design in study.designs.items():
+        with subtests.test(msg="the engine places as many replicas as the design says", design=name):
+            assert copies_in_the_engine(design) == design.replicas
+
+
+def copies_in_the_engine(design: Design) -> int:
+    """Return how many replicas the queue of a design has, placed by the engine's rules from the design's own cluster,
+    policies and queue."""
+    scenario = Scenario(
+        scenario="A design",
+        cluster=design.cluster(Timing()),
+        policies=design.policies(),
+        operator_policies=design.operator_policies(),
+        queues=(design.queue(),),
+        steps=(Step(Wait(1.0)),),
+    )
+    found = outcome(Run.of(scenario))["queues"][QUEUE]
+    return len(found["members"] if design.queue_type == "quorum" else [found["master"], *found["mirrors"]])
 
 
 def test_the_nearest_source_counts() -> None:
@@ -257,22 +283,6 @@ def test_the_nearest_source_counts() -> None:
 def test_the_example_of_the_readme_is_a_study() -> None:
     example, *_ = re.findall(r"```yaml\n(study: .*?)```", (STUDIES / "README.md").read_text(), re.DOTALL)
     assert load(example).cluster_years == 2000
-
-
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.queue_type)
-def test_a_design_stands_in_the_engine_as_it_says(design: Design) -> None:
-    """As many copies as `replicas`, placed by the engine's rules from the design's own cluster, policies and queue."""
-    scenario = Scenario(
-        scenario="A design",
-        cluster=design.cluster(Timing()),
-        policies=design.policies(),
-        operator_policies=design.operator_policies(),
-        queues=(design.queue(),),
-        steps=(Step(Wait(1.0)),),
-    )
-    found = outcome(Run.of(scenario))["queues"][QUEUE]
-    copies = found["members"] if design.queue_type == "quorum" else [found["master"], *found["mirrors"]]
-    assert len(copies) == design.replicas
 
 
 @pytest.mark.parametrize(("replicas", "expected"), [(None, {}), (1, {}), (2, {"ha-mode": "exactly", "ha-params": 2})])

@@ -166,6 +166,7 @@ def test_no_weight_is_above_its_bound_however_much_is_biased(repair):
         assert 0 < weights.min() < 1 < weights.max() <= math.exp(renewals.MOST_EXPECTED) * (1 + 1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("racks", [0, 2])
 def test_biased_trials_estimate_what_plain_ones_do(racks, capsys):
     """How often nodes are away at once, and the mean weight, for each distribution of times to failures and repairs."""

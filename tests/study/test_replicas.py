@@ -189,6 +189,7 @@ def test_the_command_says_that_it_compiles_first(kept: bool, monkeypatch: pytest
 def test_names_stay_names():
     page = Page(replica_page.page(found(queues=[queue(name) for name in HOSTILE])))
     assert not [tag for tag, _ in page.elements if tag == "script"]
+    assert HOSTILE[0] in page.said
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path):

@@ -61,6 +61,7 @@ def test_a_task_is_tried_again_on_this_machine_as_on_a_cluster(master: str, told
     assert tried_again(master) == told
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_session_without_any_java_on_the_machine_runs_arrow_and_parquet(tmp_path: Path) -> None:
     """The way of a study: Python workers by Arrow, Parquet out and in, SQL. In its own process, since a JVM is kept."""

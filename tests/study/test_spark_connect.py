@@ -13,7 +13,6 @@ from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner
-from conftest import LONG
 from made_up_trials import CELLS, TRIALS_ASKED, expected
 from spark_servers import PYTHONPATH, READ, ROOT, connect_server, free_port
 
@@ -68,7 +67,7 @@ def main_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(not LONG, reason="starts a Spark Connect server: a part of make test-long")
+@pytest.mark.full
 def test_a_connect_server_plays_goes_on_and_audits(tmp_path: Path, unavailable: Callable[[str], NoReturn]):
     """The first client is killed, and the server may go on with what it asked for; the second one goes on there. Each
     in its own process: one that has a Spark of its own cannot have a Connect session as well."""

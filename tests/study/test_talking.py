@@ -6,13 +6,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from random_studies import Case, quorum_case
+from samples import sample
 from test_kernel_agreement import history_of
 from test_kernel_quorum import by_engine
 
 from hawb.study import engine_trial
 from hawb.study.environment import Environment, Failures
 
-CASES = range(24)
+CASES = sample(range(24), 8)
 
 
 def with_lost_disks(environment: Environment) -> Environment:

@@ -8,6 +8,7 @@ import pytest
 from views_outcomes import HOSTILE
 
 from hawb.views import bars
+from hawb.views.formatting import shortened, shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,6 +29,7 @@ def test_bars_are_as_long_as_their_numbers_and_say_them():
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
 def test_names_stay_in_their_place(name: str):
     drawn = bars.svg({name: 1}, {name: name})
-    assert "<script" not in drawn
     label, told = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))
-    assert len(label) <= bars.NAMES // bars.LETTER and len(told) <= bars.ROOM + 2
+    assert label == shown(shortened(name, bars.NAMES // bars.LETTER - 2))
+    assert told == shown(shortened(name, bars.ROOM))
+    assert [one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}title")] == [shown(name)]

@@ -9,6 +9,7 @@ import pytest
 from views_outcomes import HOSTILE, steps
 
 from hawb.views.cluster import clients
+from hawb.views.formatting import shown
 
 DECLARED = ({"declare": {"queue": "q", "node": "a"}}, {"publish": {"queue": "q", "count": 7}})
 CONSUMING = (*DECLARED, {"consume": {"consumer": "c1", "queue": "q", "prefetch": 5}})
@@ -46,3 +47,4 @@ def test_names_cannot_leave_their_place(name):
     told = clients.html(steps(*DECLARED, {"consume": {"consumer": name, "queue": "q"}}, publisher))
     assert "<script" not in told
     assert told.count("</tr>") == 4
+    assert f" {shown(name)} q active " in text(told) and f" {shown(f'{name} too')} running " in text(told)

@@ -8,6 +8,7 @@ import pytest
 from views_outcomes import HOSTILE
 
 from hawb.planning.safe_to_stop import Effect, Forecast
+from hawb.views.formatting import shown
 from hawb.views.planning import forecast_matrix
 from hawb.views.planning.forecast_page import rows
 
@@ -41,5 +42,6 @@ def test_rows_beyond_the_most_are_counted():
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
 def test_names_stay_in_their_place(name: str):
     picture = drawn(forecasts(name, name))
-    shown = [one.text or "" for one in picture.iter(f"{SVG}text")]
-    assert max(map(len, shown)) <= forecast_matrix.NAMES // forecast_matrix.LETTER
+    texts = [one.text or "" for one in picture.iter(f"{SVG}text")]
+    assert max(map(len, texts)) <= forecast_matrix.NAMES // forecast_matrix.LETTER
+    assert [one.text for one in picture.iter(f"{SVG}title")] == [shown(name), "b", shown(f"{name}0")]

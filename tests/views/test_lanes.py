@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -11,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, recorded, steps
 
-from hawb.raft.member import ROLES
-from hawb.scenario.load import load
-from hawb.scenario.outcome import outcome
-from hawb.scenario.run import Run
-from hawb.views.cluster.replicas import seen_by
+from hawb.views.formatting import shown
 from hawb.views.story import lanes
 from hawb.views.story.roles import node_states, roles
 
@@ -69,38 +64,6 @@ steps: [{kill: a}]
     assert [what for _, what in spans["c"]] == ["synchronised"]
 
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "data" / "scenarios").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
-def test_states_and_roles_end_as_the_outcome_has_them_for_each_node_by_its_own_account(file):
-    run = Run.of(load(file))
-    told = outcome(run)
-    for node, spans in node_states(told).items():
-        assert spans[-1][1].replace("booting", "down") == told["nodes"][node]
-    for name, queue in told["queues"].items():
-        if queue["type"] != "classic":
-            assert {node: spans[-1][1] for node, spans in roles(told, name).items()} == members_of(run, name)
-        else:
-            last = {node: spans[-1][1] for node, spans in roles(told, name).items()}
-            assert {node: role for node, role in last.items() if role not in role_of(queue, node)} == {}
-
-
-def members_of(run: Run, name: str) -> dict[str, str]:
-    """What each node's member of a quorum queue takes itself for. A leader is alone where the queue has another, or
-    where it cannot commit."""
-    state = run.moment().state
-    group, found = state.groups[name], {}
-    leaders = {side.queues[name].master for side in state.sides if name in side.queues and side.queues[name].up}
-    for index, node in enumerate(run.settings.names):
-        member = group.members.get(index)
-        runs = member is not None and state.nodes[index].status == "running" and not group.stopped >> index & 1
-        found[node] = "none" if not runs else ROLES[member.role]
-        if found[node] == "leader" and index not in leaders:
-            found[node] = "leader_alone"
-    return found
-
-
 def test_the_roles_of_members_follow_elections_majorities_and_links():
     spans = roles(play(QUORUM_PARTED), "q")
     assert [what for _, what in spans["e"]] == ["none", "follower", "leader", "leader_alone"]
@@ -142,18 +105,6 @@ def test_a_leader_without_a_majority_has_a_hollow_band_and_elections_a_mark():
 
 
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
-
-
-def role_of(queue: dict, node: str) -> tuple[str, ...]:
-    """The role of a node as its side of the cluster sees it; a view leaves open which mirrors are synchronised."""
-    seen = seen_by(queue, [node])
-    if node == seen["master"] and seen["state"] != "down":
-        return ("master",)
-    if node not in seen["mirrors"]:
-        return ("none",)
-    if seen["synchronised_mirrors"] is None:
-        return "synchronised", "unsynchronised"
-    return ("synchronised" if node in seen["synchronised_mirrors"] else "unsynchronised",)
 
 
 PAUSED = """
@@ -228,17 +179,23 @@ def test_idle_time_is_cut_and_the_cut_is_shown():
     assert len(lanes.axis([0.0, 1.0, 3600.0]).cuts) == 1
 
 
-def test_nothing_happened():
-    told = play("scenario: s\ncluster: {nodes: [a]}\nsteps: []")
-    ElementTree.fromstring(lanes.svg(told))
+def test_a_story_without_steps_has_only_the_band_of_its_node():
+    drawn = lanes.svg(play("scenario: s\ncluster: {nodes: [a]}\nsteps: []"))
+    assert titles(drawn) == ["Lanes of the nodes over 0.0 s.", "a", "a: running from 0.0 to 0.0 s"]
 
 
 def test_a_recorded_outcome_has_lanes():
     assert "took over" in lanes.svg(recorded(play(UNSYNCHRONISED)), "ha.orders")
 
 
+TAGS = ("svg", "title", "desc", "g", "path", "rect", "text")
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_cannot_leave_their_place(name):
-    for svg in (lanes.svg(hostile(name)), lanes.svg(hostile(name), name)):
-        ElementTree.fromstring(svg)
-        assert "<script" not in svg
+    for queue in (None, name):
+        drawn = ElementTree.fromstring(svg := lanes.svg(hostile(name), queue))
+        assert {element.tag.removeprefix(SVG) for element in drawn.iter()} == {*TAGS}
+        assert drawn.get("aria-label") == titles(svg)[0]
+        assert queue is None or shown(name) in drawn.get("aria-label")
+        assert {shown(name), f"1.01 s: {shown(name)} was killed."} <= {*titles(svg)}

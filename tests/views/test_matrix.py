@@ -15,6 +15,7 @@ from hawb.scenario.run import Run
 from hawb.views import style
 from hawb.views.cluster import ledger, matrix
 from hawb.views.cluster.replicas import replicas
+from hawb.views.formatting import shown
 
 SYNCHRONISING = """
 scenario: A synchronisation is under way at the last step
@@ -230,7 +231,7 @@ def test_alarms_and_maintenance_stand_with_a_nodes_state():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_cannot_leave_their_place(name):
     svg = matrix.svg(hostile(name))
-    ElementTree.fromstring(svg)
+    assert {f"{shown(name)}: down", f"{shown(name)}: down, 3 messages"} <= {*titles(svg)}
     assert "<script" not in svg
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e]", svg)
     assert len(matrix.text(hostile(name)).splitlines()) == 3

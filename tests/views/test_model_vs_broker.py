@@ -18,6 +18,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.broker import model_vs_broker
 from hawb.views.broker.model_vs_broker import AGREES, CHANCE, DIFFERS, KNOWN, RACY, UNTOLD, Kept
+from hawb.views.formatting import html
 from hawb.views.tables import Table
 
 DATA = Path(__file__).parents[2] / "data"
@@ -136,7 +137,7 @@ def test_every_recording_is_there_with_its_reasons():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_text_from_files_cannot_leave_its_place(name: str):
     table = Table(name, (name,), [(name,)])
-    assert "<script" not in table._repr_html_()
+    assert "<script" not in table._repr_html_() and table._repr_html_().count(html(name)) == 3
     assert not set("\x1b\u202e") & set(repr(table) + table._repr_html_())
     assert len(repr(Table("-", ("-",), [(name,)])).splitlines()) == 3
 

@@ -13,6 +13,7 @@ from views_outcomes import HOSTILE
 
 from hawb.views import page as page_module
 from hawb.views import style
+from hawb.views.formatting import shown
 from hawb.views.page import LONG, closed, figure, report_page
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
@@ -78,6 +79,7 @@ def test_names_stay_text(name: str):
     page = report_page(report_with(Part(name, table, (name,), (name, "b") * 3), name=name), [figure("<svg/>", name)],
                        [closed(name, name)])  # fmt: skip
     elements = Page(page).elements
+    assert shown(name) in Page(page).said
     assert not [tag for tag, _ in elements if tag == "script"]
     assert not [key for _, attributes in elements for key in attributes if key.startswith("on")]
     outside = re.sub(r"(?s)<pre>.*?</pre>", "", page)

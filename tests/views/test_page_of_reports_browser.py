@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from answered_reports import MAKERS, answered
-from browser_pages import CHROMIUM, faults, keep_picture, new_browser
+from browser_pages import CHROMIUM, chromium, faults, keep_picture
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (400, "light"), "projector": (800, "light")}
 """How pages are looked at: the width of the window, and what the reader prefers."""
 
@@ -20,7 +20,7 @@ def browser():
     if CHROMIUM is None:
         yield None
         return
-    with new_browser() as browser:
+    with chromium() as browser:
         yield browser
 
 

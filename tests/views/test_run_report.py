@@ -15,6 +15,7 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.cluster import ledger, queue_table
 from hawb.views.cluster.queue_table import list_queues
+from hawb.views.formatting import shown
 from hawb.views.story.run_report import report
 from hawb.views.tables import NAME_CELL, WIDTH, cell
 
@@ -101,7 +102,9 @@ def test_the_report_fits_a_terminal():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_report_lets_no_control_character_through(name):
-    assert all(character.isprintable() or character in "\n\u2068\u2069" for character in report(hostile(name)))
+    told = report(hostile(name))
+    assert all(character.isprintable() or character in "\n\u2068\u2069" for character in told)
+    assert f"messages 1 to 3 of {shown(name)} were lost" in " ".join(told.split())
 
 
 def test_a_recorded_outcome_has_a_report():
@@ -169,8 +172,8 @@ def test_the_queue_table_marks_what_changed():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_cannot_become_html(name):
     for html in (ledger.html(hostile(name)), queue_table.html(hostile(name))):
-        ElementTree.fromstring(html)
-        assert "<script" not in html
+        texts = [*ElementTree.fromstring(html).itertext()]
+        assert {shown(name), shown(f"{name}2")} <= {*texts}
 
 
 def test_views_need_nothing_but_json():

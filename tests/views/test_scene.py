@@ -11,6 +11,7 @@ from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.cluster.scene import DETAILED, beyond, few, parts, scene
+from hawb.views.formatting import shown
 
 
 def drawn(text: str, back: int = 1) -> dict:
@@ -118,7 +119,8 @@ def test_too_many_runs_are_drawn_as_fewer():
 def test_a_scene_is_plain_values_whatever_things_are_called(name):
     found = scene(hostile(name))
     assert json.loads(json.dumps(found)) == found
-    assert "\n" not in found["rows"][0]["label"]
+    assert found["rows"][0]["label"] == shown(name)
+    assert {node["label"] for node in found["nodes"]} == {shown(name), "other"}
 
 
 def test_a_recorded_outcome_has_a_scene_too():

@@ -8,6 +8,7 @@ import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
 from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views.formatting import shown
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.log_lines import log_lines
 from hawb.views.story.policies_in_force import PoliciesInForce
@@ -155,7 +156,9 @@ def test_a_story_without_causes_is_the_same():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_breaks_a_line(name):
-    for sentence in sentences(hostile(name)):
+    told = sentences(hostile(name))
+    assert f"{shown(name)} was killed." in [sentence.text for sentence in told]
+    for sentence in told:
         assert len(sentence.text.splitlines()) == 1
         assert not re.search("[\x00-\x1f\u202a-\u202e]", sentence.text)
 

@@ -12,6 +12,7 @@ from answered_reports import MAKERS, answered
 from views_outcomes import HOSTILE
 
 from hawb.views import terminal
+from hawb.views.formatting import shown
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import WIDTH, Table
 from hawb.views.terminal import columns, text
@@ -95,7 +96,9 @@ def test_no_name_steers_a_terminal(name: str):
     part = Part(name, Table(name, (name, "b"), [(name, name)]), (name,))
     report = Report(name, name, Verdict("no", name), (ToDo(name),), (part,), (name,), (name,))
     for width in WIDTHS:
-        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in text(report, width))
+        told = text(report, width)
+        assert all(letter.isprintable() or letter in "\n\u2068\u2069" for letter in told)
+        assert shown(name) in told
 
 
 class Screen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from views_outcomes import DECLARE, HOSTILE, LEADER_ALONE, UNSYNCHRONISED, hostile, play, policy, publish, steps
 
+from hawb.views.formatting import shown
 from hawb.views.story.verdict import MOST_REASONS, done, reasons, verdict
 
 ALL = policy(ha_mode="all")
@@ -81,5 +82,6 @@ def test_a_step_in_a_few_words(step, words):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_text_in_one_line(name):
     told = hostile(name)
-    assert "\n" not in verdict(told)["text"]
-    assert all("\n" not in line for line in reasons(told))
+    assert verdict(told)["text"] == f"3 messages of {shown(name)} are lost, all of them confirmed."
+    (reason,) = reasons(told)
+    assert reason.startswith(f"Messages 1 to 3 of {shown(name)} were lost at 1.011 s.") and "\n" not in reason

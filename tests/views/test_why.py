@@ -7,6 +7,7 @@ from views_outcomes import DECLARE, HOSTILE, UNSYNCHRONISED, hostile, play, poli
 
 from hawb.engine.ledger import REMOVALS
 from hawb.engine.trace import CAUSES, EVENTS
+from hawb.views.formatting import shown
 from hawb.views.story.why import REMOVED, why, whys
 
 HOLD = {"get": {"queue": "q", "count": 1, "ack": False, "consumer": "h"}}
@@ -101,4 +102,6 @@ def test_a_recorded_outcome_is_told_without_what_it_lacks():
 def test_no_name_breaks_a_paragraph(name):
     told = hostile(name)
     for number in (1, 2, 3):
-        assert len(why(told, name, number).splitlines()) == 1
+        paragraph = why(told, name, number)
+        assert paragraph.startswith(f"Messages 1 to 3 of {shown(name)} were lost at 1.011 s.")
+        assert len(paragraph.splitlines()) == 1

@@ -20,6 +20,8 @@ from hawb.study.kernel.trial import HANDED_OVER, clean_up, play, summarise
 from hawb.study.trial_record import Record
 
 FIELDS = len(Record.__struct_fields__)
+DRAWN = np.empty((0, 3), np.int64)
+"""In place of a history: each trial draws its own."""
 
 
 class TrialFailed(RuntimeError):  # noqa: N818 - it reads as what happened
@@ -34,15 +36,19 @@ def rows(design: Design, environment: Environment, seed: int, first: int, count:
     return rows_in(setup.begin_trial(design, environment, 0), table, seed, first, count, horizon_us)
 
 
-def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
-    """The rows of trials that are played in the memory of one that has begun (`setup.begin_trial`), with the sources of
-    their histories. The last one is left there. Raises TrialFailed."""
+def rows_in(
+    begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int,
+    history: np.ndarray = DRAWN,
+) -> np.ndarray:  # fmt: skip
+    """Return the rows of trials that are played in the memory of one that has begun (`setup.begin_trial`), given the
+    sources of their histories; the last trial is left there. With a `history` it is played in place of what they would
+    draw, and RabbitMQ's own draws are by the seed with which the trial has begun. Raise TrialFailed."""
     words, drawn_by = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
     play_them, words_before_tables = PLAYERS[begun.dtype]
     beginning, told_of, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
     while done[0] < count:
         try:
-            play_them(begun, words, beginning, table, drawn_by, first, horizon_us, told_of, done)
+            play_them(begun, words, beginning, table, drawn_by, first, horizon_us, history, told_of, done)
         except OverflowError:
             told_of[done[0]] = HANDED_OVER
             done += 1
@@ -53,15 +59,18 @@ def rows_in(begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: 
 
 
 @compiled
-def played(trials, words, beginning, table, seed, first, horizon_us, told_of, done):
+def played(trials, words, beginning, table, seed, first, horizon_us, given, told_of, done):
     """Plays trials from the one on of which so many are `done`, and writes their rows, given the sources of their
-    histories and one trial that has begun, also as plain numbers (`words`), which begin so."""
+    histories, or a history, and one trial that has begun, also as plain numbers (`words`), which begin so."""
     t = trials[0]
     while done[0] < len(told_of):
         k = done[0]
         clean_up(t, words, beginning)
-        t.setup.seed = own_seed(seed, first + k)
-        play(t, drawn(table, t.setup.nodes, seed, first + k, horizon_us), horizon_us)
+        history = given
+        if not len(given):
+            t.setup.seed = own_seed(seed, first + k)
+            history = drawn(table, t.setup.nodes, seed, first + k, horizon_us)
+        play(t, history, horizon_us)
         summarise(t, told_of[k])
         done[0] += 1
 

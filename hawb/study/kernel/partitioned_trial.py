@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.study import histories
-from hawb.study.compiled import inner, with_parts
+from hawb.study.compiled import inner
 from hawb.study.kernel import (
     answers,
     arrival,
@@ -190,6 +190,3 @@ PARTS = {
     upkeep.is_content: is_content, upkeep.do_next: do_next, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
 """What a trial in a network that may be cut does in place of what one in a whole network does."""
-
-play, summarise = with_parts(trial.play, PARTS), with_parts(trial.summarise, PARTS)
-"""One trial, a row of `partitioned_state.PARTITIONED_TRIAL`, and what has come of it."""

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
-from hawb.study.compiled import compiled, inner
-from hawb.study.engine_trial import SECOND_US
+from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import settle_batches
 from hawb.study.kernel.boot_order import boot, give_up_boot
@@ -67,7 +62,6 @@ from hawb.study.kernel.state import (
 )
 from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
-from hawb.study.trial_record import Record
 
 HANDED_OVER = -1
 """In place of every number of a trial that only the engine plays."""
@@ -214,7 +208,7 @@ def play_until(t, time_us):
             return
 
 
-@compiled
+@with_arrays
 def play(t, history, horizon_us):
     """One trial, a row of `state.TRIAL` as `setup.begin_trial` makes it, changed in place; `summarise` says what came
     of it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
@@ -234,7 +228,7 @@ def play(t, history, horizon_us):
             k += 1
 
 
-@compiled
+@with_arrays
 def summarise(t, row):
     """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds: HANDED_OVER
     everywhere for one that is handed over."""
@@ -273,11 +267,3 @@ def metadata_down_us(t):
 def messages(t):
     """How many messages are in the queue."""
     return windows.total(t.content)
-
-
-def record(t: np.void, told: Callable = summarise) -> Record:
-    """The record of a trial that has been played, by what has `told` of its kind."""
-    row = np.empty(len(Record.__struct_fields__), np.int64)
-    told(t, row)
-    values = dict(zip(Record.__struct_fields__, row.tolist(), strict=True))
-    return Record(**{name: value / SECOND_US if name.endswith("_s") else value for name, value in values.items()})
