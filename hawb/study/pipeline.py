@@ -51,6 +51,11 @@ CHECKPOINT, LOCK = "checkpoint", ".lock"
 LOOK_S = 0.5
 """How often progress is told."""
 
+STARTS, STARTS_SLOWLY = 4, "failed to connect back"
+"""How often a stream is started whose Python process does not answer, and what Spark says then. Spark gives that
+process ten seconds (`PythonWorkerFactory`), which a busy machine takes to import pyspark, and does not try again as it
+does with a task."""
+
 PLAYED_AGAIN = 4
 """How many trials of each cell are played again before anything is added to it."""
 
@@ -150,7 +155,7 @@ def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 
 
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
-    """Writes a stream up to so many trials of each cell, and watches it."""
+    """Write a stream up to so many trials of each cell, and watch it. Raise StudyFailed."""
 
     def write(batch: DataFrame, number: int) -> None:
         try:
@@ -159,14 +164,17 @@ def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
             raise BatchFailed(error) from None
 
     stream = rows.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / CHECKPOINT))
-    query = stream.trigger(availableNow=True).start()
-    try:
-        while not query.awaitTermination(LOOK_S):
-            watch.look(query, trials)
-    except StreamingQueryException as error:
-        raise StudyFailed(error, folder) from None
-    finally:
-        query.stop()
+    for start in range(1, STARTS + 1):
+        query = stream.trigger(availableNow=True).start()
+        try:
+            while not query.awaitTermination(LOOK_S):
+                watch.look(query, trials)
+            return
+        except StreamingQueryException as error:
+            if start == STARTS or STARTS_SLOWLY not in str(error):
+                raise StudyFailed(error, folder) from None
+        finally:
+            query.stop()
 
 
 def looks(study: Study) -> list[Study]:

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from made_up_trials import study
+from pyspark.errors import StreamingQueryException
 
-from hawb.study.failures import why
+from hawb.study import pipeline
+from hawb.study.failures import StudyFailed, why
 from hawb.study.pipeline import alone, cell_rows, looks
 from hawb.study.progress import Progress
 from hawb.study.tables import CELLS as CELLS_TABLE
@@ -41,6 +44,28 @@ def test_a_precision_is_looked_at_more_and_more_rarely():
     assert [one.trials for one in looks(asked)] == [563, 1125, 2250, 4500, 9000]
     assert [one.trials for one in looks(study(9_000))] == [9000]
     assert asked.precision.column == "publish_down_s"
+
+
+def streamed(folder: Path, *failures: str) -> int:
+    """Return how often a stream is started that fails so, one failure after the other, and then ends."""
+    query, rows = mock.MagicMock(), mock.MagicMock()
+    query.awaitTermination.side_effect = [*map(StreamingQueryException, failures), True]
+    start = rows.writeStream.foreachBatch.return_value.option.return_value.trigger.return_value.start
+    start.return_value = query
+    try:
+        pipeline._stream(rows, folder, mock.MagicMock(), 1)
+    finally:
+        assert query.stop.call_count == start.call_count
+    return start.call_count
+
+
+def test_a_stream_whose_python_starts_too_slowly_is_started_again(tmp_path: Path):
+    slow = "Python worker failed to connect back. SQLSTATE: XXKST"
+    assert streamed(tmp_path, slow, slow) == 3
+    with pytest.raises(StudyFailed, match="failed to connect back"):
+        streamed(tmp_path, *[slow] * pipeline.STARTS)
+    with pytest.raises(StudyFailed, match="the disk is full"):
+        streamed(tmp_path, "No space left on device")
 
 
 def test_progress_tells_rate_and_time_left():

@@ -83,10 +83,13 @@ def test_what_happens_at_one_moment_in_one_way_is_one_beat():
     assert (len(down), len(set(down))) == (5, 1)
 
 
-def test_a_long_step_is_played_in_its_last_beats():
-    publisher = {"publisher": {"name": "p", "queue": "q", "rate": 100, "node": "a"}}
-    told = movements(steps(DECLARE, publisher, {"wait": 5}), None)
-    assert len({one["phase"] for one in told}) <= MOST
+def test_of_a_long_step_the_last_phases_are_played():
+    """Each message expires at a moment of its own, and there are more messages than phases."""
+    expiring = {"declare": {"queue": "q", "node": "a", "arguments": {"x-message-ttl": 10_000}}}
+    published = [{"publish": {"queue": "q", "count": 1}, "at": 1 + number / 10} for number in range(MOST + 5)]
+    told = movements(steps(expiring, *published, {"wait": 30}), None)
+    assert [one["phase"] for one in told] == [*range(MOST)]
+    assert told[0]["text"].startswith("Message 6 of q ") and told[-1]["text"].startswith("Message 45 of q ")
 
 
 def test_a_log_that_is_cut_is_seen_at_the_end():
