@@ -80,7 +80,7 @@ settings.load_profile("long" if LONG else "ci")
 BEGUN_S = time.monotonic()
 OUT_OF_TIME = "the time of make check was over"
 SKIPPED: Counter[str] = Counter()
-"""How many tests were skipped, by the reason."""
+"""The number of skipped tests for each reason."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -52,9 +52,9 @@ LOOK_S = 0.5
 """How often progress is told."""
 
 STARTS, STARTS_SLOWLY = 4, "failed to connect back"
-"""How often a stream is started whose Python process does not answer, and what Spark says then. Spark gives that
-process ten seconds (`PythonWorkerFactory`), which a busy machine takes to import pyspark, and does not try again as it
-does with a task."""
+"""The most starts of a stream whose Python process does not connect in time, and the text of Spark's error. Spark waits
+ten seconds for that process (`PythonWorkerFactory`) and, unlike a task, never retries it; a busy machine may need more
+to import pyspark."""
 
 PLAYED_AGAIN = 4
 """How many trials of each cell are played again before anything is added to it."""

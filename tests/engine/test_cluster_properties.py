@@ -183,12 +183,12 @@ def reach(run: Run, reached: Counter) -> None:
     reached.update(f"verb {step.name}" for index, step in enumerate(run.steps) if index not in refused)
 
 
-def tried(quorum: bool, examples: int = 300) -> Counter:
+def tried(quorum: bool, examples: int = 5_000 if LONG else 300) -> Counter:
     """What is reached by programs of which none fails, each of which is played twice."""
     reached: Counter = Counter()
 
     @seed(SEED)
-    @settings(max_examples=5_000 if LONG else examples, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(programs(quorum=quorum))
     def each(program):
         given, groups = program

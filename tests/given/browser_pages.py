@@ -135,7 +135,7 @@ def asked_until(question: Callable[[], Answer], server: subprocess.Popen) -> Ans
 
 
 _STARTED = ExitStack()
-"""What `close_chromium` ends."""
+"""The browser, playwright and the folder of fonts, for `close_chromium` to close."""
 _CHROMIUM: list = []
 """The browser of this process, once a test has asked for it."""
 

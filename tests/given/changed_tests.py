@@ -28,7 +28,7 @@ SCENARIO_TESTS = "tests/house/test_scenarios.py"
 
 
 def output(*command: str) -> str:
-    """What a command prints."""
+    """Return the standard output of a command. Raise CalledProcessError if it fails."""
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
