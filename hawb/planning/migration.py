@@ -22,10 +22,10 @@ from hawb.planning.assignments import Assigned, Assignment, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.policy_split import NOTHING, Split, in_order, split
 from hawb.planning.quorum_translation import Reason
-from hawb.planning.refused_there import LOCATOR, Refused
+from hawb.planning.refused_there import Refused, refused_arguments
 from hawb.planning.replication import members_for_mirrors
-from hawb.rules import queue_arguments, quorum_declaration
-from hawb.rules.denied_features import MASTER_LOCATOR
+from hawb.rules import quorum_declaration
+from hawb.rules.arguments_read import reads
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -39,11 +39,6 @@ DEEP_MESSAGES = 5_000_000
 
 MARKERS = {"queue-mode", "dead-letter-strategy"}
 """Settings that only tell policies apart."""
-
-STREAM_ARGUMENTS = (
-    "x-queue-type", "x-max-age", "x-max-length-bytes", "x-stream-max-segment-size-bytes", "x-initial-cluster-size",
-    "x-queue-leader-locator",
-)  # fmt: skip
 
 UPSTREAM = (
     "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand"
@@ -169,8 +164,7 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
     given = dict(queue.facts.arguments or {})
     if queue.type not in ("classic", "quorum"):
         reason = Reason("blocks", "is of another type, and stays so", "rabbit_amqqueue:declare")
-        kept = {key: value for key, value in given.items() if key in STREAM_ARGUMENTS}
-        return Move(queue=queue, verdict="not", reasons=[reason], arguments=kept, mirrored=False)
+        return Move(queue=queue, verdict="not", reasons=[reason], arguments=_kept(queue, target), mirrored=False)
     becoming = translation.becoming(queue, in_force.definition or {}, matrix, target)
     translated, from_policy, reasons = becoming.arguments, becoming.definition, becoming.reasons
     said = in_force.mirroring if not queue.facts.exclusive else None
@@ -181,7 +175,7 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
             translated.settings["x-quorum-initial-group-size"] = wanted
     blocked = any(one.weight == "blocks" for one in reasons)
     if blocked and queue.type == "classic":
-        kept = _as_classic(given, target)
+        kept = _kept(queue, target)
         blocks = [one for one in reasons if one.weight == "blocks"]
         return Move(queue=queue, verdict="not", reasons=blocks, arguments=kept, mirrored=said is not None)
     limited = "delivery-limit" in from_policy.settings or "x-delivery-limit" in translated.settings
@@ -201,16 +195,11 @@ def _sent(given: Mapping[str, object], target: Profile) -> dict[str, object]:
     return dict(given) | ({"x-queue-type": given.get("x-queue-type", "classic")} if target.leader_locator else {})
 
 
-def _as_classic(given: Mapping[str, object], target: Profile) -> dict[str, object]:
-    """A queue's arguments as a classic queue of the release takes them."""
-    key = translation.DEAD_LETTER_EXCHANGE
-    exchange = {key: given[key]} if type(given.get(key)) is str else {}
-    return {
-        key: value
-        for key, value in given.items()
-        if key in queue_arguments.COMPARED and not queue_arguments.refusal(exchange | {key: value}, "", target)
-        and not (key == LOCATOR and MASTER_LOCATOR in target.denied_features)
-    }  # fmt: skip
+def _kept(queue: Queue, target: Profile) -> dict[str, object]:
+    """Return the arguments that a queue of an unchanged type keeps: its type reads them, the release takes them."""
+    refused = refused_arguments(queue, target)
+    given = queue.facts.arguments or {}
+    return {key: value for key, value in given.items() if reads(queue.type, key) and key not in refused}
 
 
 def _notes(

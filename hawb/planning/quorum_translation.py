@@ -14,10 +14,10 @@ from typing import Literal
 from msgspec import Struct
 
 from hawb.planning.inventory import Queue
+from hawb.rules.arguments_read import QUORUM, reads
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import HA_SETTINGS, Profile
-from hawb.rules.quorum_declaration import CHECKS_OF_VERSION, WITHOUT_POLICY, refusal
-from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.rules.quorum_declaration import refusal
 
 ANY = object()
 SINCE_4_0 = ("4.0", "4.3")
@@ -120,7 +120,7 @@ PROPERTIES = (
 """What a quorum queue cannot be: the fact, the value that blocks, its row in the matrix, and in words."""
 
 MIRRORING_SOURCE = "rabbit_quorum_queue:capabilities; 4.0 rabbit_policies, without them"
-UNKNOWN_SOURCE = "rabbit_amqqueue:declare_args, which carries what nobody knows"
+UNREAD_SOURCE = "rabbit_quorum_queue:capabilities, queue_arguments"
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 """Without it a routing key for dead letters is refused, so every argument is tried with it."""
 
@@ -212,15 +212,13 @@ def _cell_source(matrix: Mapping[str, Feature], feature: str, version: str) -> s
 
 
 def _known_arguments(given: Mapping[str, object], profile: Profile) -> Callable[[str, object], Reason | None]:
-    """Leaves out arguments that mean nothing, and those whose values the release refuses."""
-    meant = {key for key, _ in QUORUM_PROFILES[profile.version].settings} | CHECKS_OF_VERSION[profile.version].keys()
-    names = {key.removeprefix("x-") for key in (*meant, *WITHOUT_POLICY)}
+    """Return the check that leaves out arguments that no quorum queue reads, and values that the release refuses."""
     key = DEAD_LETTER_EXCHANGE
     exchange = {key: given[key]} if type(given.get(key)) is str else {}
 
     def check(key: str, value: object) -> Reason | None:
-        if key not in names:
-            return Reason("changes", "left out, as it means nothing to the queue", UNKNOWN_SOURCE)
+        if not reads(QUORUM, f"x-{key}"):
+            return Reason("changes", "left out: a quorum queue does not read it", UNREAD_SOURCE)
         if refusal(exchange | {f"x-{key}": value}, "", profile):
             return Reason("changes", f"left out, as RabbitMQ {profile.release} refuses its value",
                           "rabbit_amqqueue:check_declare_arguments")  # fmt: skip

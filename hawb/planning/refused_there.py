@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hawb.engine.naming import join_queue
 from hawb.planning.inventory import Inventory, Queue
-from hawb.rules import policy_validation, queue_arguments, quorum_declaration
+from hawb.rules import policy_validation, queue_arguments, quorum_declaration, streams
 from hawb.rules.denied_features import MASTER_LOCATOR
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import HA_SETTINGS, Profile
@@ -74,12 +74,18 @@ def was_denied(queue: Queue, target: Profile) -> bool:
     return transient and TRANSIENT_QUEUES in DENIED_EARLIER.get(target.version, ())
 
 
+REFUSAL = {
+    "classic": queue_arguments.refusal, "quorum": quorum_declaration.refusal, "stream": streams.refusal,
+}  # fmt: skip
+"""The function that gives the text of a refused declaration, by the type of the queue."""
+
+
 def refused_arguments(queue: Queue, target: Profile) -> list[str]:
-    """The arguments with which a release refuses to declare a queue."""
+    """Return the arguments with which a release refuses to declare a queue; none of a type without rules there."""
     given = queue.facts.arguments or {}
-    if queue.type not in ("classic", "quorum"):
+    if queue.type not in REFUSAL or (queue.type == "stream" and target.version not in streams.STREAM_PROFILES):
         return []
-    refusal = queue_arguments.refusal if queue.type == "classic" else quorum_declaration.refusal
+    refusal = REFUSAL[queue.type]
     exchange = {key: value for key, value in given.items() if key == "x-dead-letter-exchange" and type(value) is str}
     kind = {key: value for key, value in given.items() if key == "x-queue-type"}
     found = [key for key, value in given.items() if refusal({**kind, **exchange, key: value}, "", target)]
