@@ -36,8 +36,9 @@ def migrate(
     """Plan the move of a cluster's queues to quorum queues, and the upgrades that lead to their release.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
-    changes, or cannot be moved; with --output come definitions to import, a runbook and a report. Nothing that is
-    written holds users, passwords, permissions or parameters. Exit status 1: a queue cannot be moved.
+    changes, cannot be moved, or stays as it is; with --output come definitions to import, a runbook and a report.
+    Nothing that is written holds users, passwords, permissions or parameters. Exit status 0: every queue that the move
+    is about can be moved; 1: one cannot; 2: a refused input; 3: the files do not tell.
     """
     from hawb.planning.crossing import UNTOLD, crossed
     from hawb.rules.upgrade_road import NoRoad
@@ -55,8 +56,9 @@ def migrate(
         click.echo(f"note: {UNTOLD}", err=True)
     if output is not None:
         write_plan(output, plan)
-    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else told(view.report_of(plan)))
-    raise SystemExit(1 if plan.counts["not"] else 0)
+    report = view.report_of(plan, files)
+    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else told(report))
+    raise SystemExit(report.verdict.exit_status)
 
 
 def write_plan(output: Path, plan: Migration) -> None:

@@ -51,8 +51,9 @@ class Queue(Struct, gc=False):
 
 
 class Inventory(Struct, kw_only=True):
-    """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` is whether a
-    file tells of policies. Messages `published` and `confirmed` are what the whole cluster has counted."""
+    """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` and
+    `queues_told` are whether a file tells of policies and of queues. Messages `published` and `confirmed` are what the
+    whole cluster has counted."""
 
     profile: Profile
     release: str | None = None
@@ -60,6 +61,7 @@ class Inventory(Struct, kw_only=True):
     operator_policies: list[Policy] = []
     policies_told: bool = True
     queues: list[Queue] = []
+    queues_told: bool = True
     nodes: dict[str, bool] = {}
     net_ticktime_s: float = NET_TICKTIME_S
     network_bytes_per_s: int = NETWORK_BYTES_PER_S
@@ -95,6 +97,7 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         operator_policies=_policies(defined.operator_policies.values()),
         policies_told=bool(exports or defined.policies or defined.operator_policies),
         queues=_queues(defined, told),
+        queues_told=bool(exports or told.queues),
         nodes=told.nodes or defined.nodes,
         net_ticktime_s=told.net_ticktime or defined.settings.get("net_ticktime") or NET_TICKTIME_S,
         published=told.published,

@@ -1,7 +1,8 @@
 """The definitions after a move to quorum queues, as `rabbitmqctl import_definitions` and the management API take them.
 
 Written from what is known to be harmless, not copied and cleaned: virtual hosts by name, exchanges, bindings, queues,
-policies and operator policies. There is no way for a user, a permission, a parameter or a limit into it.
+policies and operator policies. There is no way for a user, a permission, a parameter or a limit into it. Queues that
+plugins declare for themselves stay out, with what leads to them.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.planning.migration import Migration, Move
+from hawb.rules.arguments_read import CLASSIC, QUORUM, STREAM
+from hawb.rules.owned_queues import is_of_federation, owner
 from hawb.rules.policies import Policy
 
 SUFFIX = "quorum"
@@ -19,6 +22,8 @@ Rename = Callable[[str], str]
 def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
     """The whole file, as JSON has it; `rename` gives each virtual host its name after the move."""
     routing = plan.routing
+    gone = {(one.vhost, one.name) for one in routing.exchanges if is_of_federation(one.name, one.internal)}
+    left = {(move.queue.vhost, move.queue.name) for move in plan.moves if not _is_exported(move)}
     return {
         "rabbit_version": plan.target.release,
         "rabbitmq_version": plan.target.release,
@@ -30,11 +35,14 @@ def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
             {"name": one.name, "vhost": rename(one.vhost), "type": one.type, "durable": one.durable,
              "auto_delete": one.auto_delete, "internal": one.internal, "arguments": one.arguments}
             for one in routing.exchanges
+            if (one.vhost, one.name) not in gone
         ],
         "bindings": [
             {"source": one.source, "vhost": rename(one.vhost), "destination": one.destination,
              "destination_type": one.destination_type, "routing_key": one.routing_key, "arguments": one.arguments}
             for one in routing.bindings
+            if (one.vhost, one.source) not in gone
+            and (one.vhost, one.destination) not in (left if one.destination_type == "queue" else gone)
         ],
     }  # fmt: skip
 
@@ -62,8 +70,10 @@ def beside(plan: Migration) -> dict[str, str]:
 
 
 def _is_exported(move: Move) -> bool:
-    """An export holds what lasts: no exclusive queues."""
-    return not move.queue.facts.exclusive
+    """Return True for a queue that is to be imported: one that lasts, and that no plugin declares for itself."""
+    queue = move.queue
+    owned = queue.type != QUORUM and owner(queue.name, queue.facts.arguments) is not None
+    return not (queue.facts.exclusive or owned) and queue.type in (CLASSIC, QUORUM, STREAM)
 
 
 def _queue(move: Move) -> dict[str, object]:

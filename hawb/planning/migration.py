@@ -25,14 +25,20 @@ from hawb.planning.quorum_translation import Reason
 from hawb.planning.refused_there import Refused, refused_arguments
 from hawb.planning.replication import members_for_mirrors
 from hawb.rules import quorum_declaration
-from hawb.rules.arguments_read import reads
+from hawb.rules.arguments_read import STREAM, reads
 from hawb.rules.feature_matrix import Feature
+from hawb.rules.owned_queues import owner
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.rules.streams import STREAM_PROFILES
 from hawb.rules.upgrade_road import Leg
 
-Verdict = Literal["ready", "ready with changes", "not", "quorum already"]
-VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already")
+Verdict = Literal["ready", "ready with changes", "not", "quorum already", "stays"]
+VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already", "stays")
+"""Queues that stay are none that the move is about: streams, queues that are temporary and not mirrored, and those that
+plugins declare for themselves."""
+
+STREAMS_SOURCE = "rabbit_stream_queue, since 3.9"
 
 DEEP_MESSAGES = 5_000_000
 """The backlog from which on, says the guide, streams suit better."""
@@ -49,7 +55,8 @@ WHEN_NOT = "guide to quorum queues, when not to use them"
 
 class Move(Struct, frozen=True, kw_only=True):
     """A queue, the reasons for its verdict, and its arguments after the move; if it stays classic, those that the
-    release takes. `redeclare` is the first argument in which an application that declares the queue as before differs,
+    release takes. `untold` is what no file tells of it, without which the verdict is a guess.
+    `redeclare` is the first argument in which an application that declares the queue as before differs,
     with its value and the queue's as RabbitMQ's 406 shows them; None if none does."""
 
     queue: Queue
@@ -57,13 +64,13 @@ class Move(Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     arguments: dict[str, object]
     mirrored: bool
+    untold: tuple[str, ...] = ()
     redeclare: tuple[str, str, str] | None = None
 
     @property
     def type(self) -> str:
         """The type of the queue after the move."""
-        kept = self.queue.type if self.queue.type not in ("classic", "quorum") else "classic"
-        return kept if self.verdict == "not" else "quorum"
+        return self.queue.type if self.verdict in ("not", "stays") else "quorum"
 
     @property
     def weights(self) -> dict[str, list[Reason]]:
@@ -97,8 +104,8 @@ class Crossing(Struct, frozen=True):
 
 class Migration(Struct, frozen=True, kw_only=True):
     """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out. `release` is
-    the one that the files tell, whose rules are those of `source`; `crossing` is None where no road is told
-    (`hawb.planning.crossing`)."""
+    the one that the files tell, whose rules are those of `source`; `queues_told` is False if no file tells of queues;
+    `crossing` is None where no road is told (`hawb.planning.crossing`)."""
 
     source: Profile
     target: Profile
@@ -108,6 +115,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     clashes: list[Clash]
     routing: Routing
     notes: list[str]
+    queues_told: bool = True
     release: str | None = None
     crossing: Crossing | None = None
 
@@ -125,7 +133,21 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def moved(self) -> list[Move]:
         """The queues that become quorum queues."""
-        return [move for move in self.moves if move.verdict in ("ready", "ready with changes")]
+        return self.having("ready", "ready with changes")
+
+    @property
+    def moving(self) -> Migration:
+        """The plan by whose rules queues are moved: that of the step which ends mirroring, or this one."""
+        return (self.crossing.before if self.crossing else None) or self
+
+    @property
+    def affected(self) -> list[Move]:
+        """The queues that the move is about: those that become quorum queues, and those that cannot."""
+        return self.having("ready", "ready with changes", "not")
+
+    def having(self, *verdicts: Verdict) -> list[Move]:
+        """Return the queues with one of these verdicts."""
+        return [move for move in self.moves if move.verdict in verdicts]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -152,6 +174,7 @@ def migrate(
                  *_redeclare_clashes(moves, target), *_cluster_clashes(inventory, moves, target)],
         routing=routing or Routing(),
         notes=list(inventory.notes),
+        queues_told=inventory.queues_told,
         release=inventory.release,
     )  # fmt: skip
 
@@ -162,12 +185,13 @@ def migrate(
 def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature]) -> Move:
     queue, in_force = assignment.queue, assignment.in_force
     given = dict(queue.facts.arguments or {})
-    if queue.type not in ("classic", "quorum"):
-        reason = Reason("blocks", "is of another type, and stays so", "rabbit_amqqueue:declare")
-        return Move(queue=queue, verdict="not", reasons=[reason], arguments=_kept(queue, target), mirrored=False)
+    said = in_force.mirroring if not queue.facts.exclusive else None
+    mirrored = said is not None
+    if (why := _why_it_stays(queue, mirrored or bool(queue.facts.mirrors), target, matrix)) is not None:
+        return Move(queue=queue, verdict="not" if why.weight == "blocks" else "stays", mirrored=mirrored,
+                    reasons=[why, *_left_out(queue, target)], arguments=_kept(queue, target))  # fmt: skip
     becoming = translation.becoming(queue, in_force.definition or {}, matrix, target)
     translated, from_policy, reasons = becoming.arguments, becoming.definition, becoming.reasons
-    said = in_force.mirroring if not queue.facts.exclusive else None
     if queue.type == "classic":
         wanted = members_for_mirrors(said, len(inventory.nodes) or None)
         default = len(inventory.nodes) if target.quorum_cluster_size is None else target.quorum_cluster_size
@@ -175,9 +199,9 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
             translated.settings["x-quorum-initial-group-size"] = wanted
     blocked = any(one.weight == "blocks" for one in reasons)
     if blocked and queue.type == "classic":
-        kept = _kept(queue, target)
         blocks = [one for one in reasons if one.weight == "blocks"]
-        return Move(queue=queue, verdict="not", reasons=blocks, arguments=kept, mirrored=said is not None)
+        return Move(queue=queue, verdict="not", reasons=[*blocks, *_left_out(queue, target)],
+                    arguments=_kept(queue, target), mirrored=mirrored, untold=_untold(assignment))  # fmt: skip
     limited = "delivery-limit" in from_policy.settings or "x-delivery-limit" in translated.settings
     reasons += _notes(assignment, inventory, target, matrix, limited)
     if queue.type == "quorum":
@@ -186,8 +210,8 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
         verdict = "ready with changes" if any(one.weight == "changes" for one in reasons) else "ready"
     differs = quorum_declaration.inequivalent(_sent(given, target), translated.settings, target)
     return Move(
-        queue=queue, verdict=verdict, reasons=reasons, arguments=translated.settings, mirrored=said is not None,
-        redeclare=differs,
+        queue=queue, verdict=verdict, reasons=reasons, arguments=translated.settings, mirrored=mirrored,
+        untold=_untold(assignment), redeclare=differs,
     )  # fmt: skip
 
 
@@ -202,6 +226,40 @@ def _kept(queue: Queue, target: Profile) -> dict[str, object]:
     return {key: value for key, value in given.items() if reads(queue.type, key) and key not in refused}
 
 
+def _why_it_stays(queue: Queue, mirrored: bool, target: Profile, matrix: Mapping[str, Feature]) -> Reason | None:
+    """Return why the move is not about a queue; None where it is. It blocks only what the release does not have."""
+    kind = f"stays a {queue.type} queue" if queue.type in ("classic", "quorum") else "stays as it is"
+    if queue.type != "quorum" and (found := owner(queue.name, queue.facts.arguments)) is not None:
+        without = f"; in {target.release} it has no mirrors" if mirrored and not target.mirroring else ""
+        return Reason("note", f"{kind}; nothing to do: {found.what}{without}", found.source)
+    if queue.type == STREAM and target.version not in STREAM_PROFILES:
+        return Reason("blocks", f"is a stream, which RabbitMQ {target.release} does not have", STREAMS_SOURCE)
+    if queue.type == STREAM:
+        return Reason("note", "stays a stream; nothing to do", STREAMS_SOURCE)
+    if queue.type not in ("classic", "quorum"):
+        return Reason("note", f"{kind}; nothing to do: its type is a plugin's", "rabbit_queue_type:discover")
+    properties = [] if mirrored or queue.type == "quorum" else [*translation.properties(queue, matrix, target.version)]
+    if not properties:
+        return None
+    words = ", and ".join(one.what for one in properties)
+    return Reason("note", f"{kind}; nothing to do: it {words}", properties[0].source)
+
+
+def _left_out(queue: Queue, target: Profile) -> Iterator[Reason]:
+    """Yield a note on each argument that a queue of an unchanged type loses."""
+    kept, refused = _kept(queue, target), refused_arguments(queue, target)
+    for key in queue.facts.arguments or {}:
+        if key not in kept:
+            why = f"RabbitMQ {target.release} refuses it there" if key in refused else "such a queue does not read it"
+            yield Reason("note", f"argument {key}: left out: {why}", "rabbit_amqqueue:check_declare_arguments")
+
+
+def _untold(assignment: Assignment) -> tuple[str, ...]:
+    facts = assignment.queue.facts
+    told = {"arguments": facts.arguments, "durability": facts.durable, "policy": assignment.in_force.definition}
+    return tuple(what for what, value in told.items() if value is None)
+
+
 def _notes(
     assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature], limited: bool
 ) -> Iterator[Reason]:
@@ -214,10 +272,8 @@ def _notes(
                      matrix["poison-messages"].cell("quorum", target.version).source)  # fmt: skip
     if said is not None:
         yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
-    told = {"its arguments": facts.arguments, "whether it lasts": facts.durable,
-            "its policy": assignment.in_force.definition}  # fmt: skip
-    if untold := [what for what, value in told.items() if value is None]:
-        yield Reason("note", f"no file tells {', '.join(untold)}: the verdict is as good as that", "the files")
+    if untold := _untold(assignment):
+        yield Reason("note", f"no file tells its {', '.join(untold)}: the verdict is as good as that", "the files")
     unmirrored = said is None and not facts.mirrors and assignment.in_force.definition is not None
     if assignment.queue.type == "classic" and unmirrored:
         yield Reason("note", "is not mirrored today: as a quorum queue it is written on a majority, as a classic one it"
@@ -325,9 +381,9 @@ def _cluster_clashes(inventory: Inventory, moves: list[Move], target: Profile) -
         yield Clash("too-few-nodes", ", ".join(inventory.nodes),
                     f"{len(inventory.nodes)} nodes: no majority is left when one of them fails",
                     "rabbit_quorum_queue, rules of majority; rabbitmq-server#2390")  # fmt: skip
-    alone = [move for move in moves if move.verdict == "not" and move.mirrored]
+    alone = [move for move in moves if move.type == "classic" and move.mirrored]
     if alone and not target.mirroring:
-        yield Clash("one-replica", _several(alone), "mirrored today, cannot be moved, and has one replica in"
+        yield Clash("one-replica", _several(alone), "mirrored today, is not moved, and has one replica in"
                     f" {target.release}", "4.0 rabbit_policies, without ha settings")  # fmt: skip
 
 

@@ -10,15 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hawb.planning.assignments import Assignment
-from hawb.planning.quorum_translation import Weight, becoming
+from hawb.planning.quorum_translation import SERVER_NAMED, Weight, becoming
+from hawb.rules.owned_queues import owner
 from hawb.rules.profiles import HA_SETTINGS, Profile
 
 
 def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list[str]]:
-    """What blocks the move of a classic queue, and what changes with it, in a few words each; both may be empty."""
+    """Return what blocks the move of a classic queue, and what changes with it, in a few words each; both may be empty.
+    Nothing is said of a queue that a plugin declares for itself."""
     facts, definition = assignment.queue.facts, assignment.in_force.definition or {}
     found: dict[Weight, list[str]] = {"blocks": [], "changes": []}
-    if facts.arguments or facts.durable is False or facts.exclusive or facts.auto_delete or definition:
+    if owner(assignment.queue.name, facts.arguments) is not None:
+        return found
+    named = assignment.queue.name.startswith(SERVER_NAMED)
+    if named or facts.arguments or facts.durable is False or facts.exclusive or facts.auto_delete or definition:
         for reason in becoming(assignment.queue, definition, {}, profile).reasons:
             found[reason.weight].append(reason.what)
     if assignment.policies:

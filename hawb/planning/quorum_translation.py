@@ -119,6 +119,9 @@ PROPERTIES = (
 )
 """What a quorum queue cannot be: the fact, the value that blocks, its row in the matrix, and in words."""
 
+SERVER_NAMED = "amq.gen-"
+"""How a name begins that RabbitMQ makes up for a queue declared without one (`rabbit_channel`, queue.declare)."""
+
 MIRRORING_SOURCE = "rabbit_quorum_queue:capabilities; 4.0 rabbit_policies, without them"
 UNREAD_SOURCE = "rabbit_quorum_queue:capabilities, queue_arguments"
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
@@ -167,10 +170,12 @@ def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], pro
 
 
 def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Iterator[Reason]:
-    """The properties of a queue that a quorum queue cannot have."""
+    """Yield what of a queue's properties and name a quorum queue cannot have."""
     for fact, blocks, feature, words in PROPERTIES:
         if getattr(queue.facts, fact) is blocks:
             yield Reason("blocks", words, _cell_source(matrix, feature, version))
+    if queue.name.startswith(SERVER_NAMED):
+        yield Reason("blocks", "was named by RabbitMQ, which names no quorum queue", f"{CAPABILITIES}, server_named")
 
 
 def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:

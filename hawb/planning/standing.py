@@ -85,7 +85,7 @@ def _moved(move: Move, target: Profile, nodes: Mapping[str, bool]) -> QueueEntry
     facts = move.queue.facts
     if move.queue.type in GROUPED:
         return _group(_common(move.queue.full_name, facts) | {"arguments": move.arguments}, move.queue, nodes)
-    if move.mirrored and move.verdict != "not":
+    if move.mirrored and move.type == "quorum":
         common = _common(move.queue.full_name, facts) | {"arguments": move.arguments, "durable": True}
         members = () if facts.node is None else _members(facts.node, facts.mirrors or (), nodes, _size(move, target))
         return QueueEntry(**common, type="quorum", members=members, leader=facts.node)

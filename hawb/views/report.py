@@ -12,7 +12,10 @@ from hawb.languages import _
 from hawb.views import style
 from hawb.views.tables import Table
 
-Answer = Literal["yes", "but", "no"]
+Answer = Literal["yes", "but", "no", "unknown"]
+EXIT_STATUSES: dict[Answer, int] = {"yes": 0, "but": 0, "no": 1, "unknown": 3}
+"""How a command ends that gives an answer; 2 is a refused input."""
+
 MOST_TO_DO = 3
 """How many things a report asks for: who is asked for more does none."""
 
@@ -28,6 +31,11 @@ class Verdict(Struct, frozen=True):
         """The word of the answer, as a sentence begins with it: No:, or Yes, but."""
         word = style.ANSWERS[self.answer].told
         return word if self.answer == "but" else _("{word}:", word=word)
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status of a command that gives this answer."""
+        return EXIT_STATUSES[self.answer]
 
     @property
     def sentence(self) -> str:
@@ -66,5 +74,5 @@ class Report(Struct, frozen=True):
 
 def worst(answers: list[Answer]) -> Answer:
     """The worst of several answers; yes where there is none."""
-    order: tuple[Answer, ...] = ("no", "but", "yes")
+    order: tuple[Answer, ...] = ("no", "unknown", "but", "yes")
     return next((answer for answer in order if answer in answers), "yes")

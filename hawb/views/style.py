@@ -145,6 +145,7 @@ ANSWERS = {
     "yes": Look("green", "✓", N_("Yes")),
     "but": Look("yellow", "!", N_("Yes, but")),
     "no": Look("red", "✕", N_("No")),
+    "unknown": Look("yellow", "?", N_("Cannot tell")),
 }
 """How a verdict is told; colours are a terminal's. On a page they are those of what is held, lacking and lost."""
 
@@ -153,6 +154,7 @@ TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
 
 WORDS = {
     "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
+    "stays": "yes",
 }  # fmt: skip
 """Which verdict the name of a row speaks of."""
 

@@ -63,7 +63,7 @@ def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
     assert result.exit_code == 1, result.output
     page = Page((tmp_path / "plan" / "report.html").read_text())
     assert all(move.queue.full_name in page.said for move in real().moves)
-    assert "31 queues: 17 ready, 8 ready with changes, 2 not, 4 quorum already" in result.output
+    assert "31 queues: 17 ready, 8 ready with changes, 1 not, 4 quorum already, 1 stays" in result.output
     assert {file.name for file in (tmp_path / "plan").iterdir()} == {
         "definitions.json", "definitions-beside.json", "definitions-in-place.json", "runbook.md", "report.html",
     }  # fmt: skip
@@ -101,6 +101,64 @@ def test_a_scenario_is_a_cluster_too(tmp_path: Path):
     assert result.exit_code == 0
     assert [queue["verdict"] for queue in json.loads(result.stdout)["queues"]] == ["ready"]
     assert run(file, *FILES).exit_code == 2
+
+
+# What is asked
+
+
+def exported(tmp_path: Path, *queues: dict, **more: object) -> Path:
+    """An export of 3.12.0 with these queues."""
+    file = tmp_path / "definitions.json"
+    known = {"vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
+    file.write_text(json.dumps({"rabbit_version": "3.12.0", "vhosts": [{"name": "/"}], "policies": [],
+                                "queues": [known | one for one in queues]} | more))  # fmt: skip
+    return file
+
+
+STREAM = {"name": "events", "type": "stream", "arguments": {"x-queue-type": "stream", "x-max-age": "1D"}}
+QUORUM = {"name": "qq", "type": "quorum", "arguments": {"x-queue-type": "quorum"}}
+SHORT = {"name": "short", "auto_delete": True}
+LINK = {"name": "federation: x -> far", "arguments": {"x-internal-purpose": "federation"}}
+MIRRORED = {"policies": [{"name": "ha", "vhost": "/", "pattern": "", "apply-to": "queues", "priority": 0,
+                          "definition": {"ha-mode": "all"}}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("queues", "more", "status", "answer"),
+    [
+        ([STREAM], {}, 0, "✓ Yes: events stays a stream; nothing to do."),
+        ([QUORUM], {}, 0, "✓ Yes: every queue is a quorum queue already; nothing to do."),
+        ([QUORUM, STREAM, SHORT, LINK], {}, 0, "✓ Yes: 1 is a quorum queue already, events stays a stream, 2 stay"),
+        ([], {}, 0, "✓ Yes: there is no queue, and nothing to do."),
+        ([STREAM], MIRRORED, 0, "✓ Yes: events stays a stream; nothing to do."),
+        ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue, because of this: goes with its last"),
+    ],
+)
+def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
+    tmp_path: Path, queues: list, more: dict, status: int, answer: str
+):
+    file = exported(tmp_path, *queues, **more)
+    result = run(file, "-o", tmp_path / "plan")
+    assert (result.exit_code, result.stdout.splitlines()[0][: len(answer)]) == (status, answer)
+    assert "a classic queue has one replica from 4.0 on" not in result.stdout
+    assert "the move" not in result.stdout, "no step of the road moves anything"
+    runbook = (tmp_path / "plan" / "runbook.md").read_text()
+    assert "No queue is to be moved." in runbook and "add_vhost" not in runbook and "delete_queue" not in runbook
+
+
+def test_what_the_files_do_not_tell_has_a_status_of_its_own(tmp_path: Path):
+    nodes, names = tmp_path / "nodes.json", tmp_path / "queues.txt"
+    nodes.write_text(json.dumps([{"name": "rabbit@a", "running": True, "type": "disc"}]))
+    names.write_text("name\tmessages\norders\t5\n")
+    for file, said in ((nodes, "no file tells of queues"), (names, "no file tells arguments, durability and policy")):
+        result = run(file)
+        assert (result.exit_code, said in result.stdout) == (3, True), result.output
+        assert "rabbitmqctl export_definitions definitions.json" in result.stdout
+
+
+def test_the_command_that_is_asked_for_has_the_names_of_the_files(tmp_path: Path):
+    file = exported(tmp_path, {"name": "orders"})
+    assert f"hawb migrate {file} --to 4.0 -o plan/" in run(file).stdout
 
 
 # The road

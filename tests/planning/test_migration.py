@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 from inventories import ROOT, cluster, policy, queue
-from migrations import planned
+from migrations import MATRIX, planned
 
+from hawb.broker.routing import Binding, Exchange, Routing
+from hawb.planning.assignments import assign
+from hawb.planning.migrated_definitions import definitions
+from hawb.planning.migration import migrate
+from hawb.planning.quorum_blockers import before_quorum
 from hawb.planning.replication import members_for
 from hawb.rules.quorum import majority, tolerated_failures
 from hawb.views.planning.migration_files import planned as plan_from
+
+
+def one_named(name: str):
+    return planned(cluster(queues=[queue(name)])).moves[0]
 
 
 def one(arguments: dict | None = None, to: str = "4.0", **facts: object):
@@ -49,9 +58,92 @@ def test_a_verdict_and_the_arguments_that_are_left(arguments: dict, to: str, ver
     assert all(reason.source for reason in move.reasons)
 
 
-@pytest.mark.parametrize("facts", [{"durable": False}, {"exclusive": True}, {"auto_delete": True}])
-def test_what_is_temporary_stays_classic(facts: dict):
-    assert one(**facts).verdict == "not"
+TEMPORARY = [{"durable": False}, {"exclusive": True}, {"auto_delete": True}]
+
+
+@pytest.mark.parametrize("facts", TEMPORARY)
+@pytest.mark.parametrize("to", ["3.13", "4.0"])
+def test_a_temporary_queue_stays_classic_and_there_is_nothing_to_do(facts: dict, to: str):
+    move = one(to=to, **facts)
+    assert (move.verdict, move.type) == ("stays", "classic")
+    assert move.reasons[0].what.startswith("stays a classic queue; nothing to do: it ")
+
+
+@pytest.mark.parametrize("facts", [TEMPORARY[0], TEMPORARY[2]])
+def test_a_temporary_queue_with_mirrors_cannot_be_moved_and_loses_them(facts: dict):
+    plan = planned(cluster(policy(ha_mode="all"), queues=[queue(**facts)]))
+    assert plan.moves[0].verdict == "not"
+    assert "one-replica" in {clash.code for clash in plan.clashes}
+
+
+def test_an_exclusive_queue_has_no_mirrors_to_lose():
+    plan = planned(cluster(policy(ha_mode="all"), queues=[queue(exclusive=True)]))
+    assert (plan.moves[0].verdict, [*plan.clashes]) == ("stays", [])
+
+
+def test_a_stream_stays_a_stream_but_in_3_8_which_has_none():
+    kept = {"x-queue-type": "stream", "x-max-age": "1D"}
+    for to in ("3.10", "3.13", "4.0", "4.3"):
+        move = one(kept, to, type="stream")
+        assert (move.verdict, move.type, move.arguments) == ("stays", "stream", kept)
+        assert [reason.what for reason in move.reasons] == ["stays a stream; nothing to do"]
+    move = one(kept, "3.8", type="stream")
+    assert (move.verdict, move.type) == ("not", "stream")
+
+
+OWNED = [
+    ("federation: orders -> rabbit@far", {"x-internal-purpose": "federation", "x-expires": 9}, "federation link"),
+    ("federation: orders -> rabbit@far:other", {}, "federation link"),
+    ("anything", {"x-internal-purpose": "federation"}, "federation link"),
+    ("mqtt-subscription-lamp-1qos0", {}, "MQTT plugin"),
+    ("mqtt-subscription-lamp-1qos1", {"x-expires": 86_400_000}, "MQTT plugin"),
+    ("sharding: images - rabbit@a - 0", {}, "sharding plugin"),
+    ("amq.rabbitmq.reply-to.g1h2.x", {}, "client that waits for replies"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "owner"), OWNED)
+def test_a_queue_that_a_plugin_declares_for_itself_is_not_offered(name: str, arguments: dict, owner: str):
+    plan = planned(cluster(queues=[queue(name, arguments=arguments), queue("mine")]))
+    theirs, mine = plan.moves
+    assert (theirs.verdict, mine.verdict) == ("stays", "ready")
+    assert owner in theirs.reasons[0].what and theirs.reasons[0].source
+    assert [entry["name"] for entry in definitions(plan)["queues"]] == ["mine"], "nor imported"
+    lint_says = before_quorum(assign(cluster(queues=[queue(name, arguments=arguments)])).assignments[0], plan.source)
+    assert not any(lint_says.values())
+
+
+@pytest.mark.parametrize("name", ["federation", "mqtt-subscription-lamp", "my.mqtt-subscription-xqos1", "sharding"])
+def test_a_name_that_is_only_alike_is_an_applications(name: str):
+    assert planned(cluster(queues=[queue(name)])).moves[0].verdict == "ready"
+
+
+def test_a_queue_of_federation_that_is_mirrored_loses_its_mirrors_and_this_is_said():
+    plan = planned(cluster(policy(pattern="", ha_mode="all"), queues=[queue("federation: x -> y")]))
+    assert "in 4.0.5 it has no mirrors" in plan.moves[0].reasons[0].what
+    assert [clash.code for clash in plan.clashes] == ["one-replica"]
+
+
+def test_a_queue_of_another_type_is_a_plugins():
+    plan = planned(cluster(queues=[queue("x", type="rabbit_mqtt_qos0_queue")]))
+    assert plan.moves[0].verdict == "stays" and definitions(plan)["queues"] == []
+
+
+def test_rabbitmq_names_no_quorum_queue():
+    assert one_named("amq.gen-JzTY20BRgKO").verdict == "stays"
+    mirrored = planned(cluster(policy(pattern="", ha_mode="all"), queues=[queue("amq.gen-JzTY20BRgKO")])).moves[0]
+    assert (mirrored.verdict, mirrored.reasons[0].what) == ("not", "was named by RabbitMQ, which names no quorum queue")
+
+
+def test_what_leads_to_a_queue_that_is_not_imported_is_not_either():
+    inner, outer = "federation: x -> far A", Exchange("x", "/", "topic")
+    ways = [Binding("x", inner, "/", "exchange"), Binding(inner, "federation: x -> far", "/"), Binding("x", "q", "/"),
+            Binding("x", "mine", "/")]  # fmt: skip
+    routing = Routing(["/"], [outer, Exchange(inner, "/", "x-federation-upstream", internal=True)], ways)
+    queues = [queue("federation: x -> far"), queue("q"), queue("mine", exclusive=True)]
+    made = definitions(migrate(cluster(queues=queues), "4.0", MATRIX, routing))
+    assert [one["name"] for one in made["exchanges"]] == ["x"]
+    assert [(one["source"], one["destination"]) for one in made["bindings"]] == [("x", "q")]
 
 
 def test_a_negative_delivery_limit_would_end_messages_at_once_before_4_0():
@@ -108,7 +200,7 @@ def test_what_no_file_tells_is_said_and_not_taken_for_nothing():
     alone = [ROOT / "data" / "real" / "list_queues.txt"]
     moves = plan_from(alone, "4.0").moves
     said = [one.what for move in moves for one in move.reasons]
-    assert sum("no file tells its arguments, whether it lasts, its policy" in what for what in said) == len(moves)
+    assert sum("no file tells its arguments, durability, policy" in what for what in said) == len(moves)
     assert not [what for what in said if "not mirrored today" in what]
 
 

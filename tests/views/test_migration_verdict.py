@@ -9,27 +9,60 @@ from migrations import planned
 from hawb.views.planning.migration_verdict import todo, verdict
 
 READY, QUORUM = queue("q"), queue("qq", type="quorum", members=["a", "b", "c"])
-STAYS, OTHER = queue("t", durable=False), queue("u", durable=False)
+BLOCKED, OTHER = queue("t", arguments={"x-max-priority": 5}), queue("u", arguments={"x-max-priority": 5})
 CHANGED = queue("c", arguments={"x-queue-mode": "lazy"})
+STREAM, LOG = queue("events", type="stream"), queue("log", type="stream")
+MINE, SHORT = queue("mine", exclusive=True), queue("short", auto_delete=True)
+LINK = queue("federation: x -> far", arguments={"x-internal-purpose": "federation"})
+UNTOLD = queue("q", durable=None, arguments=None)
 
 
 @pytest.mark.parametrize(
     ("queues", "sentence"),
     [
-        ([], "Yes: there is no queue to be moved."),
-        ([QUORUM], "Yes: every queue is a quorum queue already."),
-        ([READY, STAYS], "No: 1 of 2 queues cannot be quorum queues: t, because of this: is not durable"),
-        ([READY, STAYS, OTHER], "No: 2 of 3 queues cannot be quorum queues: t and u."),
-        ([QUORUM, CHANGED], "Yes, but 1 of 2 queues needs changes first: c; 1 is a quorum queue already."),
-        ([CHANGED], "Yes, but 1 of 1 queue needs changes first: c."),
+        ([], "Yes: there is no queue, and nothing to do."),
+        ([QUORUM], "Yes: every queue is a quorum queue already; nothing to do."),
+        ([STREAM], "Yes: events stays a stream; nothing to do."),
+        ([STREAM, LOG], "Yes: 2 stay streams; nothing to do."),
+        ([MINE], "Yes: mine stays a classic queue; nothing to do."),
+        ([MINE, SHORT, LINK], "Yes: 3 stay classic queues; nothing to do."),
+        ([QUORUM, STREAM, SHORT],
+         "Yes: 1 is a quorum queue already, events stays a stream, short stays a classic queue; nothing to do."),
+        ([READY, BLOCKED, STREAM, MINE],
+         "No: 1 of 2 queues (t) cannot be a quorum queue, because of this: argument x-max-priority: messages have"
+         " priorities, of which quorum queues know none before 4.0; events stays a stream, mine stays a classic"),
+        ([READY, BLOCKED, OTHER], "No: 2 of 3 queues (t and u) cannot be quorum queues."),
+        ([BLOCKED], "No: t cannot be a quorum queue, because of this: argument x-max-priority: messages"),
+        ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
+        ([CHANGED], "Yes, but c needs changes first."),
+        ([CHANGED, READY, STREAM], "Yes, but 1 of 2 queues (c) needs changes first; events stays a stream."),
+        ([UNTOLD], "Cannot tell: no file tells arguments and durability of q."),
+        ([UNTOLD, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
     ],
-)
-def test_the_answer_is_yes_yes_but_or_no(queues: list, sentence: str):
-    assert verdict(planned(cluster(queues=queues))).sentence.startswith(sentence)
+)  # fmt: skip
+def test_the_answer_counts_the_queues_that_the_move_is_about(queues: list, sentence: str):
+    assert verdict(planned(cluster(queues=queues), "3.13")).sentence.startswith(sentence)
+
+
+def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
+    plan = planned(cluster(queues=[], queues_told=False))
+    assert verdict(plan).sentence == "Cannot tell: no file tells of queues."
+    assert todo(plan)[0].commands == ("rabbitmqctl export_definitions definitions.json",)
+
+
+@pytest.mark.parametrize("queues", [[], [QUORUM], [STREAM], [MINE, SHORT, LINK], [QUORUM, STREAM]])
+def test_where_there_is_nothing_to_do_nothing_is_asked_for(queues: list):
+    assert todo(planned(cluster(queues=queues)), "hawb migrate x") == ()
+
+
+def test_what_cannot_be_moved_is_said_to_lose_mirrors_only_if_it_has_some():
+    queues, mirrors = [queue("t", durable=False)], policy("p", "^t", ha_mode="all")
+    assert "with one replica from 4.0 on" in todo(planned(cluster(mirrors, queues=queues)))[1].what
+    assert "one replica" not in str(todo(planned(cluster(queues=[BLOCKED]), "3.13")))
 
 
 def test_the_runbook_is_always_asked_for_last():
-    plan = planned(cluster(policy(ha_mode="all"), queues=[READY, STAYS, CHANGED]))
+    plan = planned(cluster(policy(ha_mode="all"), queues=[READY, BLOCKED, CHANGED]))
     asked = todo(plan, "hawb migrate x")
     assert asked[-1].commands == ("hawb migrate x",) and len(asked) <= 3
     assert asked[0].what.startswith("Settle 1 clash first: ")

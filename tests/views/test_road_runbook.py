@@ -104,7 +104,7 @@ def test_names_stay_names(name: str):
     plan = crossed(made, "4.3", MATRIX)
     told = runbook(plan, [], MATRIX)
     assert "\u202e" not in told and "\x1b" not in told and "<i>" not in re.sub(r"`[^`\n]*`", "", told)
-    assert len(headings(told)) == len(headings(text(queues=[queue("q", durable=False)])))
+    assert len(headings(told)) == len(headings(text(queues=[queue("q", durable=False), queue("q2")])))
     page = Page(view.page(plan, told))
     assert not [tag for tag, _ in page.elements if tag in FETCHING]
     rows = [line for line in told.splitlines() if line.startswith("| ")]

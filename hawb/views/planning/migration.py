@@ -19,6 +19,7 @@ from hawb.planning.policy_split import Split
 from hawb.rules.upgrade_road import Leg
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shown
+from hawb.views.markdown import bash_word
 from hawb.views.page import closed, figure, report_page
 from hawb.views.planning import migration_verdict
 from hawb.views.report import Part, Report
@@ -40,13 +41,13 @@ def summary(plan: Migration) -> str:
     told = ", ".join(f"{plan.counts[verdict]:,} {verdict}" for verdict in VERDICTS)
     return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
 
-def report_of(plan: Migration) -> Report:
-    """The report on a plan."""
+def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
+    """Return the report on a plan; `files` are those it was made of, for the command that writes the runbook."""
     told = [(table, ()) for table in (*tables(plan), *road_tables(plan))]
     if told and plan.moves:
         queues, *others = (table for table, _ in told)
         told = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
-    command = f"hawb migrate … --to {plan.target.version} -o plan/"
+    command = f"hawb migrate {' '.join(map(bash_word, files))} --to {plan.target.version} -o plan/" if files else None
     release = plan.target.release
     return Report(
         f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
@@ -82,11 +83,11 @@ def clash_rows(plan: Migration) -> list[list[str]]:
     """A row for each clash."""
     return [[one.code, shown(one.name), shown(one.what)] for one in plan.clashes]
 
-def road_rows(crossing: Crossing) -> list[list[str]]:
-    """A row for each step of the road, the move of the queues among them."""
+def road_rows(crossing: Crossing, moves: bool = True) -> list[list[str]]:
+    """Return a row for each step of the road, the move of the queues among them if there is one."""
     rows = []
     for number, leg in enumerate(crossing.legs):
-        if number == crossing.moves_before:
+        if number == crossing.moves_before and moves:
             rows.append(["the move", f"to quorum queues, while {leg.older.series} runs"])
         told = [f"to {leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x"]
         told += [f"{counted(len(leg.flags), 'flag')} enabled before"] if leg.flags else []
@@ -179,7 +180,7 @@ def road_tables(plan: Migration) -> list[Table]:
     if plan.crossing is None:
         return []
     found = [
-        Table("The road", ROAD, [tuple(row) for row in road_rows(plan.crossing)]),
+        Table("The road", ROAD, [tuple(row) for row in road_rows(plan.crossing, bool(plan.moving.moved))]),
         Table(f"What {plan.target.release} refuses", REFUSED, [tuple(row) for row in refused_rows(plan.crossing)]),
     ]
     return [each for each in found if each.rows]

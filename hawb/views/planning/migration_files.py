@@ -28,7 +28,7 @@ def planned(sources: Sequence[str | Path], to: str) -> Migration:
 def texts(plan: Migration) -> dict[str, str]:
     """The texts of a plan, by the names of their files."""
     first = plan.crossing.before if plan.crossing else None
-    moving = first or plan
+    moving = plan.moving
     steps = runbook(plan, drains(move.queue for move in moving.moved), matrix())
     standing = {} if first is None else {STANDING: json.dumps(definitions(first), indent=1) + "\n"}
     return {

@@ -59,6 +59,8 @@ WAYS = ("step", "publishing", "consuming")
 
 NOTHING_TO_WAIT_FOR = """\
 No file tells of a queue to be moved with messages in it: there is none, or no listing was given."""
+NOTHING_MOVES = """\
+No queue is to be moved."""
 WHAT_THE_TIMES_ARE = """\
 Rates are those of the model of published figures, with its interval; its median error is {error} that it had not seen.
 What counts is how fast your own consumers are: messages / (consumed - published a second). Left out are machines that
@@ -117,19 +119,23 @@ def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Featu
         _summary(plan),
         *_road(plan),
         *_before(plan, matrix),
-        *_waiting(drains),
-        *(_all_steps(plan, plan.crossing) if plan.crossing else [*_new_vhosts(plan), *_in_place(plan, DEFINITIONS)]),
-        *_new_cluster(plan),
-        *_afterwards(plan),
+        *(_waiting(drains) if plan.moving.moved else [NOTHING_MOVES]),
+        *(_all_steps(plan, plan.crossing) if plan.crossing else _both_ways(plan) if plan.moved else []),
+        *(_new_cluster(plan) if plan.crossing or plan.moved else []),
+        *(_afterwards(plan) if plan.moved else []),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _both_ways(plan: Migration) -> list[str]:
+    return [*_new_vhosts(plan), *_in_place(plan, DEFINITIONS)]
 
 
 def _road(plan: Migration) -> list[str]:
     crossing = plan.crossing
     if crossing is None:
         return []
-    move_at = None if crossing.before is None else crossing.moves_before
+    move_at = None if crossing.before is None or not plan.moving.moved else crossing.moves_before
     bare = [move.queue.full_name for move in plan.moves if move.queue.type == "quorum" and _is_bare(move)]
     return [*road_runbook.overview(crossing.legs, move_at),
             *road_runbook.never_more(bare if len(plan.nodes) != 1 else []),
@@ -144,14 +150,15 @@ def _is_bare(move: Move) -> bool:
 def _all_steps(plan: Migration, crossing: Crossing) -> Iterator[str]:
     """The steps of the road in their order, and between them the move."""
     moves_before, goal = crossing.moves_before, plan.target.version
+    moves = bool(plan.moving.moved)
     for number, leg in enumerate(crossing.legs):
-        if number == moves_before:
-            yield from _move(crossing.before or plan, number + 1, leg.older.series)
-        turn = number + 1 + (number >= moves_before)
+        if moves and number == moves_before:
+            yield from _move(plan.moving, number + 1, leg.older.series)
+        turn = number + 1 + (moves and number >= moves_before)
         mirrors = number < moves_before and crossing.before is not None
         first = _unmirror(plan) if leg.drops_mirrors else []
         yield from road_runbook.step(leg, f"Step {turn}: {leg.name}", goal, plan.nodes, mirrors, first)
-    if moves_before == len(crossing.legs):
+    if moves and moves_before == len(crossing.legs):
         yield from _move(plan, moves_before + 1, goal)
 
 
@@ -223,9 +230,9 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     if plan.clashes:
         rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
         parts += ["Clashes to be settled first:", table(("clash", "where", "what"), rows)]
-    if kept := [move for move in plan.moves if move.verdict == "not"]:
+    if kept := plan.having("not", "stays"):
         rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
-        parts += ["These stay classic queues:", table(("queue", "why"), rows)]
+        parts += ["These are not moved:", table(("queue", "why"), rows)]
     return parts
 
 

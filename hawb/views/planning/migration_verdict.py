@@ -7,28 +7,66 @@ from hawb.planning.migration import Migration, Move
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
+STAY = {"stream": ("a stream", "streams"), "classic": ("a classic queue", "classic queues")}
+"""What queues of a type stay, one and several of them."""
+
 
 def verdict(plan: Migration) -> Verdict:
-    """Yes where queues need nothing but the type, no where one of them cannot be a quorum queue."""
-    counts, every = plan.counts, len(plan.moves)
-    stay = [move for move in plan.moves if move.verdict == "not"]
-    changed = [move for move in plan.moves if move.verdict == "ready with changes"]
-    done = counts["quorum already"]
-    already = f"; {done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already" if done else ""
+    """Return yes where no queue needs more than the type, no where one cannot be a quorum queue, and that it cannot be
+    told where no file tells what decides that. Counted are the queues that the move is about."""
+    affected, stay, changed = plan.affected, plan.having("not"), plan.having("ready with changes")
+    untold = [move for move in plan.moved if move.untold]
+    also = _unaffected(plan)
+    beside = f"; {', '.join(also)}" if also else ""
+    if not plan.queues_told:
+        return Verdict("unknown", "no file tells of queues")
     if not plan.moves:
-        return Verdict("yes", "there is no queue to be moved")
+        return Verdict("yes", "there is no queue, and nothing to do")
     if stay:
         why = f", because of this: {shown(_why(stay[0]))}" if len(stay) == 1 else ""
-        return Verdict("no", f"{len(stay):,} of {counted(every, 'queue')} cannot be quorum queues: {_names(stay)}{why}")
+        return Verdict("no", f"{_of(stay, affected)} cannot be {_quorum_queues(stay)}{why}{beside}")
+    if untold:
+        missing = listing(dict.fromkeys(what for move in untold for what in move.untold))
+        return Verdict("unknown", f"no file tells {missing} of {_of(untold, affected)}{beside}")
     if changed:
-        need = f"{len(changed):,} of {counted(every, 'queue')} {'needs' if len(changed) == 1 else 'need'} changes first"
-        return Verdict("but", f"{need}: {_names(changed)}{already}")
+        return Verdict("but", f"{_of(changed, affected)} {_need(changed)} changes first{beside}")
     if plan.clashes:
         clashes = counted(len(plan.clashes), "clash", "clashes")
-        return Verdict("but", f"{clashes} {'has' if len(plan.clashes) == 1 else 'have'} to be settled first{already}")
-    if not counts["ready"]:
-        return Verdict("yes", "every queue is a quorum queue already")
-    return Verdict("yes", f"nothing changes for {counted(counts['ready'], 'queue')} but the type{already}")
+        return Verdict("but", f"{clashes} {'has' if len(plan.clashes) == 1 else 'have'} to be settled first{beside}")
+    if not affected and len(also) == 1 and plan.having("quorum already"):
+        return Verdict("yes", "every queue is a quorum queue already; nothing to do")
+    if not affected:
+        return Verdict("yes", f"{', '.join(also)}; nothing to do")
+    return Verdict("yes", f"nothing changes for {_of(affected, affected)} but the type{beside}")
+
+
+def _unaffected(plan: Migration) -> list[str]:
+    """Return what there is beside the queues that the move is about, in a few words for each kind."""
+    done = len(plan.having("quorum already"))
+    told = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
+    kinds: dict[tuple[str, str], list[Move]] = {}
+    for move in plan.having("stays"):
+        kinds.setdefault(STAY.get(move.queue.type, ("as it is", "as they are")), []).append(move)
+    for (one, several), moves in kinds.items():
+        told.append(f"{_names(moves)} stays {one}" if len(moves) == 1 else f"{len(moves):,} stay {several}")
+    return told
+
+
+def _of(moves: list[Move], affected: list[Move]) -> str:
+    """Return some of the queues that the move is about: how many of how many, and their names."""
+    if len(affected) == 1:
+        return _names(moves)
+    if len(moves) == len(affected):
+        return f"{len(moves):,} queues ({_names(moves)})"
+    return f"{len(moves):,} of {counted(len(affected), 'queue')} ({_names(moves)})"
+
+
+def _need(moves: list[Move]) -> str:
+    return "needs" if len(moves) == 1 else "need"
+
+
+def _quorum_queues(moves: list[Move]) -> str:
+    return "a quorum queue" if len(moves) == 1 else "quorum queues"
 
 
 def _names(moves: list[Move]) -> str:
@@ -39,22 +77,35 @@ def _why(move: Move) -> str:
     return "; ".join(one.what for one in move.weights["blocks"] or move.reasons)
 
 
-def todo(plan: Migration, command: str) -> tuple[ToDo, ...]:
-    """What to do: settle clashes, change who declares queues, leave those that cannot be moved, follow the runbook."""
+def todo(plan: Migration, command: str | None = None) -> tuple[ToDo, ...]:
+    """Return what to do: settle clashes, change what declares queues, decide about queues that cannot be moved, follow
+    the runbook, which `command` writes."""
     asked = []
+    if not plan.queues_told or any(move.untold for move in plan.moved):
+        asked.append(ToDo("Export the definitions, and plan with them.",
+                          ("rabbitmqctl export_definitions definitions.json",)))  # fmt: skip
     if plan.clashes:
         names = listing(dict.fromkeys(clash.name for clash in plan.clashes))
         asked.append(ToDo(f"Settle {counted(len(plan.clashes), 'clash', 'clashes')} first: {names}."))
     if plan.crossing is not None and plan.crossing.refused:
         told = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
         asked.append(ToDo(f"Change what {plan.target.release} refuses. {told}."))
-    anew = [move for move in plan.moves if move.redeclare is not None and move.type == "quorum"]
+    anew = [move for move in plan.moved if move.redeclare is not None]
     if anew:
         asked.append(ToDo(f"Change the applications that declare {_names(anew)}: declared as before they are refused."))
     if waiting := later(plan):
         asked.append(ToDo(f"Leave {_names(waiting)} for the end of the road: no release before 4.0 takes them."))
-    if any(move.verdict == "not" for move in plan.moves):
-        stay = [move for move in plan.moves if move.verdict == "not"]
-        asked.append(ToDo(f"Decide about {_names(stay)}: a classic queue has one replica from 4.0 on."))
-    runbook = ToDo("Follow the runbook, which comes with the definitions to import.", (command,))
-    return (*asked[: MOST_TO_DO - 1], runbook)
+    if stay := plan.having("not"):
+        asked.append(ToDo(_decide(stay, plan)))
+    if plan.moved or (plan.crossing is not None and plan.crossing.refused):
+        runbook = "Follow the runbook, which comes with the definitions to import."
+        return (*asked[: MOST_TO_DO - 1], ToDo(runbook, (command,) if command else ()))
+    return tuple(asked[:MOST_TO_DO])
+
+
+def _decide(stay: list[Move], plan: Migration) -> str:
+    """Return what there is to decide about queues that cannot be moved."""
+    mirrored = [] if plan.target.mirroring else [move for move in stay if move.mirrored]
+    if mirrored:
+        return f"Decide about {_names(mirrored)}: mirrored today, and with one replica from 4.0 on."
+    return f"Decide about {_names(stay)}: leave classic, or declare without what is in the way."
