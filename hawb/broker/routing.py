@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Raw, Struct
 
-from hawb.broker.definitions import holds_export
+from hawb.broker.definitions import holds_export, queue_type
 from hawb.broker.imported import split_source
 from hawb.broker.resources import export_text
 from hawb.broker.untrusted import Table, check_json, decode
+from hawb.rules.arguments_read import READ_BY
 from hawb.scenario.fields import Name
 
+X_QUEUE_TYPE = "x-queue-type"
 EXCHANGE_ARGUMENTS = ("alternate-exchange", "x-delayed-type", "hash-header", "hash-property")
 HEADERS = "headers"
 
@@ -47,6 +50,14 @@ class Binding(Struct, gc=False):
 
 class _Vhost(Struct):
     name: Name
+    metadata: Any = None
+    default_queue_type: Any = None
+
+    def default_type(self) -> str | None:
+        """Return the default queue type: classic, quorum or stream; None if it is none of them."""
+        told = self.metadata.get("default_queue_type") if isinstance(self.metadata, dict) else None
+        kind = queue_type(told or self.default_queue_type or "none", {})
+        return kind if kind in READ_BY[X_QUEUE_TYPE] else None
 
 
 class _Parameter(Struct):
@@ -65,12 +76,14 @@ class _Sections(Struct):
 
 class Routing(Struct):
     """The parts of an export that decide where messages go; every exchange and binding has its virtual host. `left`
-    counts the parts that stay out: users, parameters and arguments."""
+    counts the parts that stay out: users, parameters and arguments. `default_types` are the default queue types of the
+    virtual hosts that have one."""
 
     vhosts: list[str] = []
     exchanges: list[Exchange] = []
     bindings: list[Binding] = []
     left: dict[str, int] = {}
+    default_types: dict[str, str] = {}
 
 
 def read_routing(sources: Sequence[str | Path]) -> Routing:
@@ -110,4 +123,5 @@ def _read(file: Path, vhost: str | None) -> Routing:
         [one for one in given.exchanges if one.name and not one.name.startswith("amq.")],
         [one for one in given.bindings if one.source],
         {what: count for what, count in left.items() if count},
+        {one.name: kind for one in given.vhosts if (kind := one.default_type()) is not None},
     )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hawb.broker.routing import Routing
 from hawb.planning.inventory import Inventory
-from hawb.planning.migration import Crossing, Migration, Move, migrate
+from hawb.planning.migration import Crossing, Migration, Move, migrate, redeclare_clashes
 from hawb.planning.refused_there import refused_there
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.upgrade_road import NoRoad, is_older, road, rules_of, series_of
@@ -41,7 +41,16 @@ def crossed(
     before = None
     if move_before is not None:
         before = migrate(inventory, rules_of(move_before.older.series), matrix, routing)
+        plan = _as_declared_then(plan, before)
     return replace(plan, crossing=Crossing(legs, refused_there(inventory, plan.target), before))
+
+
+def _as_declared_then(plan: Migration, before: Migration) -> Migration:
+    """Return the plan with what comes of declarations when queues are moved, by the rules of the release then."""
+    moves = [replace(move, redeclaration=there.redeclaration or move.redeclaration)
+             for move, there in zip(plan.moves, before.moves, strict=True)]  # fmt: skip
+    others = [clash for clash in plan.clashes if clash.code != "redeclare"]
+    return replace(plan, moves=moves, clashes=[*others, *redeclare_clashes(moves)])
 
 
 def later(plan: Migration) -> list[Move]:

@@ -19,15 +19,22 @@ SUFFIX = "quorum"
 Rename = Callable[[str], str]
 
 
-def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
-    """The whole file, as JSON has it; `rename` gives each virtual host its name after the move."""
+def definitions(plan: Migration, rename: Rename = str, *, new: bool = False) -> dict[str, object]:
+    """Return the whole file, as JSON has it; `rename` gives each virtual host its name after the move, and `new` is
+    whether those are virtual hosts that are added for it. Each has its default queue type, which an import takes away
+    where it is not told (`rabbit_definitions:add_vhost`, `rabbit_vhost:update` of 3.13 and 4.3)."""
     routing = plan.routing
+    types = routing.default_types if plan.new_default_type else {}
+    types = types | (new_default_types(plan) if new else {})
     gone = {(one.vhost, one.name) for one in routing.exchanges if is_of_federation(one.name, one.internal)}
     left = {(move.queue.vhost, move.queue.name) for move in plan.moves if not _is_exported(move)}
     return {
         "rabbit_version": plan.target.release,
         "rabbitmq_version": plan.target.release,
-        "vhosts": [{"name": rename(name)} for name in vhosts(plan)],
+        "vhosts": [
+            {"name": rename(name), **({"metadata": {"default_queue_type": types[name]}} if name in types else {})}
+            for name in vhosts(plan)
+        ],
         "policies": [_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=False)],
         "parameters": [_operator_policy(one) | {"vhost": rename(one.vhost)} for one in plan.policies(operator=True)],
         "queues": [_queue(move) | {"vhost": rename(move.queue.vhost)} for move in plan.moves if _is_exported(move)],
@@ -45,6 +52,12 @@ def definitions(plan: Migration, rename: Rename = str) -> dict[str, object]:
             and (one.vhost, one.destination) not in (left if one.destination_type == "queue" else gone)
         ],
     }  # fmt: skip
+
+
+def new_default_types(plan: Migration) -> dict[str, str]:
+    """Return the default queue types of new virtual hosts, by the names of those whose queues are moved to them."""
+    kind = plan.new_default_type
+    return {} if kind is None else dict.fromkeys((move.queue.vhost for move in plan.moved), kind)
 
 
 def vhosts(plan: Migration) -> list[str]:

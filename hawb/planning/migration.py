@@ -22,21 +22,24 @@ from hawb.planning.assignments import Assigned, Assignment, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.policy_split import NOTHING, Split, in_order, split
 from hawb.planning.quorum_translation import Reason
+from hawb.planning.redeclaring import Redeclaration, Today, is_filled_in, redeclaration
 from hawb.planning.refused_there import Refused, refused_arguments
 from hawb.planning.replication import members_for_mirrors
-from hawb.rules import quorum_declaration
-from hawb.rules.arguments_read import STREAM, reads
+from hawb.rules.arguments_read import CLASSIC, QUORUM, STREAM, reads
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.owned_queues import owner
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.rules.redeclaration import has_default_types
 from hawb.rules.streams import STREAM_PROFILES
-from hawb.rules.upgrade_road import Leg
+from hawb.rules.upgrade_road import Leg, is_older, series_of
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already", "stays"]
 VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum already", "stays")
 """Queues that stay are none that the move is about: streams, queues that are temporary and not mirrored, and those that
 plugins declare for themselves."""
+
+MOVED: tuple[Verdict, ...] = ("ready", "ready with changes")
 
 STREAMS_SOURCE = "rabbit_stream_queue, since 3.9"
 
@@ -56,8 +59,7 @@ WHEN_NOT = "guide to quorum queues, when not to use them"
 class Move(Struct, frozen=True, kw_only=True):
     """A queue, the reasons for its verdict, and its arguments after the move; if it stays classic, those that the
     release takes. `untold` is what no file tells of it, without which the verdict is a guess.
-    `redeclare` is the first argument in which an application that declares the queue as before differs,
-    with its value and the queue's as RabbitMQ's 406 shows them; None if none does."""
+    `redeclaration` is what comes of declaring the queue as before; None where that stays as it is."""
 
     queue: Queue
     verdict: Verdict
@@ -65,7 +67,7 @@ class Move(Struct, frozen=True, kw_only=True):
     arguments: dict[str, object]
     mirrored: bool
     untold: tuple[str, ...] = ()
-    redeclare: tuple[str, str, str] | None = None
+    redeclaration: Redeclaration | None = None
 
     @property
     def type(self) -> str:
@@ -105,7 +107,8 @@ class Crossing(Struct, frozen=True):
 class Migration(Struct, frozen=True, kw_only=True):
     """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out. `release` is
     the one that the files tell, whose rules are those of `source`; `queues_told` is False if no file tells of queues;
-    `crossing` is None where no road is told (`hawb.planning.crossing`)."""
+    `running` is the release that runs when queues are moved by this plan; `crossing` is None where no road is told
+    (`hawb.planning.crossing`)."""
 
     source: Profile
     target: Profile
@@ -117,6 +120,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     notes: list[str]
     queues_told: bool = True
     release: str | None = None
+    running: str
     crossing: Crossing | None = None
 
     @property
@@ -133,7 +137,12 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def moved(self) -> list[Move]:
         """The queues that become quorum queues."""
-        return self.having("ready", "ready with changes")
+        return self.having(*MOVED)
+
+    @property
+    def new_default_type(self) -> str | None:
+        """The default queue type of new virtual hosts; None if the release that runs at the move has none."""
+        return QUORUM if has_default_types(self.running) else None
 
     @property
     def moving(self) -> Migration:
@@ -143,7 +152,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def affected(self) -> list[Move]:
         """The queues that the move is about: those that become quorum queues, and those that cannot."""
-        return self.having("ready", "ready with changes", "not")
+        return self.having(*MOVED, "not")
 
     def having(self, *verdicts: Verdict) -> list[Move]:
         """Return the queues with one of these verdicts."""
@@ -159,9 +168,11 @@ def migrate(
     inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None
 ) -> Migration:
     """The plan that moves a cluster to a version. Raises KeyError for an unknown version."""
-    target = PROFILES[to]
+    target, routing = PROFILES[to], routing or Routing()
     assigned = assign(inventory)
+    running = _running(inventory, target)
     moves = [_move(one, inventory, target, matrix) for one in assigned.assignments]
+    moves = _redeclared(moves, inventory, target, routing, QUORUM if has_default_types(running) else None)
     splits = in_order(_splits(assigned, moves, target, matrix), target)
     after = _after(inventory, target, moves, splits)
     return Migration(
@@ -171,12 +182,20 @@ def migrate(
         moves=moves,
         splits=splits,
         clashes=[*_policy_clashes(splits), *_setting_clashes(assigned, moves, after, target, matrix),
-                 *_redeclare_clashes(moves, target), *_cluster_clashes(inventory, moves, target)],
-        routing=routing or Routing(),
+                 *redeclare_clashes(moves), *_cluster_clashes(inventory, moves, target)],
+        routing=routing,
         notes=list(inventory.notes),
         queues_told=inventory.queues_told,
         release=inventory.release,
+        running=running,
     )  # fmt: skip
+
+
+def _running(inventory: Inventory, target: Profile) -> str:
+    """Return the release that runs at the move: the target's if an upgrade leads there before, else the cluster's."""
+    own = inventory.release or inventory.profile.release
+    series = series_of(own)
+    return target.release if inventory.release and (series is None or is_older(series, target.version)) else own
 
 
 # Queues
@@ -184,7 +203,6 @@ def migrate(
 
 def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix: Mapping[str, Feature]) -> Move:
     queue, in_force = assignment.queue, assignment.in_force
-    given = dict(queue.facts.arguments or {})
     said = in_force.mirroring if not queue.facts.exclusive else None
     mirrored = said is not None
     if (why := _why_it_stays(queue, mirrored or bool(queue.facts.mirrors), target, matrix)) is not None:
@@ -208,15 +226,29 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
         verdict: Verdict = "quorum already"
     else:
         verdict = "ready with changes" if any(one.weight == "changes" for one in reasons) else "ready"
-    differs = quorum_declaration.inequivalent(_sent(given, target), translated.settings, target)
     return Move(
         queue=queue, verdict=verdict, reasons=reasons, arguments=translated.settings, mirrored=mirrored,
-        untold=_untold(assignment), redeclare=differs,
+        untold=_untold(assignment),
     )  # fmt: skip
 
 
-def _sent(given: Mapping[str, object], target: Profile) -> dict[str, object]:
-    return dict(given) | ({"x-queue-type": given.get("x-queue-type", "classic")} if target.leader_locator else {})
+def _redeclared(
+    moves: list[Move], inventory: Inventory, target: Profile, routing: Routing, new_type: str | None
+) -> list[Move]:
+    """Return the moves with what comes of declarations as before: of queues that become quorum queues, and of classic
+    ones that go into the same new virtual hosts, where RabbitMQ would fill in quorum."""
+    profile = inventory.profile if inventory.release else None
+    used = {move.queue.vhost for move in moves if move.verdict in MOVED}
+    made = []
+    for move in moves:
+        facts, vhost = move.queue.facts, move.queue.vhost
+        beside = move.verdict == "not" and move.type == CLASSIC and vhost in used and is_filled_in(facts)
+        if move.verdict in MOVED or (beside and new_type is not None):
+            today = Today(profile, routing.default_types.get(vhost))
+            found = redeclaration(move.queue, move.arguments, today, target, new_type)
+            move = replace(move, redeclaration=found)
+        made.append(move)
+    return made
 
 
 def _kept(queue: Queue, target: Profile) -> dict[str, object]:
@@ -363,17 +395,18 @@ def _setting_clashes(
                         "rabbit_policy:match_all, by the rules of the release")  # fmt: skip
 
 
-def _redeclare_clashes(moves: list[Move], target: Profile) -> Iterator[Clash]:
-    """The errors that applications get which declare queues as before, a clash for each argument."""
-    by_key: dict[str, list[Move]] = {}
+def redeclare_clashes(moves: list[Move]) -> Iterator[Clash]:
+    """Yield the errors that applications get on every way if they declare queues as before, a clash for each argument:
+    in a new virtual host too, where some need not change."""
+    by_key: dict[tuple[str, bool], list[Move]] = {}
     for move in moves:
-        if move.redeclare is not None and move.queue.type == "classic":
-            by_key.setdefault(move.redeclare[0], []).append(move)
-    for key, found in by_key.items():
-        what = f"an application that declares it as before gets 406 PRECONDITION_FAILED - inequivalent arg '{key}'"
-        if target.version == "3.13" and key == "x-queue-type":
-            what += "; quorum_queue.property_equivalence.relaxed_checks_on_redeclaration lets x-queue-type pass"
-        yield Clash("redeclare", _several(found), what, "rabbit_amqqueue:assert_args_equivalence; rabbitmq-server#8076")
+        if move.redeclaration is not None and move.redeclaration.in_new_vhost:
+            by_key.setdefault((move.redeclaration.in_new_vhost[0], move.redeclaration.type == CLASSIC), []).append(move)
+    for (key, stays), found in by_key.items():
+        why = ", where quorum is the default type" if stays else " and in place"
+        yield Clash("redeclare", _several(found), "an application that declares it as before gets 406"
+                    f" PRECONDITION_FAILED - inequivalent arg '{key}', in a new virtual host{why}",
+                    "rabbit_amqqueue:assert_equivalence, augment_declare_args; rabbitmq-server#8076")  # fmt: skip
 
 
 def _cluster_clashes(inventory: Inventory, moves: list[Move], target: Profile) -> Iterator[Clash]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hawb.planning.advice import Severity
 from hawb.planning.migration import Clash, Verdict
 from hawb.planning.quorum_translation import Reason
+from hawb.planning.redeclaring import Redeclaration
 from hawb.planning.refused_there import Refused
 from hawb.planning.safe_to_stop import Effect
 from hawb.planning.upgrade import Prediction, Stage
@@ -142,7 +143,8 @@ class Road(TypedDict):
 
 
 class Move(TypedDict):
-    """A queue's move: whether it is ready, ready with changes, cannot be moved or need not be, and why."""
+    """A queue's move: whether it is ready, ready with changes, cannot be moved or need not be, and why; and for which
+    arguments an application that declares it as before is refused, the first of them in place as `redeclare`."""
 
     queue: str
     verdict: Verdict
@@ -150,6 +152,7 @@ class Move(TypedDict):
     arguments: dict[str, Any]
     reasons: list[Reason]
     redeclare: str | None
+    redeclaration: Redeclaration | None
 
 
 class PolicyPart(TypedDict):

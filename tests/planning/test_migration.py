@@ -202,9 +202,3 @@ def test_what_no_file_tells_is_said_and_not_taken_for_nothing():
     said = [one.what for move in moves for one in move.reasons]
     assert sum("no file tells its arguments, durability, policy" in what for what in said) == len(moves)
     assert not [what for what in said if "not mirrored today" in what]
-
-
-def test_what_an_old_client_is_told():
-    move = one()
-    assert move.redeclare == ("x-queue-type", "'classic'", "'quorum'")
-    assert "redeclare" in {clash.code for clash in planned(cluster()).clashes}

@@ -65,4 +65,4 @@ def test_the_runbook_is_always_asked_for_last():
     plan = planned(cluster(policy(ha_mode="all"), queues=[READY, BLOCKED, CHANGED]))
     asked = todo(plan, "hawb migrate x")
     assert asked[-1].commands == ("hawb migrate x",) and len(asked) <= 3
-    assert asked[0].what.startswith("Settle 1 clash first: ")
+    assert asked[0].what.startswith("Move by new virtual hosts")

@@ -21,7 +21,7 @@ from hawb.views import bars
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.markdown import bash_word
 from hawb.views.page import closed, figure, report_page
-from hawb.views.planning import migration_verdict
+from hawb.views.planning import applications, migration_verdict
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 
@@ -53,7 +53,8 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
         f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
         migration_verdict.todo(plan, command),
         tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
-        (LEFT_OUT, f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
+        (LEFT_OUT, *([applications.NOTE] if applications.rows(plan) else []),
+         f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
     )  # fmt: skip
 
 def queue_rows(plan: Migration) -> list[list[str]]:
@@ -162,7 +163,8 @@ def _plain_move(move: Move) -> dict[str, object]:
         "type": move.type,
         "arguments": move.arguments,
         "reasons": [asdict(one) for one in move.reasons],
-        "redeclare": None if move.redeclare is None else move.redeclare[0],
+        "redeclare": next(iter(move.redeclaration.in_place), None) if move.redeclaration else None,
+        "redeclaration": asdict(move.redeclaration) if move.redeclaration else None,
     }
 
 def tables(plan: Migration) -> list[Table]:
@@ -171,6 +173,7 @@ def tables(plan: Migration) -> list[Table]:
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
         Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
+        applications.table(plan),
     ]
     return [each for each in found if each.rows]
 

@@ -34,7 +34,7 @@ def texts(plan: Migration) -> dict[str, str]:
     return {
         DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",
         **standing,
-        BESIDE: json.dumps(definitions(moving, beside(plan).__getitem__), indent=1) + "\n",
+        BESIDE: json.dumps(definitions(moving, beside(plan).__getitem__, new=True), indent=1) + "\n",
         RUNBOOK: steps,
         REPORT: view.page(plan, steps),
     }

@@ -18,7 +18,7 @@ from hawb.rules.quorum import is_critical
 from hawb.study.draining import Drain
 from hawb.views.formatting import counted, left, listing
 from hawb.views.markdown import bash_word, block, code, plain, table
-from hawb.views.planning import road_runbook
+from hawb.views.planning import applications, road_runbook
 from hawb.views.rules.policy_commands import clear_arguments, set_arguments
 
 DEFINITIONS, BESIDE, STANDING = "definitions.json", "definitions-beside.json", "definitions-in-place.json"
@@ -27,9 +27,6 @@ hosts, and in place before such a step."""
 
 MOST_DRAINS = 10
 """How many of the deepest queues are listed."""
-
-DEFAULT_TYPE_SINCE = ("3.13", "4.0", "4.3")
-"""The versions with rules whose virtual hosts have a default type of queue."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -69,6 +66,13 @@ IN_TURN = """\
 Nothing is lost, nothing overtakes, and publishing goes on but for a new connection. What is paid is delay: what comes
 during the wait is delivered when the old queue is empty. (Where order does not matter, consumers go over with the
 publishers, and others empty the old queues.)"""
+WITH_DEFAULT_TYPE = """\
+They have the default queue type quorum, in the file of definitions too, so that the import leaves it: RabbitMQ fills it
+in where an application that declares a queue sends no x-queue-type. Which applications must change nevertheless stands
+in the table above."""
+SAME_DEFAULT_TYPE = """\
+The default queue type of a virtual host stays as it is here: more applications must change than in new virtual hosts,
+as the table above says."""
 UNACKNOWLEDGED = """\
 Move the consumers, ask once more, and delete what is empty. A queue with messages that wait is not deleted; one whose
 messages are all with consumers, unacknowledged, counts as empty there and is, with them:"""
@@ -179,7 +183,7 @@ def _move(plan: Migration, turn: int, series: str) -> list[str]:
     return [
         f"## Step {turn}: the move to quorum queues, on {series}",
         told.format(series=series, release=plan.target.release),
-        *_lower(_new_vhosts(plan, plan.target.version)),
+        *_lower(_new_vhosts(plan)),
         *_lower(_in_place(plan, STANDING if plan.target.mirroring else DEFINITIONS)),
     ]
 
@@ -230,6 +234,9 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     if plan.clashes:
         rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
         parts += ["Clashes to be settled first:", table(("clash", "where", "what"), rows)]
+    if (declared := applications.table(plan)).rows:
+        rows = [tuple(plain(cell) for cell in row) for row in declared.rows]
+        parts += [f"{applications.CAPTION}:", table(declared.columns, rows), plain(applications.NOTE)]
     if kept := plan.having("not", "stays"):
         rows = [(code(move.queue.full_name), plain("; ".join(one.what for one in move.reasons))) for move in kept]
         parts += ["These are not moved:", table(("queue", "why"), rows)]
@@ -268,12 +275,12 @@ def _time(duration_s: float) -> str:
     return left(duration_s) if duration_s >= 1 else "under 1 s"
 
 
-def _new_vhosts(plan: Migration, runs: str | None = None) -> list[str]:
-    """The move by new virtual hosts; `runs` is the version that runs by then."""
+def _new_vhosts(plan: Migration) -> list[str]:
+    """The move by new virtual hosts."""
     names = beside(plan)
     moved = plan.moved
     used = [vhost for vhost in vhosts(plan) if any(move.queue.vhost == vhost for move in moved)]
-    default = ["--default-queue-type", "quorum"] if (runs or plan.source.version) in DEFAULT_TYPE_SINCE else []
+    default = ["--default-queue-type", plan.new_default_type] if plan.new_default_type else []
     lines = []
     for vhost in used:
         lines += [
@@ -284,6 +291,7 @@ def _new_vhosts(plan: Migration, runs: str | None = None) -> list[str]:
     return [
         "## In new virtual hosts of the same cluster",
         IN_TURN,
+        *([WITH_DEFAULT_TYPE] if default else []),
         table(WAYS, NEW_VHOST),
         block([
             *lines,
@@ -304,6 +312,7 @@ def _in_place(plan: Migration, file: str) -> list[str]:
     parts = [
         "## In place",
         STANDSTILL,
+        *([SAME_DEFAULT_TYPE] if any(_is_refused_in_place(move) for move in plan.moved) else []),
         table(WAYS, IN_PLACE),
         "The commands that delete queues are those above. Then:",
         block([f"rabbitmqctl import_definitions {file}"]),
@@ -314,6 +323,10 @@ def _in_place(plan: Migration, file: str) -> list[str]:
         parts.append("3.8 puts a new quorum queue under any policy that matches, until policies change: set one again"
                      " after the import.")  # fmt: skip
     return parts
+
+
+def _is_refused_in_place(move: Move) -> bool:
+    return move.redeclaration is not None and bool(move.redeclaration.in_place)
 
 
 def _new_cluster(plan: Migration) -> list[str]:

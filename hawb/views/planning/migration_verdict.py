@@ -5,6 +5,7 @@ from __future__ import annotations
 from hawb.planning.crossing import later
 from hawb.planning.migration import Migration, Move
 from hawb.views.formatting import counted, listing, shown
+from hawb.views.planning import applications
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 STAY = {"stream": ("a stream", "streams"), "classic": ("a classic queue", "classic queues")}
@@ -84,15 +85,13 @@ def todo(plan: Migration, command: str | None = None) -> tuple[ToDo, ...]:
     if not plan.queues_told or any(move.untold for move in plan.moved):
         asked.append(ToDo("Export the definitions, and plan with them.",
                           ("rabbitmqctl export_definitions definitions.json",)))  # fmt: skip
-    if plan.clashes:
-        names = listing(dict.fromkeys(clash.name for clash in plan.clashes))
-        asked.append(ToDo(f"Settle {counted(len(plan.clashes), 'clash', 'clashes')} first: {names}."))
+    if clashes := [clash for clash in plan.clashes if clash.code != "redeclare"]:
+        names = listing(dict.fromkeys(clash.name for clash in clashes))
+        asked.append(ToDo(f"Settle {counted(len(clashes), 'clash', 'clashes')} first: {names}."))
+    asked += applications.todo(plan)
     if plan.crossing is not None and plan.crossing.refused:
         told = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
         asked.append(ToDo(f"Change what {plan.target.release} refuses. {told}."))
-    anew = [move for move in plan.moved if move.redeclare is not None]
-    if anew:
-        asked.append(ToDo(f"Change the applications that declare {_names(anew)}: declared as before they are refused."))
     if waiting := later(plan):
         asked.append(ToDo(f"Leave {_names(waiting)} for the end of the road: no release before 4.0 takes them."))
     if stay := plan.having("not"):

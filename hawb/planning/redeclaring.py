@@ -1,0 +1,82 @@
+"""Which applications have to change that declare a queue as before, by the way on which the queue is moved.
+
+A new virtual host is added with the default queue type quorum where the release has default types, so that an
+application that sends no x-queue-type declares a quorum queue there. In place, and in a new cluster, the default type
+stays as it is. The rules are those of `hawb.rules.redeclaration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.inventory import Queue
+from hawb.planning.refused_there import refused_arguments
+from hawb.rules.profiles import Profile
+from hawb.rules.redeclaration import CLASSIC, QUORUM, RELAXED_SINCE, TYPE, filled_in, refused
+
+Sends = Literal["no type", "a type", "perhaps a type"]
+"""Whether applications send x-queue-type: the files do not tell where RabbitMQ may have filled it in."""
+
+
+class Redeclaration(Struct, frozen=True):
+    """For which arguments an application is refused with 406 that declares a queue as before: in a new virtual host, in
+    place, and in place with relaxed checks (None: the release has none). An application of which it is not told whether
+    it sends a type is taken to send none. `type` is that of the queue by then; arguments `if_created` are refused only
+    where the declaration would create the queue, as no quorum queue has them."""
+
+    type: str
+    sends: Sends
+    in_new_vhost: tuple[str, ...]
+    in_place: tuple[str, ...]
+    relaxed: tuple[str, ...] | None
+    if_created: tuple[str, ...] = ()
+
+
+class Today(Struct, frozen=True):
+    """What fills in the types of today's declarations: a release's rules (None if no file tells it), and the default
+    type of the virtual host (None if it has none)."""
+
+    profile: Profile | None
+    default_type: str | None
+
+    def sends(self, arguments: Mapping[str, object]) -> Sends:
+        """Return whether applications send the type that a queue has among its arguments."""
+        if TYPE not in arguments:
+            return "no type"
+        if self.profile is None or filled_in({}, self.default_type, self.profile).get(TYPE) == arguments[TYPE]:
+            return "perhaps a type"
+        return "a type"
+
+
+def redeclaration(
+    queue: Queue, after: Mapping[str, object], today: Today, target: Profile, new_type: str | None
+) -> Redeclaration:
+    """Return what comes of declaring a queue as before; `after` are its arguments after the move, `new_type` is the
+    default type of new virtual hosts."""
+    given = dict(queue.facts.arguments or {})
+    sends, can_relax = today.sends(given), target.version in RELAXED_SINCE
+    if sends == "perhaps a type":
+        del given[TYPE]
+    beside = refused(given, after, new_type, target)
+    if after.get(TYPE) != QUORUM:
+        return Redeclaration(CLASSIC, sends, tuple(beside), (), () if can_relax else None)
+    own = {key: value for key, value in given.items() if key != TYPE}
+    anew = Queue(queue.vhost, queue.name, replace(queue.facts, type=QUORUM, arguments=own))
+    return Redeclaration(
+        type=QUORUM,
+        sends=sends,
+        in_new_vhost=tuple(beside),
+        in_place=tuple(refused(given, after, today.default_type, target)),
+        relaxed=tuple(refused(given, after, today.default_type, target, relaxed=True)) if can_relax else None,
+        if_created=tuple(refused_arguments(anew, target)),
+    )
+
+
+def is_filled_in(facts: QueueFacts) -> bool:
+    """Return True for a queue in whose declaration RabbitMQ fills in the default type quorum."""
+    return not (facts.durable is False or facts.exclusive or facts.auto_delete)

@@ -1,0 +1,90 @@
+"""Which applications have to change that declare queues, on each way of the move: a table and a sentence.
+
+Queues of which the same is to be said are one row.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hawb.planning.migration import Migration, Move
+from hawb.rules.redeclaration import QUORUM, RELAXED_SETTING, TYPE
+from hawb.views.formatting import listing
+from hawb.views.report import ToDo
+from hawb.views.tables import Table
+
+CAPTION = "Applications that declare the queues"
+COLUMNS = ("queues", "send", "in new virtual hosts", "in place, or in a new cluster", "there with relaxed checks")
+UNCHANGED, NO_CHECKS = "need not change", "this release has none"
+PERHAPS = "need not change, unless they send x-queue-type classic themselves"
+SENDS = {
+    "no type": "no x-queue-type",
+    "a type": "x-queue-type",
+    "perhaps a type": "perhaps x-queue-type: RabbitMQ fills it in, so that no file tells",
+}
+
+NOTE = (
+    "A queue is declared again whenever its application starts, and what differs from the queue is refused with 406."
+    " A new virtual host of this plan has the default queue type quorum, where the release has default types (3.10.8"
+    " and later): there x-queue-type quorum is filled in for a durable queue that is neither exclusive nor auto-delete."
+    f" Relaxed checks are {RELAXED_SETTING} = true in rabbitmq.conf of each node (3.11.16 and later): they compare less"
+    " of what is declared with x-queue-type classic, sent or filled in, as 4.0 and later do where an application sends"
+    " none."
+)
+
+
+def rows(plan: Migration) -> list[tuple[str, ...]]:
+    """Return a row for all queues of which the same is to be said, those first whose applications must change."""
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for move in plan.moves:
+        if move.redeclaration is not None:
+            groups[_cells(move)].append(move.queue.full_name)
+    ordered = sorted(groups.items(), key=lambda group: (group[0][1].startswith(UNCHANGED), group[0]))
+    return [(f"{len(names):,}: {listing(sorted(names))}", *cells) for cells, names in ordered]
+
+
+def table(plan: Migration) -> Table:
+    """Return the table of applications; it has no rows where nothing is declared otherwise."""
+    return Table(CAPTION, COLUMNS, rows(plan))
+
+
+def _cells(move: Move) -> tuple[str, ...]:
+    found = move.redeclaration
+    beside, in_place = (_must(move, keys, new) for keys, new in ((found.in_new_vhost, True), (found.in_place, False)))
+    relaxed = NO_CHECKS if found.relaxed is None else _must(move, found.relaxed, new=False)
+    return SENDS[found.sends], beside, in_place, relaxed
+
+
+def _must(move: Move, keys: tuple[str, ...], new: bool) -> str:
+    """Return how an application has to declare the queue in a new virtual host, or in place, after 406 for `keys`."""
+    found = move.redeclaration
+    if keys:
+        return f"must {', '.join(_otherwise(move, key, new) for key in keys)}"
+    if found.if_created:
+        return f"{UNCHANGED} while the queue exists: {listing(found.if_created)} would be refused if it were created"
+    if new and found.sends == "perhaps a type" and found.type == QUORUM:
+        return PERHAPS
+    return UNCHANGED
+
+
+def _otherwise(move: Move, key: str, new: bool) -> str:
+    found = move.redeclaration
+    if key == TYPE:
+        or_none = " or none" if new and found.sends == "a type" and found.type == QUORUM else ""
+        return f"send {key} {found.type}{or_none}"
+    return f"send {key} as the queue has it" if key in move.arguments else f"leave {key} out"
+
+
+def todo(plan: Migration) -> list[ToDo]:
+    """Return what is to be done about the applications: those that must change whichever way queues are moved, or the
+    way on which none has to."""
+    declared = [move for move in plan.moves if move.redeclaration is not None]
+    must = [move for move in declared if move.redeclaration.in_new_vhost]
+    if must:
+        names = listing(move.queue.full_name for move in must)
+        others = ", and no others in new virtual hosts" if len(must) < len(declared) else ""
+        return [ToDo(f"Change the applications that declare {names}{others}: declared as before they are refused.")]
+    if any(move.redeclaration.in_place for move in declared):
+        return [ToDo("Move by new virtual hosts, where applications that send no x-queue-type need not change what they"
+                     " declare; in place, and in a new cluster, they are refused.")]  # fmt: skip
+    return []
