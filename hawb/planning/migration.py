@@ -274,7 +274,7 @@ def _why_it_stays(queue: Queue, mirrored: bool, target: Profile, matrix: Mapping
     if not properties:
         return None
     words = ", and ".join(one.what for one in properties)
-    return Reason("note", f"{kind}; nothing to do: it {words}", properties[0].source)
+    return Reason("note", f"{kind}; nothing to do, as it {words}", properties[0].source)
 
 
 def _left_out(queue: Queue, target: Profile) -> Iterator[Reason]:

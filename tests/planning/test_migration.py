@@ -66,7 +66,7 @@ TEMPORARY = [{"durable": False}, {"exclusive": True}, {"auto_delete": True}]
 def test_a_temporary_queue_stays_classic_and_there_is_nothing_to_do(facts: dict, to: str):
     move = one(to=to, **facts)
     assert (move.verdict, move.type) == ("stays", "classic")
-    assert move.reasons[0].what.startswith("stays a classic queue; nothing to do: it ")
+    assert move.reasons[0].what.startswith("stays a classic queue; nothing to do, as it ")
 
 
 @pytest.mark.parametrize("facts", [TEMPORARY[0], TEMPORARY[2]])

@@ -43,7 +43,8 @@ def summary(plan: Migration) -> str:
 
 def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
     """Return the report on a plan; `files` are those it was made of, for the command that writes the runbook."""
-    told = [(table, ()) for table in (*tables(plan), *road_tables(plan))]
+    declared = applications.table(plan)
+    told = [(table, ()) for table in (*tables(plan), *([declared] if declared.rows else []), *road_tables(plan))]
     if told and plan.moves:
         queues, *others = (table for table, _ in told)
         told = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
@@ -53,7 +54,7 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
         f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
         migration_verdict.todo(plan, command),
         tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
-        (LEFT_OUT, *([applications.NOTE] if applications.rows(plan) else []),
+        (LEFT_OUT, *([applications.NOTE] if declared.rows else []),
          f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
     )  # fmt: skip
 
@@ -173,7 +174,6 @@ def tables(plan: Migration) -> list[Table]:
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
         Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
-        applications.table(plan),
     ]
     return [each for each in found if each.rows]
 
