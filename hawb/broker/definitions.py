@@ -10,8 +10,9 @@ Users and permissions are counted and not decoded, so there is nothing of them t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,18 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from hawb.broker.resources import export_text, manifests
-from hawb.broker.untrusted import ImportRefused, Table, Value, check_json, decode, named, quoted, read_text
+from hawb.broker.resources import Manifest, export_text, manifests
+from hawb.broker.untrusted import (
+    ImportRefused,
+    Table,
+    Value,
+    check_json,
+    decode,
+    named,
+    properties,
+    quoted,
+    read_text,
+)
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.fields import Name, Priority
 
@@ -28,17 +39,20 @@ Key = tuple[str, str]
 """(virtual host, name)."""
 
 _TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
+X_QUEUE_TYPE = "x-queue-type"
+_NO_TYPE = (None, "", "undefined")
+"""What stands for no default queue type (`rabbit_vhost:default_queue_type`)."""
 _SECTIONS = {"queues", "policies", "vhosts"}
 _LETTERHEAD = {"product_name", "product_version", "explanation", "original_cluster_name", "rabbitmq_definition_format"}
 _NOTHING = (b"[]", b"{}", b'""', b"null")
 
 
 class PolicyBody(Struct, rename={"apply_to": "apply-to"}, gc=False):
-    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text, and 3.8
-    exports that of an operator policy as pairs of key and value."""
+    """A policy without its name, as exports and listings write it; rabbitmqctl lists the definition as text, and up to
+    4.2 exports that of an operator policy as pairs of key and value."""
 
     pattern: str
-    definition: dict[str, Value] | list[tuple[str, Value]] | str
+    definition: Table | str
     priority: Priority = 0
     apply_to: str = "all"
 
@@ -58,15 +72,18 @@ class DefinedQueue(Struct, gc=False):
     type: str | None = None
     durable: bool = True
     auto_delete: bool = False
-    arguments: Table = {}
+    exclusive: bool = False
+    arguments: Table = None
 
 
 class Vhost(Struct):
-    """A virtual host of an export."""
+    """A virtual host of an export. 4.0 to 4.2 export the default queue type in force beside the metadata, the node's
+    default included (`rabbit_definitions:vhost_definition`)."""
 
     name: Name
-    limits: Table | None = None
-    metadata: Table | None = None
+    limits: Table = None
+    metadata: Table = None
+    default_queue_type: str | None = None
 
 
 class Parameter(Struct):
@@ -120,7 +137,8 @@ class Export(Struct):
 @dataclass
 class Definitions:
     """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds. Of
-    operator resources the nodes, which all run, and the settings too, as the contract writes them."""
+    operator resources the nodes, which all run, and the settings too, as the contract writes them, and which settings
+    they hold besides."""
 
     release: str | None
     vhosts: list[str]
@@ -130,6 +148,7 @@ class Definitions:
     notes: list[str]
     nodes: dict[str, bool] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    settings_left: set[str] = field(default_factory=set)
 
 
 def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
@@ -143,6 +162,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
             file, "the whole file", "an object without queues, policies and vhosts", "a definitions export"
         )
     export = decode(file, "", text, Export)
+    _make_objects(file, export)
     notes = _fill_vhosts(export, vhost)
     notes += _dropped_people(export)
     notes += (f"section {quoted(name)} of the definitions: not carried" for name in _unread(sections))
@@ -150,9 +170,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
     notes += _parameter_notes(export)
     notes += _routing_notes(export)
     notes += manifest.notes
-    for queue in export.queues:
-        queue.arguments = queue.arguments or {}
-        queue.type = queue_type(queue.type, queue.arguments)
+    notes += _fill_types(export, manifest)
     return Definitions(
         release=export.rabbitmq_version or export.rabbit_version,
         vhosts=list(dict.fromkeys(entry.name for entry in export.vhosts)),
@@ -162,6 +180,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
         notes=notes,
         nodes=dict.fromkeys(manifest.nodes, True),
         settings=manifest.settings,
+        settings_left=manifest.settings_left,
     )
 
 
@@ -190,16 +209,16 @@ def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
     return {
         "name": policy.name,
         "pattern": policy.pattern,
-        "definition": dict(definition),
+        "definition": properties(file, f"the definition of policy {quoted(policy.name)}", definition),
         "priority": policy.priority,
         "apply_to": policy.apply_to,
         "vhost": policy.vhost or "/",
     }
 
 
-def queue_type(kind: str | None, arguments: Table) -> str:
+def queue_type(kind: str | None, arguments: Mapping[str, Value]) -> str:
     """The type of a queue: its own, else the argument's, else classic; releases write it as a word or as a module."""
-    kind = str(kind or arguments.get("x-queue-type") or "classic")
+    kind = str(kind or arguments.get(X_QUEUE_TYPE) or "classic")
     return _TYPES.get(kind, kind)
 
 
@@ -242,6 +261,65 @@ def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, d
             yield parameter.vhost, parameter.name, policy_entry(file, policy)
 
 
+def _make_objects(file: Path, export: Export) -> None:
+    """Makes objects of all property lists of an export. Raises ImportRefused."""
+    for number, queue in enumerate(export.queues):
+        queue.arguments = properties(file, f"queues[{number}].arguments", queue.arguments)
+    for number, vhost in enumerate(export.vhosts):
+        vhost.limits = properties(file, f"vhosts[{number}].limits", vhost.limits)
+        vhost.metadata = properties(file, f"vhosts[{number}].metadata", vhost.metadata)
+
+
+def _fill_types(export: Export, manifest: Manifest) -> list[str]:
+    """Give each queue its type; return notes on queues of which the file names none.
+
+    `rabbitmqctl export_definitions` writes the type of every queue. The management API writes the arguments alone, and
+    so do files written by hand. A declaration fills in the default queue type of the virtual host, else the node's
+    (`rabbit_amqqueue:augment_declare_args`), and so does an import since 3.11.0 (`rabbit_definitions:add_queue_int`).
+    An import by 3.10 does not, and a queue that the management API of 3.10 exports without x-queue-type was declared
+    before there was a default: both are classic. Resources are declared over the management API, where 3.10.8 fills the
+    type in too. The node's default came with 3.12.14 and 3.13.3. Up to 3.12 a type that does not fit the queue is not
+    filled in, later releases fill in classic, which comes to the same.
+    """
+    release = _numbers(export.rabbitmq_version or export.rabbit_version)
+    defaults: dict[str, str | None] = {}
+    nodes_default = None
+    if release is None or release >= ((3, 10, 8) if manifest.export else (3, 11)):
+        defaults = {vhost.name: _default_type(vhost) for vhost in export.vhosts}
+    if release is None or release >= (3, 13, 3) or (3, 12, 14) <= release < (3, 13):
+        nodes_default = manifest.default_queue_type
+    filled: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for queue in export.queues:
+        given = queue.type or queue.arguments.get(X_QUEUE_TYPE)
+        default = defaults.get(queue.vhost) or nodes_default
+        if given in _NO_TYPE:
+            fits = queue.durable and not queue.exclusive and not queue.auto_delete
+            given = queue_type(default, {}) if default and fits else None
+            if given is not None:
+                filled[queue.vhost, given].append(queue.name)
+        queue.type = queue_type(given, {})
+    return [f"queues {named(names)} of {quoted(vhost)}: no type in the file, {kind} as the default queue type there"
+            for (vhost, kind), names in filled.items() if kind != "classic"]  # fmt: skip
+
+
+def _default_type(vhost: Vhost) -> str | None:
+    """Return the default queue type of a virtual host; None if it has none of its own."""
+    told = vhost.metadata.get("default_queue_type")
+    if told in _NO_TYPE:
+        told = vhost.default_queue_type
+    return told if isinstance(told, str) and told not in _NO_TYPE else None
+
+
+_NEWEST = 9999
+"""Stands for the patch of a release that names its series alone, as the tag of an image may."""
+
+
+def _numbers(release: str | None) -> tuple[int, ...] | None:
+    """Return a release as numbers that compare as releases do, a series as its newest; None if it is none."""
+    numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?", release or "")
+    return tuple(int(number or _NEWEST) for number in numbers.groups()) if numbers else None
+
+
 def _fill_vhosts(export: Export, vhost: str | None) -> list[str]:
     """Gives the entries in an export of a single virtual host that host; returns a note that says so."""
     home = vhost or export.original_vhost_name or "/"
@@ -278,7 +356,7 @@ def _vhost_notes(export: Export) -> Iterator[str]:
     for vhost in export.vhosts:
         if vhost.limits:
             yield f"limits of virtual host {quoted(vhost.name)} ({named(vhost.limits)}): not carried"
-        if told := [key for key, value in (vhost.metadata or {}).items() if value not in ("", [], None)]:
+        if told := [key for key, value in vhost.metadata.items() if value not in ("", [], None)]:
             yield f"metadata of virtual host {quoted(vhost.name)} ({named(told)}): not carried"
 
 

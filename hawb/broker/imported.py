@@ -7,7 +7,7 @@ files disagree the later one stands: the definitions, then the listings in their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
         "steps": [],
     }
     notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
-    notes.append(f"{_unknown(settings)}: in none of these files, the scenario's defaults stand")
+    notes.append(f"{_unknown(settings, defined.settings_left)}: in none of these files, the scenario's defaults stand")
     return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold())
 
 
@@ -99,10 +99,10 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
     return version
 
 
-def _unknown(settings: Mapping[str, Any]) -> str:
-    """The settings that no file tells."""
-    missing = [name for name in _SETTINGS if name not in settings]
-    others = "other " if settings.keys() - set(_SETTINGS) else ""
+def _unknown(settings: Mapping[str, Any], left: Collection[str]) -> str:
+    """The settings that no file tells; `left` are those that a file tells and a scenario cannot carry."""
+    missing = [name for name in _SETTINGS if name not in settings and name not in left]
+    others = "other " if (settings.keys() | set(left)) - set(_SETTINGS) else ""
     return ", ".join([*missing, f"the {others}quorum and mirroring settings and the network"])
 
 

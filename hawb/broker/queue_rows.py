@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from hawb.broker.definitions import queue_type
-from hawb.broker.untrusted import Empty, ImportRefused, Table, Value, decode
+from hawb.broker.untrusted import Empty, ImportRefused, Table, Value, as_object, decode
 from hawb.scenario.fields import Count, Name
 
 LISTINGS = (
@@ -59,10 +59,10 @@ class Row(Struct, gc=False):
     durable: Flag = UNSET
     auto_delete: Flag = UNSET
     exclusive: Flag = UNSET
-    arguments: dict[str, Value] | list[list[Value]] | str | UnsetType | None = UNSET
+    arguments: Table | str | UnsetType = UNSET
     policy: str | UnsetType | None = UNSET
     operator_policy: str | UnsetType | None = UNSET
-    effective_policy_definition: Table | str | UnsetType | None = UNSET
+    effective_policy_definition: Table | str | UnsetType = UNSET
     messages: Count | str | UnsetType | None = UNSET
     messages_ready: Count | str | UnsetType | None = UNSET
     messages_unacknowledged: Count | str | UnsetType | None = UNSET
@@ -174,18 +174,12 @@ def _nodes_of(pids: list[str] | str | None) -> list[str] | None:
     return None if None in nodes else _names(nodes)
 
 
-def _arguments(value: dict[str, Value] | list[list[Value]] | str | None) -> dict[str, Value] | None:
-    if value in ("[]", []):
-        return {}
-    if isinstance(value, list):
-        if not all(len(item) == 3 and isinstance(item[0], str) for item in value):
-            raise ValueError("arguments as [name, type, value]")
-        return {name: argument for name, _, argument in value}
-    return value if isinstance(value, dict) else None
-
-
-def _definition(value: Table | str | None) -> dict[str, Value] | None:
-    return value if isinstance(value, dict) else {} if value == [] else None
+def _properties(value: Table | str) -> dict[str, Value] | None:
+    """A property list; the text form writes an empty one [] and one with anything in it as Erlang does, which is not
+    read."""
+    if isinstance(value, str):
+        return {} if value == "[]" else None
+    return None if value is None else as_object(value)
 
 
 def _per_s(value: MessageStats | list | str | None) -> dict[str, float] | None:
@@ -204,10 +198,10 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "durable": ("durable", _flag),
     "auto_delete": ("auto_delete", _flag),
     "exclusive": ("exclusive", _flag),
-    "arguments": ("arguments", _arguments),
+    "arguments": ("arguments", _properties),
     "policy": ("policy", _word),
     "operator_policy": ("operator_policy", _word),
-    "effective_policy_definition": ("effective_definition", _definition),
+    "effective_policy_definition": ("effective_definition", _properties),
     "messages": ("messages", _count),
     "messages_ready": ("ready", _count),
     "messages_unacknowledged": ("unacknowledged", _count),

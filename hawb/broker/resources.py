@@ -32,7 +32,12 @@ SUFFIXES = (".yaml", ".yml")
 API_VERSION = re.compile(rb"""^(\{\s*)?["']?apiVersion["']?\s*:""", re.MULTILINE)
 """A manifest has this key at its margin, or first in its braces; no scenario, export or listing may."""
 RELEASE = re.compile(r":v?(\d+\.\d+(?:\.\d+)?)[^/]*$")
-SETTING = re.compile(r"^[ \t]*([a-z_.]+)[ \t]*=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+SETTING = re.compile(r"^[ \t]*([a-z_.]+)[ \t]*=[ \t]*([^\s#]+)[ \t]*(?:#.*)?$", re.MULTILINE)
+TERM_COMMENT = re.compile(r"%.*")
+TERM = re.compile(r"""\{\s*'?([a-z_]+)'?\s*,\s*(?:<<\s*"([^"]*)"\s*>>|'?([\w-]+)'?(?=\s*\})|[{\[])""", re.ASCII)
+"""A setting of advanced.config: a key, and a binary, an atom or a number, or the beginning of something else."""
+TYPE_MODULES = ("rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue")
+DEFAULT_TYPE = "default_queue_type"
 SETTINGS: dict[str, tuple[str, ...] | type[int]] = {
     "cluster_partition_handling": ("ignore", "pause_minority", "autoheal"),
     "queue_master_locator": ("client-local", "min-masters", "random"),
@@ -40,8 +45,10 @@ SETTINGS: dict[str, tuple[str, ...] | type[int]] = {
     "quorum_cluster_size": int,
     "quorum_commands_soft_limit": int,
     "mirroring_sync_batch_size": int,
+    DEFAULT_TYPE: ("classic", "quorum", "stream", *TYPE_MODULES),
 }
-"""The settings of rabbitmq.conf that a scenario has, and their values there."""
+"""The settings of rabbitmq.conf that are read, and their values there. All but the default queue type are a
+scenario's."""
 OF_OPERATOR = {"cluster_partition_handling": "pause_minority", "queue_master_locator": "min-masters"}
 MOST_NODES = 99
 MOST_LETTERS = 1000
@@ -79,13 +86,13 @@ class _Queue(_Spec, rename="camel", kw_only=True):
     type: str = ""
     durable: bool = False
     auto_delete: bool = False
-    arguments: Table | None = None
+    arguments: Table = None
 
 
 class _Vhost(_Spec, rename="camel", kw_only=True):
     name: Name
     default_queue_type: str = ""
-    limits: Table | None = None
+    limits: Table = None
 
 
 class _Exchange(_Spec, rename="camel", kw_only=True):
@@ -93,7 +100,7 @@ class _Exchange(_Spec, rename="camel", kw_only=True):
     type: str = "direct"
     durable: bool = False
     auto_delete: bool = False
-    arguments: Table | None = None
+    arguments: Table = None
 
 
 class _Binding(_Spec, rename="camel", kw_only=True):
@@ -101,11 +108,12 @@ class _Binding(_Spec, rename="camel", kw_only=True):
     destination: str = ""
     destination_type: str = "queue"
     routing_key: str = ""
-    arguments: Table | None = None
+    arguments: Table = None
 
 
 class _Configuration(Struct, rename="camel"):
     additional_config: str = ""
+    advanced_config: str = ""
 
 
 class _Cluster(Struct, rename="camel"):
@@ -133,11 +141,13 @@ CLUSTER = "RabbitmqCluster"
 
 class Manifest(Struct):
     """What resources come to: an export's sections, and of a RabbitmqCluster its nodes and settings, as a scenario has
-    them; and notes on what is not carried."""
+    them, and its default queue type; notes on what is not carried, and the settings among that."""
 
     export: dict[str, Any]
     nodes: list[str] = []
     settings: dict[str, Any] = {}
+    default_queue_type: str | None = None
+    settings_left: set[str] = set()
     notes: list[str] = []
 
 
@@ -192,7 +202,7 @@ class _Resource(Struct, frozen=True):
         try:
             return msgspec.convert({} if given is None else given, form)
         except msgspec.ValidationError as error:
-            raise ImportRefused(self.file, *explain(self.place(part), str(error))) from None
+            raise ImportRefused(self.file, *explain(self.place(part), str(error), given)) from None
 
 
 def _resources(file: Path) -> Iterator[_Resource]:
@@ -275,7 +285,7 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
     else:
         told = "has an image without a release" if spec.image else "names no image, and the operator has one of its own"
         found.notes.append(f"{CLUSTER} {quoted(name)} {told}: no release")
-    given = dict(SETTING.findall(spec.rabbitmq.additional_config))
+    given = dict(SETTING.findall(spec.rabbitmq.additional_config)) | _advanced(spec.rabbitmq.advanced_config)
     for key, accepted in SETTINGS.items():
         value = given.get(key, OF_OPERATOR.get(key))
         if value is None:
@@ -285,4 +295,13 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
         elif accepted is not int and value in accepted:
             found.settings[key] = value
         else:
+            found.settings_left.add(key)
             found.notes.append(f"{key} of {CLUSTER} {quoted(name)}: not carried")
+    found.default_queue_type = found.settings.pop(DEFAULT_TYPE, None)
+
+
+def _advanced(config: str) -> dict[str, str]:
+    """Return the settings of an advanced.config, which stand over those of rabbitmq.conf; "" where a value is neither a
+    word nor a number."""
+    terms = TERM.findall(TERM_COMMENT.sub("", config))
+    return {key: binary or word for key, binary, word in terms if key in SETTINGS}

@@ -13,14 +13,13 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from hawb.broker.definitions import holds_export, queue_type
+from hawb.broker.definitions import X_QUEUE_TYPE, holds_export, queue_type
 from hawb.broker.imported import split_source
 from hawb.broker.resources import export_text
-from hawb.broker.untrusted import Table, check_json, decode
+from hawb.broker.untrusted import Table, check_json, decode, properties
 from hawb.rules.arguments_read import READ_BY
 from hawb.scenario.fields import Name
 
-X_QUEUE_TYPE = "x-queue-type"
 EXCHANGE_ARGUMENTS = ("alternate-exchange", "x-delayed-type", "hash-header", "hash-property")
 HEADERS = "headers"
 
@@ -34,7 +33,7 @@ class Exchange(Struct, gc=False):
     durable: bool = True
     auto_delete: bool = False
     internal: bool = False
-    arguments: Table = {}
+    arguments: Table = None
 
 
 class Binding(Struct, gc=False):
@@ -45,7 +44,7 @@ class Binding(Struct, gc=False):
     vhost: Name | None = None
     destination_type: str = "queue"
     routing_key: str = ""
-    arguments: Table = {}
+    arguments: Table = None
 
 
 class _Vhost(Struct):
@@ -101,17 +100,19 @@ def _read(file: Path, vhost: str | None) -> Routing:
     given = decode(file, "", text, _Sections)
     home = vhost or given.original_vhost_name or "/"
     dropped = 0
-    for one in (*given.exchanges, *given.bindings):
-        one.vhost = one.vhost or home
+    for section, entries in (("exchanges", given.exchanges), ("bindings", given.bindings)):
+        for number, one in enumerate(entries):
+            one.vhost = one.vhost or home
+            one.arguments = properties(file, f"{section}[{number}].arguments", one.arguments)
     kinds = {(one.vhost, one.name): one.type for one in given.exchanges}
     for one in given.exchanges:
-        kept = {key: value for key, value in dict(one.arguments or {}).items() if key in EXCHANGE_ARGUMENTS}
-        dropped += len(one.arguments or {}) - len(kept)
+        kept = {key: value for key, value in one.arguments.items() if key in EXCHANGE_ARGUMENTS}
+        dropped += len(one.arguments) - len(kept)
         one.arguments = kept
     for one in given.bindings:
         by_headers = kinds.get((one.vhost, one.source)) == HEADERS or one.source in ("amq.headers", "amq.match")
-        dropped += 0 if by_headers else len(one.arguments or {})
-        one.arguments = dict(one.arguments or {}) if by_headers else {}
+        dropped += 0 if by_headers else len(one.arguments)
+        one.arguments = one.arguments if by_headers else {}
     parameters = [one for one in given.parameters if one.component != "operator_policy"]
     left = {
         "users": len(given.users),

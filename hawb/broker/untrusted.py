@@ -23,17 +23,27 @@ from msgspec import Meta
 MAX_BYTES = 512 * 2**20
 
 AmqpInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-Scalar = str | AmqpInteger | float | bool | None
-Value = Scalar | list[Scalar] | dict[str, Scalar]
-Table = dict[str, Value] | Annotated[list[Scalar], Meta(max_length=0)]
-"""Queue arguments or policy keys: one level of nesting is as deep as they go, and an empty one may be written []."""
+Value = str | AmqpInteger | float | bool | list[Any] | dict[str, Any] | None
+Table = dict[str, Value] | list[list[Any] | dict[str, Any]] | None
+"""A property list (queue arguments, a policy's definition, limits, metadata): an object, or a list as Erlang has it, of
+pairs, of [key, type, value] or of objects. An empty one may be written [] or null. `as_object` makes an object of it.
+"""
 
 Empty = Annotated[list[msgspec.Raw], Meta(max_length=0)]
 """The form in which RabbitMQ writes an object without keys in some places."""
 
+AMQP_TYPES = {
+    "array", "binary", "bit", "bool", "boolean", "byte", "decimal", "double", "float", "int", "long", "longstr",
+    "short", "shortstr", "signedint", "table", "timestamp", "unsignedbyte", "unsignedint", "unsignedshort", "void",
+}  # fmt: skip
+"""The types that stand between key and value where a list has both (`rabbit_framing:amqp_field_type`)."""
+
 T = TypeVar("T")
 
 _WHOLE = "the whole file"
+ANY_KEY = "[...]"
+"""The key of an object in a path that msgspec gives."""
+_STEP = re.compile(r"\.(\w+(?:-\w+)*)|\[(\d+)\]")
 _MISMATCH = re.compile(r"Expected `(?P<accepted>[^`]*)`(?P<bound>[^,]*?)(?:, got `(?P<given>[^`]*)`)?$")
 
 
@@ -86,12 +96,43 @@ def check_json(file: Path, text: str, place: str = "the file") -> None:
         raise ImportRefused(file, place, "objects or arrays nested too deep", "an export's nesting") from None
 
 
+def as_object(table: Table) -> dict[str, Any]:
+    """Return a property list as an object. Raise ValueError, which says what is accepted."""
+    if isinstance(table, dict):
+        return table
+    pairs = [pair for item in table or () for pair in (item.items() if isinstance(item, dict) else [_pair(item)])]
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("an object, or a list of pairs, with each key once")
+    for key, value in found.items():
+        if not _is_value(value):
+            raise ValueError(f"{quoted(key)} with a value that JSON can write, integers of 64 bits")
+    return found
+
+
+def _pair(item: list[Any]) -> tuple[str, Any]:
+    match item:
+        case [str(key), value]:
+            return key, value
+        case [str(key), str(kind), value] if kind in AMQP_TYPES:
+            return key, value
+    raise ValueError("an object, or a list of pairs of key and value, or of [name, type, value]")
+
+
+def properties(file: Path, place: str, table: Table) -> dict[str, Any]:
+    """Return the property list at a place of a file as an object. Raise ImportRefused if it is none."""
+    try:
+        return as_object(table)
+    except ValueError as error:
+        raise ImportRefused(file, place, "a list of something else", str(error)) from None
+
+
 def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | Any) -> T:
     """The JSON at `place` of a file that passed `check_json`, as the given type."""
     try:
         return msgspec.json.decode(source, type=kind)
     except msgspec.ValidationError as error:
-        raise ImportRefused(file, *explain(place, str(error))) from None
+        document = json.loads(source if isinstance(source, str) else bytes(source)) if ANY_KEY in str(error) else None
+        raise ImportRefused(file, *explain(place, str(error), document)) from None
     except msgspec.DecodeError:
         # All that check_json lets pass and msgspec does not.
         raise ImportRefused(
@@ -103,14 +144,38 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
         ) from None
 
 
-def explain(place: str, message: str) -> tuple[str, str, str]:
-    """(place, given, accepted) of a msgspec message, which names types and bounds but no value."""
+def explain(place: str, message: str, document: Any = None) -> tuple[str, str, str]:
+    """Return (place, given, accepted) of a msgspec message, which names types and bounds but no value. `document` is
+    what was decoded: its keys are named, which msgspec leaves out."""
     message, _, path = message.partition(" - at `$")
-    place = (place + path.rstrip("`")).lstrip(".") or _WHOLE
+    place = (place + _with_key(path.rstrip("`"), document)).lstrip(".") or _WHOLE
     if match := _MISMATCH.fullmatch(message):
         accepted = match["accepted"].replace(" | ", " or ") + match["bound"]
         return place, match["given"] or "a value out of these bounds", accepted
     return place, message[:1].lower() + message[1:], "what RabbitMQ exports here"
+
+
+def _with_key(path: str, document: Any) -> str:
+    """Return a path of msgspec's with the key of an object in place of `[...]`: the first whose value is refused."""
+    before, anything, after = path.partition(ANY_KEY)
+    if not anything:
+        return path
+    for name, index in _STEP.findall(before):
+        try:
+            document = document[name or int(index)]
+        except (KeyError, IndexError, TypeError):
+            return path
+    refused = (key for key, value in document.items() if not _is_value(value)) if isinstance(document, dict) else ()
+    key = next(iter(refused), None)
+    return path if key is None else f"{before}[{quoted(key)}]{after}"
+
+
+def _is_value(value: Any) -> bool:
+    try:
+        msgspec.json.decode(json.dumps(value), type=Value)
+    except (msgspec.MsgspecError, ValueError):
+        return False
+    return True
 
 
 def quoted(name: str) -> str:

@@ -99,6 +99,7 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         queues=_queues(defined, told),
         queues_told=bool(exports or told.queues),
         nodes=told.nodes or defined.nodes,
+        sync_batch_size=defined.settings.get("mirroring_sync_batch_size") or SYNC_BATCH_SIZE,
         net_ticktime_s=told.net_ticktime or defined.settings.get("net_ticktime") or NET_TICKTIME_S,
         published=told.published,
         confirmed=told.confirmed,

@@ -101,6 +101,77 @@ def test_a_setting_that_no_scenario_has_is_told(tmp_path: Path):
     }  # fmt: skip
 
 
+def configured(name: str, config: str, image: str = "rabbitmq:3.13.7") -> str:
+    """A cluster with a text as its additionalConfig or advancedConfig."""
+    lines = config.replace("\n", "\n      ")
+    return resource("RabbitmqCluster", f"\n  image: {image}\n  rabbitmq:\n    {name}: |\n      {lines}")
+
+
+ADVANCED = """[
+  %% {quorum_cluster_size, 9}
+  {rabbit, [{cluster_partition_handling, autoheal}, {queue_master_locator, <<"random">>},
+            {'quorum_cluster_size', 5}, {tcp_listen_options, [{backlog, 128}]}]},
+  {kernel, [{net_ticktime,  20 }]}
+]."""
+
+
+def test_settings_of_advanced_config_stand_over_the_others(tmp_path: Path):
+    file = written(tmp_path, configured("advancedConfig", ADVANCED))
+    found = read_definitions(file)
+    assert found.settings == {
+        "cluster_partition_handling": "autoheal", "queue_master_locator": "random", "quorum_cluster_size": 5,
+        "net_ticktime": 20,
+    }  # fmt: skip
+    [told] = [note for note in import_cluster(file).notes if "in none of these files" in note]
+    assert told.startswith("the other quorum and mirroring settings and the network: ")
+
+
+def test_a_setting_that_is_not_carried_is_not_said_to_be_missing(tmp_path: Path):
+    config = "[{rabbit, [{cluster_partition_handling, {pause_if_all_down, [a, b], autoheal}}]}]."
+    notes = import_cluster(written(tmp_path, configured("advancedConfig", config))).notes
+    assert "cluster_partition_handling of RabbitmqCluster 'one': not carried" in notes
+    [told] = [note for note in notes if "in none of these files" in note]
+    assert "cluster_partition_handling" not in told and "net_ticktime" in told
+
+
+def test_a_comment_may_stand_behind_a_setting(tmp_path: Path):
+    config = configured("additionalConfig", "net_ticktime = 30 # seconds\n# quorum_cluster_size = 5")
+    assert read(tmp_path, config).settings["net_ticktime"] == 30
+
+
+NODES_DEFAULT = configured("additionalConfig", "default_queue_type = quorum", "rabbitmq:4.1.2")
+
+
+@pytest.mark.parametrize(
+    ("queue", "others", "expected"),
+    [
+        ("durable: true, vhost: apps", [resource("Vhost", "{name: apps, defaultQueueType: quorum}")], "quorum"),
+        ("durable: true, vhost: apps, type: classic", [resource("Vhost", "{name: apps, defaultQueueType: quorum}")],
+         "classic"),
+        ("vhost: apps", [resource("Vhost", "{name: apps, defaultQueueType: quorum}")], "classic"),
+        ("durable: true, autoDelete: true, vhost: apps", [resource("Vhost", "{name: apps, defaultQueueType: quorum}")],
+         "classic"),
+        ("durable: true", [resource("Vhost", "{name: apps, defaultQueueType: quorum}")], "classic"),
+        ("durable: true, vhost: apps", [resource("Vhost", "{name: apps, defaultQueueType: quorum}"),
+                                        configured("additionalConfig", "", "rabbitmq:3.10.8")], "quorum"),
+        ("durable: true, vhost: apps", [resource("Vhost", "{name: apps, defaultQueueType: quorum}"),
+                                        configured("additionalConfig", "", "rabbitmq:3.8.9")], "classic"),
+        ("durable: true", [NODES_DEFAULT], "quorum"),
+        ("durable: true, vhost: apps", [NODES_DEFAULT, resource("Vhost", "{name: apps, defaultQueueType: classic}")],
+         "classic"),
+        ("durable: true", [configured("advancedConfig", "[{rabbit, [{default_queue_type, rabbit_quorum_queue}]}].",
+                                      "rabbitmq:3.13.7")], "quorum"),
+        ("durable: true", [NODES_DEFAULT.replace("4.1.2", "3.12.13")], "classic"),
+        ("durable: true", [NODES_DEFAULT.replace("4.1.2", "3.12.14")], "quorum"),
+        ("durable: true", [NODES_DEFAULT.replace("4.1.2", "3.13.2")], "classic"),
+        ("durable: true", [NODES_DEFAULT.replace("4.1.2", "3.13")], "quorum"),
+    ],
+)  # fmt: skip
+def test_a_queue_without_a_type_gets_the_default_one(tmp_path: Path, queue: str, others: list[str], expected: str):
+    [found] = read(tmp_path, resource("Queue", f"{{name: q, {queue}}}"), *others).queues.values()
+    assert found.type == expected
+
+
 def test_exchanges_and_bindings_are_routing(tmp_path: Path):
     exchange = resource("Exchange", "{name: x, type: topic, durable: true}")
     binding = resource("Binding", "{source: x, destination: q, routingKey: 'a.#'}")
@@ -158,7 +229,7 @@ def test_commands_take_them_as_an_export(command: tuple):
         ([resource("Queue", "{name: q}"), resource("Policy", "{name: p, pattern: 7, definition: {}}")],
          "document 2, Policy 'one', spec.pattern\n  given: int\n  accepted: str"),
         ([resource("Policy", "{name: p, pattern: q, definition: {}, priority: 9999999999}")], "spec.priority"),
-        ([resource("Queue", "{name: q, arguments: {x: {y: {z: 1}}}}")], "document 1, Queue 'one', spec.arguments"),
+        ([resource("Queue", "{name: q, arguments: [7]}")], "document 1, Queue 'one', spec.arguments[0]"),
         ([resource("RabbitmqCluster", "{replicas: 1000000000}")], "RabbitmqCluster 'one', spec.replicas"),
         ([resource("RabbitmqCluster", f"{{image: 'x{':1.1' * 300}'}}")], "RabbitmqCluster 'one', spec.image"),
         ([resource("RabbitmqCluster", "{}")] * 2, "document 2, RabbitmqCluster 'one', kind\n  given: a second"),
