@@ -105,15 +105,23 @@ class Exchange(Struct, gc=False):
     """An exchange; the default ones are not exported."""
 
     name: str
-    type: str = "direct"
     vhost: Name | None = None
+    type: str = "direct"
+    durable: bool = True
+    auto_delete: bool = False
+    internal: bool = False
+    arguments: Table = None
 
 
 class Binding(Struct, gc=False):
     """A binding; those of the default exchange ("") are implicit in the queues."""
 
     source: str
+    destination: str = ""
     vhost: Name | None = None
+    destination_type: str = "queue"
+    routing_key: str = ""
+    arguments: Table = None
 
 
 class Export(Struct):
@@ -138,7 +146,8 @@ class Export(Struct):
 class Definitions:
     """The content of an export, policies as the scenario contract writes them; and notes on what no scenario holds. Of
     operator resources the nodes, which all run, and the settings too, as the contract writes them, and which settings
-    they hold besides."""
+    they hold besides. An export without a section does not tell what it is about, and resources without a Queue do not
+    tell the queues: applications declare them."""
 
     release: str | None
     vhosts: list[str]
@@ -149,6 +158,10 @@ class Definitions:
     nodes: dict[str, bool] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     settings_left: set[str] = field(default_factory=set)
+    exchanges: list[Exchange] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    queues_told: bool = True
+    policies_told: bool = True
 
 
 def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
@@ -181,6 +194,10 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
         nodes=dict.fromkeys(manifest.nodes, True),
         settings=manifest.settings,
         settings_left=manifest.settings_left,
+        exchanges=export.exchanges,
+        bindings=export.bindings,
+        queues_told=bool(export.queues) or ("queues" in sections and not manifest.export),
+        policies_told="policies" in sections or "parameters" in sections,
     )
 
 
@@ -268,6 +285,14 @@ def _make_objects(file: Path, export: Export) -> None:
     for number, vhost in enumerate(export.vhosts):
         vhost.limits = properties(file, f"vhosts[{number}].limits", vhost.limits)
         vhost.metadata = properties(file, f"vhosts[{number}].metadata", vhost.metadata)
+    make_routing_objects(file, export.exchanges, export.bindings)
+
+
+def make_routing_objects(file: Path, exchanges: list[Exchange], bindings: list[Binding]) -> None:
+    """Makes objects of the arguments of exchanges and bindings. Raises ImportRefused."""
+    for section, entries in (("exchanges", exchanges), ("bindings", bindings)):
+        for number, one in enumerate(entries):
+            one.arguments = properties(file, f"{section}[{number}].arguments", one.arguments)
 
 
 def _fill_types(export: Export, manifest: Manifest) -> list[str]:
@@ -285,7 +310,7 @@ def _fill_types(export: Export, manifest: Manifest) -> list[str]:
     defaults: dict[str, str | None] = {}
     nodes_default = None
     if release is None or release >= ((3, 10, 8) if manifest.export else (3, 11)):
-        defaults = {vhost.name: _default_type(vhost) for vhost in export.vhosts}
+        defaults = {vhost.name: default_type(vhost) for vhost in export.vhosts}
     if release is None or release >= (3, 13, 3) or (3, 12, 14) <= release < (3, 13):
         nodes_default = manifest.default_queue_type
     filled: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -302,12 +327,13 @@ def _fill_types(export: Export, manifest: Manifest) -> list[str]:
             for (vhost, kind), names in filled.items() if kind != "classic"]  # fmt: skip
 
 
-def _default_type(vhost: Vhost) -> str | None:
-    """Return the default queue type of a virtual host; None if it has none of its own."""
+def default_type(vhost: Vhost) -> str | None:
+    """Return the default queue type of a virtual host, classic, quorum or stream; None if it has none of its own."""
     told = vhost.metadata.get("default_queue_type")
     if told in _NO_TYPE:
         told = vhost.default_queue_type
-    return told if isinstance(told, str) and told not in _NO_TYPE else None
+    kind = queue_type(told, {}) if isinstance(told, str) and told not in _NO_TYPE else None
+    return kind if kind in _TYPES.values() else None
 
 
 _NEWEST = 9999

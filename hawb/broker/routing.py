@@ -13,50 +13,14 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from hawb.broker.definitions import X_QUEUE_TYPE, holds_export, queue_type
+from hawb.broker.definitions import Binding, Exchange, Vhost, default_type, holds_export, make_routing_objects
 from hawb.broker.imported import split_source
 from hawb.broker.resources import export_text
-from hawb.broker.untrusted import Table, check_json, decode, properties
-from hawb.rules.arguments_read import READ_BY
+from hawb.broker.untrusted import check_json, decode, properties
 from hawb.scenario.fields import Name
 
 EXCHANGE_ARGUMENTS = ("alternate-exchange", "x-delayed-type", "hash-header", "hash-property")
 HEADERS = "headers"
-
-
-class Exchange(Struct, gc=False):
-    """An exchange of an export."""
-
-    name: str
-    vhost: Name | None = None
-    type: str = "direct"
-    durable: bool = True
-    auto_delete: bool = False
-    internal: bool = False
-    arguments: Table = None
-
-
-class Binding(Struct, gc=False):
-    """A binding of an export."""
-
-    source: str
-    destination: str
-    vhost: Name | None = None
-    destination_type: str = "queue"
-    routing_key: str = ""
-    arguments: Table = None
-
-
-class _Vhost(Struct):
-    name: Name
-    metadata: Any = None
-    default_queue_type: Any = None
-
-    def default_type(self) -> str | None:
-        """Return the default queue type: classic, quorum or stream; None if it is none of them."""
-        told = self.metadata.get("default_queue_type") if isinstance(self.metadata, dict) else None
-        kind = queue_type(told or self.default_queue_type or "none", {})
-        return kind if kind in READ_BY[X_QUEUE_TYPE] else None
 
 
 class _Parameter(Struct):
@@ -65,7 +29,7 @@ class _Parameter(Struct):
 
 class _Sections(Struct):
     original_vhost_name: Name | None = None
-    vhosts: list[_Vhost] = []
+    vhosts: list[Vhost] = []
     exchanges: list[Exchange] = []
     bindings: list[Binding] = []
     parameters: list[_Parameter] = []
@@ -100,10 +64,11 @@ def _read(file: Path, vhost: str | None) -> Routing:
     given = decode(file, "", text, _Sections)
     home = vhost or given.original_vhost_name or "/"
     dropped = 0
-    for section, entries in (("exchanges", given.exchanges), ("bindings", given.bindings)):
-        for number, one in enumerate(entries):
-            one.vhost = one.vhost or home
-            one.arguments = properties(file, f"{section}[{number}].arguments", one.arguments)
+    make_routing_objects(file, given.exchanges, given.bindings)
+    for number, vhost_given in enumerate(given.vhosts):
+        vhost_given.metadata = properties(file, f"vhosts[{number}].metadata", vhost_given.metadata)
+    for one in (*given.exchanges, *given.bindings):
+        one.vhost = one.vhost or home
     kinds = {(one.vhost, one.name): one.type for one in given.exchanges}
     for one in given.exchanges:
         kept = {key: value for key, value in one.arguments.items() if key in EXCHANGE_ARGUMENTS}
@@ -124,5 +89,5 @@ def _read(file: Path, vhost: str | None) -> Routing:
         [one for one in given.exchanges if one.name and not one.name.startswith("amq.")],
         [one for one in given.bindings if one.source],
         {what: count for what, count in left.items() if count},
-        {one.name: kind for one in given.vhosts if (kind := one.default_type()) is not None},
+        {one.name: kind for one in given.vhosts if (kind := default_type(one)) is not None},
     )

@@ -175,11 +175,15 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
     """Say which policy applies to each queue, which it silences, and what is wrong with either.
 
     FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
-    cluster. Exit status 1: there is an error among the findings.
+    cluster.
+
+    Exit status: 0, there is neither an error nor a warning among the findings; 1, there is; 2, a file is refused; 3, it
+    cannot be told, since no file tells the queues or the policies.
     """
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
+    from hawb.views.report import EXIT_STATUSES, worst
 
     try:
         clusters = dict(inventories(files, network_mb_s))
@@ -192,8 +196,8 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
         [(name, found)] = reports.items()
         write_scenario(report, findings.page(name, found, clusters[name].notes))
     click.echo(lint_for_ci(files, reports, form) if form in CI_FORMS else linted(reports, form))
-    errors = any(finding.severity == "error" for found in reports.values() for finding in found.findings)
-    raise SystemExit(1 if errors else 0)
+    answers = [findings.report_of(name, found).verdict.answer for name, found in reports.items()]
+    raise SystemExit(EXIT_STATUSES[worst(answers)])
 
 
 def linted(reports: Mapping[str, Report], form: str) -> str:

@@ -41,14 +41,15 @@ ADVICE: dict[str, Advice] = {
         "{keys} mean nothing to RabbitMQ {release}",
         "A setting that a release has given up stays in the policy after an upgrade, and nothing comes of it.",
         "rabbit_policies of each release",
-        "Take the settings out; where they mirrored queues, move those to quorum queues.",
+        "Take the settings out; where they mirrored queues, declare those anew as quorum queues.",
     ),
     "fits-no-type": Advice(
         "error",
         "no type of queue that apply-to {apply_to} covers has all its settings: {clashes}",
         "A policy with one setting that a type does not have is passed over as a whole for queues of that type.",
         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#11987",
-        "Make a policy for each type, with its own settings, and with apply-to where the release knows it.",
+        "Make a policy for each type, with its own settings: from 3.12 on with apply-to for that type, before with"
+        " patterns that tell the queues apart.",
     ),
     "passes-over": Advice(
         "warning",
@@ -56,7 +57,8 @@ ADVICE: dict[str, Advice] = {
         "A policy with one setting that a type does not have is passed over as a whole for queues of that type, and the"
         " next policy that matches applies.",
         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#7350",
-        "Make a policy for each type of queue, with names or apply-to that tell them apart.",
+        "Make a policy for each type, with its own settings: from 3.12 on with apply-to for that type, before with"
+        " patterns that tell the queues apart.",
     ),
     "matches-nothing": Advice(
         "warning",
@@ -79,7 +81,7 @@ ADVICE: dict[str, Advice] = {
         "matches queues ({queues:,}) and applies to none: there it yields to {winners}",
         "One policy applies to a queue; policies are not added up.",
         "rabbit_policy:match_all; the guide, \"How to Check if a Queue is Mirrored\"",
-        "Raise its priority, add its settings to the policies that win, or clear it.",
+        "Write what is to apply of its settings into the policies that win, and clear it.",
     ),
     "priority-tie": Advice(
         "error",
@@ -127,7 +129,7 @@ ADVICE: dict[str, Advice] = {
         "Every message is sent to each node and written there, and a publisher waits for the slowest. A majority of the"
         " nodes tolerates as much as most need.",
         "the guide, \"Replication Factor: How Many Mirrors are Optimal?\"",
-        "ha-mode exactly, with the majority as ha-params.",
+        "Set ha-mode exactly, with the majority as ha-params.",
     ),
     "unknown-node": Advice(
         "error",
@@ -143,7 +145,34 @@ ADVICE: dict[str, Advice] = {
         "rabbit_mirror_queue_mode_exactly:suggested_queue_nodes",
         "Add nodes, or ask for a majority of those there are.",
     ),
+    "policy-feeds-itself": Advice(
+        "error",
+        "applies to {queues} too, where its dead letters go, and leads theirs back: {path}",
+        "RabbitMQ drops a dead letter that comes back to a queue where it has died, with one warning in the log, unless"
+        " a client has rejected it on the way round. A rejected one goes round for ever.",
+        "rabbit_dead_letter:detect_cycles; mc:is_death_cycle",
+        "Give the dead-letter queues a policy of their own, of a higher priority and without dead-letter-exchange, or"
+        " this policy a pattern that they do not match.",
+    ),
     # --- queues ---
+    "dead-letter-cycle": Advice(
+        "error",
+        "dead letters come back: {path}",
+        "RabbitMQ drops a dead letter that comes back to a queue where it has died, with one warning in the log, unless"
+        " a client has rejected it on the way round. A rejected one goes round for ever.",
+        "rabbit_dead_letter:detect_cycles; mc:is_death_cycle",
+        "Take dead-letter-exchange from one of these queues: out of its policy, or by declaring it anew without the"
+        " argument.",
+    ),
+    "dead-letter-retries": Advice(
+        "note",
+        "dead letters come back after a wait: {path}",
+        "This is how retries are made. A message that is rejected each time goes round for ever, and one that expires"
+        " in each of these queues is dropped.",
+        "rabbit_dead_letter:detect_cycles; mc:is_death_cycle",
+        "End the retries in the application, which finds their number in the header x-death; if none are meant, take"
+        " dead-letter-exchange from one of these queues.",
+    ),
     "mirroring-silenced": Advice(
         "error",
         "not mirrored: {policy!r} applies alone, and {silenced}, which would mirror it, do not",
@@ -163,35 +192,68 @@ ADVICE: dict[str, Advice] = {
         "no policy applies, so there is one replica",
         "When its node is down the queue cannot be used, and when its disk is lost so are the messages.",
         "the guide, \"What is Queue Mirroring\"",
-        "Give it a name that a policy matches, or declare it as a quorum queue.",
+        "Declare it anew as a quorum queue, or set a policy with ha-mode that matches its name; for data that may go,"
+        " leave it.",
     ),
     "one-replica": Advice(
         "warning",
         "one replica: {reason}",
         "When its node is down the queue cannot be used, and when its disk is lost so are the messages.",
-        "the guide, \"Non-mirrored Queue Behavior in a Cluster\"; rabbit_quorum_queue:add_member",
-        "Mirror it, or add members with rabbitmq-queues add_member or grow; for data that may go, leave it.",
+        "the guide, \"Non-mirrored Queue Behavior in a Cluster\"",
+        "Declare it anew as a quorum queue, or write ha-mode into the policy that applies, with at least one mirror;"
+        " for data that may go, leave it.",
+    ),
+    "no-mirror-runs": Advice(
+        "warning",
+        "one replica: no mirror runs, though the policy asks for one",
+        "When its node is down the queue cannot be used, and when its disk is lost so are the messages.",
+        "rabbit_mirror_queue_misc:suggested_queue_nodes",
+        "Start the nodes that are down; with ha-mode nodes, name nodes that the cluster has.",
+    ),
+    "classic-queue": Advice(
+        "warning",
+        "a classic queue, of which RabbitMQ {release} keeps one replica",
+        "When its node is down the queue cannot be used, and when its disk is lost so are the messages. No policy"
+        " mirrors a queue from 4.0 on.",
+        "4.0 rabbit_policies, without ha settings; rabbit_classic_queue",
+        "Declare it anew as a quorum queue; for data that may go, leave it.",
+    ),
+    "one-member": Advice(
+        "warning",
+        "one replica: one member",
+        "When its node is down the queue cannot be used, and when its disk is lost so are the messages.",
+        "rabbit_quorum_queue:add_member; rabbit_stream_queue:add_replica",
+        "Add members on two other nodes: rabbitmq-queues add_member, of a stream rabbitmq-streams add_replica.",
+    ),
+    "member-without-node": Advice(
+        "error",
+        "{ghosts}, of which the cluster has none, count among its {members} members",
+        "A member that never comes back counts for the majority, so one failure less is tolerated.",
+        "rabbit_quorum_queue:delete_member; rabbit_stream_queue:delete_replica",
+        "Delete these members first: rabbitmq-queues delete_member, of a stream rabbitmq-streams delete_replica. Then"
+        " add others on nodes that the cluster has.",
     ),
     "even-members": Advice(
         "warning",
         "of {members} members {tolerated} may fail, as of {fewer}",
         "A majority of an even number is one more: the last member costs writes and tolerates nothing.",
         "the guide to quorum queues, \"Controlling the Initial Replication Factor\"",
-        "rabbitmq-queues grow NODE even adds one to each such queue; shrink takes one away.",
+        "Add a member on a node that has none; where each node has one, join a node first, or of four members and more"
+        " delete one.",
     ),
     "members-offline": Advice(
         "warning",
         "not online: {offline} of {members} members",
         "One failure more, and no majority may be left.",
         "the guide to quorum queues, \"Availability\"",
-        "Start the nodes, or delete members on nodes that are gone for good, and add others.",
+        "Start the nodes that are down. On a node that runs, delete the member and add it again.",
     ),
     "unsynchronised-mirrors": Advice(
         "error",
         "not synchronised: {unsynchronised} of {mirrors} mirrors",
         "If one of them is promoted, what it does not have is lost; with when-synced, the queue waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
-        "rabbitmqctl sync_queue when the queue may stand still for that long, or let consumers drain it.",
+        "Run rabbitmqctl sync_queue when the queue may stand still for that long, or let consumers drain it.",
     ),
     "sync-batch-over-ticktime": Advice(
         "error",
@@ -199,7 +261,7 @@ ADVICE: dict[str, Advice] = {
         " on a link of {network_mb_s:g} MB/s, longer than net_ticktime, {net_ticktime_s:g} s",
         "While one batch fills the link no tick comes through, and the nodes take each other for dead.",
         "the guide, \"Batch Synchronization\"",
-        "A smaller ha-sync-batch-size; from 3.10 on, mirroring_sync_max_throughput.",
+        "Set a smaller ha-sync-batch-size.",
     ),
     "sync-batch-large": Advice(
         "warning",
@@ -207,12 +269,12 @@ ADVICE: dict[str, Advice] = {
         " on a link of {network_mb_s:g} MB/s, and net_ticktime is {net_ticktime_s:g} s",
         "The guide warns of 49 MB: memory for one batch on each side, and a link that carries nothing else meanwhile.",
         "the guide, \"Batch Synchronization\": 50,000 messages of 1 KB",
-        "A smaller ha-sync-batch-size, or a link and a net_ticktime that are known to bear it.",
+        "Set a smaller ha-sync-batch-size.",
     ),
     "when-synced-without-confirms": Advice(
         "error",
         "ha-promote-on-failure when-synced, and the cluster has counted {published:,} messages and not one confirm",
-        "The queue can be without a master for as long as its node is away, and who publishes without confirms does not"
+        "The queue can be without a master for as long as its node is away, and a publisher without confirms does not"
         " notice.",
         "the guide, \"Promotion of Unsynchronised Mirrors on Failure\"",
         "Publish with confirms.",
@@ -220,10 +282,10 @@ ADVICE: dict[str, Advice] = {
     "when-synced-needs-confirms": Advice(
         "note",
         "ha-promote-on-failure when-synced, and no file tells whether publishers use confirms",
-        "The queue can be without a master for as long as its node is away, and who publishes without confirms does not"
+        "The queue can be without a master for as long as its node is away, and a publisher without confirms does not"
         " notice.",
         "the guide, \"Promotion of Unsynchronised Mirrors on Failure\"",
-        "Publish with confirms; /api/overview among the files tells whether anybody does.",
+        "Publish with confirms; /api/overview among the files tells whether publishers do.",
     ),
     "policy-differs": Advice(
         "warning",
@@ -237,7 +299,8 @@ ADVICE: dict[str, Advice] = {
         "cannot be declared as a quorum queue: {blocks}",
         "4.0 mirrors nothing; a queue is moved by declaring it anew with x-queue-type quorum.",
         "rabbit_quorum_queue:check_invalid_arguments, rabbit_queue_type_util:run_checks of the release",
-        "Do without it, or leave the queue classic and without mirrors. hawb migrate tells what another release takes.",
+        "Do without that, or leave the queue classic, with one replica from 4.0 on. hawb migrate tells what another"
+        " release takes.",
     ),
     "changes-for-quorum": Advice(
         "note",
@@ -252,7 +315,14 @@ ADVICE: dict[str, Advice] = {
         "{masters:,} of {queues:,} masters and leaders; an equal share is {share:,}",
         "All work of a queue goes through its master: this node is the busiest, and its loss interrupts the most.",
         "the guide, \"Queue Master Location\"; rabbit_amqqueue:rebalance; cluster-operator#168",
-        "rabbitmq-queues rebalance all, and queue-master-locator min-masters for new queues.",
+        "Run rabbitmq-queues rebalance all.",
+    ),
+    "one-node": Advice(
+        "warning",
+        "the only node of its cluster: no queue can have a second replica",
+        "When it is down no queue can be used, and when its disk is lost so are all messages.",
+        "the guide to clustering; rabbit_quorum_queue:add_member",
+        "Join two more nodes, and give the queues members or mirrors there.",
     ),
 }
 """The advice by code."""

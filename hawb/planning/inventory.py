@@ -10,7 +10,15 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from hawb.broker.definitions import DefinedQueue, Definitions, holds_export, profile, read_definitions
+from hawb.broker.definitions import (
+    Binding,
+    DefinedQueue,
+    Definitions,
+    Key,
+    holds_export,
+    profile,
+    read_definitions,
+)
 from hawb.broker.imported import split_source
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
@@ -30,6 +38,8 @@ DEFAULT_VERSION = "3.8"
 NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
 """The bandwidth assumed where no file tells it: the default of RabbitMQ and of a scenario."""
+
+NO_EXPORT = Definitions(None, ["/"], {}, {}, {}, [], queues_told=False, policies_told=False)
 
 
 class Queue(Struct, gc=False):
@@ -52,8 +62,8 @@ class Queue(Struct, gc=False):
 
 class Inventory(Struct, kw_only=True):
     """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` and
-    `queues_told` are whether a file tells of policies and of queues. Messages `published` and `confirmed` are what the
-    whole cluster has counted."""
+    `queues_told` are whether a file tells of them. `exchanges` maps those that are not predeclared to their types.
+    Messages `published` and `confirmed` are what the whole cluster has counted."""
 
     profile: Profile
     release: str | None = None
@@ -62,6 +72,8 @@ class Inventory(Struct, kw_only=True):
     policies_told: bool = True
     queues: list[Queue] = []
     queues_told: bool = True
+    exchanges: dict[Key, str] = {}
+    bindings: list[Binding] = []
     nodes: dict[str, bool] = {}
     net_ticktime_s: float = NET_TICKTIME_S
     network_bytes_per_s: int = NETWORK_BYTES_PER_S
@@ -82,7 +94,7 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]
     if len(exports) > 1:
         raise ImportRefused(exports[1][0], "the whole file", "a second definitions export", "one for each cluster")
-    defined = read_definitions(*exports[0]) if exports else Definitions(None, ["/"], {}, {}, {}, [])
+    defined = read_definitions(*exports[0]) if exports else NO_EXPORT
     told = Listings(defined)
     for file, vhost in split:
         if (file, vhost) not in exports:
@@ -95,9 +107,11 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
         release=release if version else None,
         policies=_policies(defined.policies.values()),
         operator_policies=_policies(defined.operator_policies.values()),
-        policies_told=bool(exports or defined.policies or defined.operator_policies),
+        policies_told=defined.policies_told or bool(defined.policies or defined.operator_policies),
         queues=_queues(defined, told),
-        queues_told=bool(exports or told.queues),
+        queues_told=defined.queues_told or bool(told.queues),
+        exchanges={(one.vhost or "/", one.name): one.type for one in defined.exchanges},
+        bindings=defined.bindings,
         nodes=told.nodes or defined.nodes,
         sync_batch_size=defined.settings.get("mirroring_sync_batch_size") or SYNC_BATCH_SIZE,
         net_ticktime_s=told.net_ticktime or defined.settings.get("net_ticktime") or NET_TICKTIME_S,
@@ -143,6 +157,11 @@ def of_run(run: Run) -> Inventory:
         policies=list(state.policies),
         operator_policies=list(state.operator_policies),
         queues=[_standing(run, state, side, queue) for queue in side.queues.values()],
+        exchanges={split_queue(name): "direct" for name in side.exchanges},
+        bindings=[
+            Binding(exchange, split_queue(queue.name)[1], split_queue(queue.name)[0], routing_key=key)
+            for queue in side.queues.values() for exchange, key in queue.bindings
+        ],
         nodes={names[index]: index in state.running() for index in members},
         net_ticktime_s=settings.net_ticktime_s,
         network_bytes_per_s=settings.timing.network_bytes_per_s,

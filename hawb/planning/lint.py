@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import chain
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec.msgpack import Encoder
 
 from hawb.planning.advice import SEVERITIES
 from hawb.planning.assignments import Assigned, Assignment, assign
+from hawb.planning.dead_letter_checks import dead_letter_findings
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory
 from hawb.planning.policy_checks import policy_findings
@@ -20,7 +22,8 @@ class Report(Struct, frozen=True):
     """The policies that each queue is under, and the findings about policies, queues and nodes.
 
     Queues that differ in their names alone are of one kind: `kinds` has the first of each with its findings, and
-    `kind_of`, in the order of the assignments, which kind each queue is of.
+    `kind_of`, in the order of the assignments, which kind each queue is of. `dead_letters` are findings about queues
+    that follow from several queues together, `missing` is what the answer takes and no file tells.
     """
 
     assigned: Assigned
@@ -28,6 +31,8 @@ class Report(Struct, frozen=True):
     kinds: list[tuple[Assignment, list[Found]]]
     kind_of: list[int]
     nodes: list[Finding]
+    dead_letters: list[Finding]
+    missing: list[str]
 
     @property
     def queues(self) -> list[list[Finding]]:
@@ -40,7 +45,7 @@ class Report(Struct, frozen=True):
     @property
     def findings(self) -> list[Finding]:
         """All findings, the worst first."""
-        every = [*self.policies, *chain.from_iterable(self.queues), *self.nodes]
+        every = [*self.policies, *chain.from_iterable(self.queues), *self.nodes, *self.dead_letters]
         return sorted(every, key=lambda one: SEVERITIES.index(one.severity))
 
 
@@ -52,19 +57,29 @@ def lint(inventory: Inventory) -> Report:
         applied[False, one.queue.vhost, one.in_force.policy].append(one)
         applied[True, one.queue.vhost, one.in_force.operator_policy].append(one)
     firsts, kind_of = _kinds(assigned.assignments)
+    policies = [
+        finding
+        for reach in assigned.reaches
+        for finding in policy_findings(reach, applied[reach.operator, reach.policy.vhost, reach.policy.name], inventory)
+    ]
+    dead_letters = list(dead_letter_findings(assigned.assignments, inventory))
     return Report(
         assigned,
-        [
-            finding
-            for reach in assigned.reaches
-            for finding in policy_findings(
-                reach, applied[reach.operator, reach.policy.vhost, reach.policy.name], inventory
-            )
-        ],
+        policies + [one for one in dead_letters if one.kind == "policy"],
         [(one, queue_found(one, inventory)) for one in firsts],
         kind_of,
         list(node_findings(inventory)),
+        [one for one in dead_letters if one.kind == "queue"],
+        list(_missing(inventory)),
     )
+
+
+def _missing(inventory: Inventory) -> Iterator[str]:
+    """What the answer takes and no file tells. A listing tells the policies if it has the settings in force."""
+    if not inventory.queues_told:
+        yield "the queues"
+    if not inventory.policies_told and any(one.facts.effective_definition is None for one in inventory.queues):
+        yield "the policies"
 
 
 def _kinds(assignments: list[Assignment]) -> tuple[list[Assignment], list[int]]:

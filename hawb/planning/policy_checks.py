@@ -34,7 +34,7 @@ def policy_findings(reach: Reach, applied: Sequence[Assignment], inventory: Inve
         yield from check(reach, inventory)
     yield from _idle(reach, applied, inventory)
     said = mirroring(reach.definition)
-    if said is not None:
+    if said is not None and reach.applied["classic"]:
         for check in MIRRORING_CHECKS:
             yield from check(reach, said, inventory)
 
@@ -97,7 +97,7 @@ def _idle(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> 
 REACH_CHECKS = (_matches_nothing, _matches_everything, _never_applies, _tie, _gives_up, _clash)
 
 
-# What a policy says of mirrors
+# What a policy that applies to classic queues says of mirrors
 
 
 def _promotes(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterator[Finding]:
@@ -123,7 +123,7 @@ def _nodes_that_are_not(reach: Reach, said: Mirroring, inventory: Inventory) -> 
         return
     if strangers := [node for node in said.nodes if node not in inventory.nodes]:
         yield _finding("unknown-node", reach, strangers=strangers)
-    if said.count is not None and said.count > len(inventory.nodes):
+    if said.count is not None and said.count > len(inventory.nodes) > 1:
         yield _finding("more-replicas-than-nodes", reach, count=said.count, nodes=len(inventory.nodes))
 
 

@@ -14,12 +14,18 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.quorum_blockers import before_quorum
-from hawb.rules.policies import Promote, mirroring
+from hawb.rules.policies import Mirroring, Promote, mirroring
 from hawb.rules.quorum import tolerated_failures
 
 ASSUMED_BYTES = 1024
 GUIDE_BATCH_BYTES = 50_000 * 1024
 """The guide's example of a batch to think about: 50,000 messages of 1 KB."""
+
+SMALLEST_BATCH = 2
+"""A ha-sync-batch-size of 1 stands for the default."""
+
+INTERNAL = "x-internal-purpose"
+"""The argument of queues that a plugin declares for itself, such as those of federation links."""
 
 MIB = 2**20
 PILED = 1.5
@@ -45,7 +51,13 @@ def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
 def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
     in_force = assignment.in_force
     alone = inventory.policies_told and in_force.policy is None and in_force.mirroring is None
-    return ("no-policy", {}) if alone else None
+    return ("no-policy", {}) if alone and _could_be_mirrored(assignment, inventory) else None
+
+
+def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
+    """Return True if the release mirrors classic queues, and there is a node for a mirror, as far as files tell; of a
+    queue that has mirrors nothing has to be said."""
+    return inventory.profile.mirroring and len(inventory.nodes) != 1 and not assignment.queue.facts.mirrors
 
 
 def _silenced(assignment: Assignment, inventory: Inventory) -> Found | None:
@@ -77,66 +89,101 @@ def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found | N
 def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
     """A classic queue under a policy that has no mirror all the same."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
+    if not _could_be_mirrored(assignment, inventory) or assignment.in_force.definition is None:
+        return None
     if said is None:
         told = assignment.in_force.policy
         return None if told is None else ("one-replica", {"reason": f"policy {told!r} asks for no mirror"})
     if said.count == 1:
         return "one-replica", {"reason": "ha-mode exactly 1"}
-    if facts.mirrors == []:
-        return "one-replica", {"reason": "no mirror runs, though the policy asks for one"}
-    return None
+    return ("no-mirror-runs", {}) if facts.mirrors == [] else None
+
+
+def _classic(assignment: Assignment, inventory: Inventory) -> Found | None:
+    """A classic queue that could be a quorum queue, of a release that mirrors none. A plugin's own queue stays as the
+    plugin declares it."""
+    facts = assignment.queue.facts
+    if inventory.profile.mirroring or INTERNAL in (facts.arguments or {}) or len(inventory.nodes) == 1:
+        return None
+    if before_quorum(assignment, inventory.profile)["blocks"]:
+        return None
+    return "classic-queue", {"release": inventory.release or inventory.profile.release}
 
 
 def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
-    if not facts.mirrors or facts.synchronised is None:
+    if not inventory.profile.mirroring or not facts.mirrors or facts.synchronised is None:
         return None
     behind = [node for node in facts.mirrors if node not in facts.synchronised]
     told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)}
     return ("unsynchronised-mirrors", told) if behind else None
 
 
+def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
+    """Members on nodes that the cluster does not have: they count for a majority and never come back."""
+    members = assignment.queue.facts.members or ()
+    ghosts = [node for node in members if inventory.nodes and node not in inventory.nodes]
+    if not ghosts:
+        return None
+    told = {"ghosts": ghosts, "members": len(members)}
+    return "member-without-node", told | {"free": _free(assignment, inventory), "type": assignment.queue.type}
+
+
+def _free(assignment: Assignment, inventory: Inventory) -> list[str]:
+    """The running nodes without a member of a queue, where files tell its members."""
+    members = assignment.queue.facts.members
+    return [node for node, runs in inventory.nodes.items() if runs and node not in members] if members else []
+
+
 def _members(assignment: Assignment, inventory: Inventory) -> Found | None:
-    members = _members_count(assignment.queue)
-    if members is None or members < 1:
+    members = _members_count(assignment.queue, len(inventory.nodes))
+    if members is None or members < 1 or len(inventory.nodes) == 1 or _ghosts(assignment, inventory):
         return None
     if members == 1:
-        return "one-replica", {"reason": "one member"}
+        return "one-member", {"free": _free(assignment, inventory), "type": assignment.queue.type}
     if members % 2:
         return None
     tolerated = tolerated_failures(members)
-    return "even-members", {"members": members, "tolerated": tolerated or "none", "fewer": members - 1}
+    told = {"members": members, "tolerated": tolerated or "none", "fewer": members - 1}
+    return "even-members", told | {"free": _free(assignment, inventory), "type": assignment.queue.type}
 
 
-def _members_count(queue: Queue) -> int | None:
+def _members_count(queue: Queue, nodes: int) -> int | None:
+    """How many members a queue has, or was declared with on so many nodes (0: not told); None if no file tells."""
     facts = queue.facts
     if facts.members:
         return len(facts.members)
     key = "x-initial-cluster-size" if queue.type == "stream" else "x-quorum-initial-group-size"
     asked = (facts.arguments or {}).get(key)
-    return asked if isinstance(asked, int) else None
+    return min(asked, nodes or asked) if isinstance(asked, int) else None
 
 
 def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
-    offline, members = facts.offline(), facts.members or ()
+    members = facts.members or ()
+    offline = [node for node in facts.offline() if not inventory.nodes or node in inventory.nodes]
     return ("members-offline", {"offline": len(offline), "members": len(members)}) if offline else None
 
 
 # What its mirrors cost, and what they ask of publishers
 
 
+def _keeps_mirrors(said: Mirroring | None, inventory: Inventory) -> bool:
+    return said is not None and said.count != 1 and len(inventory.nodes) != 1
+
+
 def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
     """A batch of a synchronisation against net_ticktime, and against the guide's example."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
-    if said is None or said.count == 1:
+    if not _keeps_mirrors(said, inventory):
         return None
     told = facts.messages and facts.message_bytes is not None
     size_bytes = -(-facts.message_bytes // facts.messages) if told else ASSUMED_BYTES
     batch_size = said.sync_batch_size or inventory.sync_batch_size
     limit = inventory.sync_max_bytes_per_s
     batch_bytes = min(batch_size * size_bytes, limit) if limit else batch_size * size_bytes
-    if batch_bytes < GUIDE_BATCH_BYTES and batch_bytes < inventory.network_bytes_per_s * inventory.net_ticktime_s:
+    most_bytes = min(GUIDE_BATCH_BYTES, inventory.network_bytes_per_s * inventory.net_ticktime_s)
+    if batch_bytes < most_bytes or SMALLEST_BATCH * size_bytes >= most_bytes:
         return None
     effort = Effort(((batch_size, size_bytes),), batch_size, 0, 2**63, inventory.network_bytes_per_s, limit)
     too_slow = effort.too_slow_us(round(inventory.net_ticktime_s * 1_000_000)) is not None
@@ -153,7 +200,7 @@ def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | None:
     said = assignment.in_force.mirroring
-    if said is None or said.promote_on_failure is not Promote.WHEN_SYNCED or said.count == 1:
+    if not _keeps_mirrors(said, inventory) or said.promote_on_failure is not Promote.WHEN_SYNCED:
         return None
     if not inventory.published:
         return "when-synced-needs-confirms", {}
@@ -162,6 +209,8 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
     """What blocks the move to a quorum queue; where nothing does, what has to change for it."""
+    if INTERNAL in (assignment.queue.facts.arguments or {}):
+        return None
     found = before_quorum(assignment, inventory.profile)
     for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
         if found[weight]:
@@ -171,11 +220,11 @@ def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None
 
 CHECKS = {
     "classic": (
-        _no_policy, _silenced, _listed_otherwise, _one_replica, _unsynchronised, _sync_batch, _needs_confirms,
+        _no_policy, _silenced, _listed_otherwise, _one_replica, _classic, _unsynchronised, _sync_batch, _needs_confirms,
         _before_quorum,
     ),
-    "quorum": (_silenced, _listed_otherwise, _members, _offline),
-    "stream": (_silenced, _listed_otherwise, _members, _offline),
+    "quorum": (_silenced, _listed_otherwise, _ghosts, _members, _offline),
+    "stream": (_silenced, _listed_otherwise, _ghosts, _members, _offline),
 }  # fmt: skip
 """The checks by type of queue."""
 
@@ -184,15 +233,36 @@ CHECKS = {
 
 
 def node_findings(inventory: Inventory) -> Iterator[Finding]:
+    """The findings about nodes."""
+    yield from _alone(inventory)
+    yield from _piled(inventory)
+
+
+def _alone(inventory: Inventory) -> Iterator[Finding]:
+    """The only node of a cluster with queues that could have replicas on others."""
+    if len(inventory.nodes) == 1 and any(not queue.facts.exclusive for queue in inventory.queues):
+        [node] = inventory.nodes
+        yield Finding("one-node", "node", node)
+
+
+def _piled(inventory: Inventory) -> Iterator[Finding]:
     """Nodes with more than their share of the masters and leaders that listings tell; the share is RabbitMQ's own when
-    it rebalances (`rabbit_amqqueue:maybe_rebalance`), of the nodes that run."""
+    it rebalances (`rabbit_amqqueue:maybe_rebalance`), of the nodes that run. A node that would keep too many, since
+    queues without another replica cannot be moved, is left out."""
     masters = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues)
     del masters[None]
+    movable = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues if _is_movable(queue))
     nodes = [node for node, runs in inventory.nodes.items() if runs] or list(masters)
     total = sum(masters.values())
     if len(nodes) < 2 or total < 2 * len(nodes):
         return
     share = -(-total // len(nodes))
     for node, count in masters.most_common():
-        if count > PILED * share:
+        if count > PILED * share >= count - movable[node]:
             yield Finding("masters-piled", "node", node, {"masters": count, "queues": total, "share": share})
+
+
+def _is_movable(queue: Queue) -> bool:
+    """Return True unless the files tell that a queue has no other replica."""
+    others = queue.facts.mirrors if queue.type == "classic" else (queue.facts.members or [])[1:]
+    return others is None or bool(others)

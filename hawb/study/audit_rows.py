@@ -69,7 +69,11 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
             "version": inventory.profile.version,
             "queues": len(inventory.queues),
             "policies": len(found.assigned.reaches),
-            "findings": [*map(_plain, [*found.policies, *found.nodes]), *_of_queues(found)],
+            "findings": [
+                *map(_plain, [*found.policies, *found.nodes]),
+                *(_plain(one) | {"queues": 1} for one in found.dead_letters),
+                *_of_queues(found),
+            ],
             "notes": inventory.notes,
         }
         return _queue_rows(cluster.name, found), _own_row(cluster, refused, **own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from inventories import FILES, ROOT
 
@@ -50,7 +51,7 @@ def test_a_slow_link_is_told_to_the_command(tmp_path: Path):
     }  # fmt: skip
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps(export))
-    assert hawb(file).exit_code == 0
+    assert "sync-batch-large" in hawb(file).stdout
     assert "sync-batch-over-ticktime" in hawb("--network-mb-s", 0.5, file).stdout
 
 
@@ -59,3 +60,46 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path: Path):
     result = hawb(tmp_path / "definitions.json")
     assert result.exit_code == 2
     assert "line 1, column 13" in result.stderr
+
+
+QUEUE = {"name": "q", "vhost": "/", "durable": True, "auto_delete": False, "arguments": {}}
+DECLARED = {"rabbitmq_version": "4.0.4", "queues": [QUEUE | {"type": "quorum"}], "policies": []}
+NOTED = {"name": "all", "vhost": "/", "pattern": ".*", "apply-to": "queues", "definition": {"max-length": 9}}
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "begins"),
+    [
+        (DECLARED, 0, "✓ Yes: nothing is wrong with 1 queue"),
+        (DECLARED | {"policies": [NOTED]}, 0, "✓ Yes: there is 1 note."),
+        (DECLARED | {"queues": [QUEUE]}, 1, "✕ No: queue q: a classic queue, of which RabbitMQ 4.0.4 keeps one"),
+        ({"rabbitmq_version": "4.0.4", "policies": [NOTED]}, 3, "? Cannot tell: none of the files tells the queues."),
+        ({"rabbitmq_version": "4.0.4", "queues": [QUEUE | {"type": "quorum"}]}, 3,
+         "? Cannot tell: none of the files tells the policies."),
+        ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1}], 3,
+         "? Cannot tell: none of the files tells the policies."),
+        ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1, "policy": None,
+           "effective_policy_definition": {}}], 0, "✓ Yes: nothing is wrong with 1 queue"),
+        ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a"], "messages": 1}], 1,
+         "✕ No: queue q: one replica"),
+    ],
+)  # fmt: skip
+def test_the_exit_status_is_that_of_the_answer(tmp_path: Path, content: object, status: int, begins: str):
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(content))
+    result = hawb(file)
+    assert result.stdout.startswith(begins)
+    assert result.exit_code == status
+    assert ("Give a file that tells" in result.stdout) == (status == 3)
+
+
+def test_commands_have_the_names_of_queues_and_nodes(tmp_path: Path):
+    """A member on a node that has left the cluster is deleted before another one is added."""
+    queue = {"name": "-q", "vhost": "shop", "type": "quorum", "members": ["rabbit@a", "rabbit@b", "rabbit@gone"]}
+    nodes = [{"name": f"rabbit@{name}", "running": True} for name in "abc"]
+    for name, content in (("queues", [queue]), ("nodes", nodes)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    result = hawb(tmp_path / "queues.json", tmp_path / "nodes.json")
+    assert result.exit_code == 1
+    delete = result.stdout.index("$ rabbitmq-queues delete_member -p shop -- -q rabbit@gone")
+    assert delete < result.stdout.index("$ rabbitmq-queues add_member -p shop -- -q rabbit@c")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inventories import HA, cluster, codes, policy, queue
+from lint_cases import CASES, MIRRORED
 
 from hawb.cluster import Cluster
 from hawb.planning import inventory
@@ -14,43 +15,6 @@ from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.lint import lint
 from hawb.rules.patterns import matches, pattern_error
-
-MIRRORED = policy(**HA)
-
-CASES = {
-    "policy-refused": cluster(policy(ha_mode="most")),
-    "unknown-settings": cluster(policy(max_length=3, **HA), version="4.0"),
-    "fits-no-type": cluster(policy(delivery_limit=3, **HA)),
-    "passes-over": cluster(MIRRORED, queues=[queue(), queue("q2", type="quorum")]),
-    "matches-nothing": cluster(policy("other", "^other", max_length=1), MIRRORED),
-    "matches-everything": cluster(policy(pattern=".*", **HA)),
-    "never-applies": cluster(policy("low", **HA), policy("high", priority=1, **HA)),
-    "priority-tie": cluster(policy("one", **HA), policy("two", **HA)),
-    "pattern-gives-up": cluster(policy(pattern="(a+)+$", **HA), queues=[queue("a" * 40 + "b")]),
-    "key-without-effect": cluster(policy(ha_sync_batch_size=1, **HA)),
-    "exactly-promotes-always": cluster(policy(ha_promote_on_shutdown="always", **HA)),
-    "promotes-always-on-shutdown": cluster(policy(ha_mode="all", ha_promote_on_shutdown="always")),
-    "mirrors-on-all-nodes": cluster(policy(ha_mode="all"), nodes=dict.fromkeys("abcd", True)),
-    "unknown-node": cluster(policy(ha_mode="nodes", ha_params=["a", "z"])),
-    "more-replicas-than-nodes": cluster(policy(ha_mode="exactly", ha_params=4)),
-    "mirroring-silenced": cluster(policy("ha", **HA), policy("ttl", "^q", 1, message_ttl=60_000)),
-    "settings-silenced": cluster(policy("ha", priority=1, **HA), policy("limit", max_length=9)),
-    "no-policy": cluster(),
-    "one-replica": cluster(policy(max_length=9)),
-    "even-members": cluster(queues=[queue(type="quorum", members=["a", "b"])]),
-    "members-offline": cluster(queues=[queue(type="quorum", members=["a", "b", "c"], online=["a", "b"])]),
-    "unsynchronised-mirrors": cluster(MIRRORED, queues=[queue(node="a", mirrors=["b"], synchronised=[])]),
-    "sync-batch-over-ticktime": cluster(policy(ha_sync_batch_size=50_000, **HA), network_bytes_per_s=800_000),
-    "sync-batch-large": cluster(policy(ha_sync_batch_size=50_000, **HA)),
-    "when-synced-without-confirms": cluster(
-        policy(ha_promote_on_failure="when-synced", **HA), published=10, confirmed=0
-    ),
-    "when-synced-needs-confirms": cluster(policy(ha_promote_on_failure="when-synced", **HA)),
-    "policy-differs": cluster(MIRRORED, queues=[queue(policy="older")]),
-    "blocks-quorum": cluster(MIRRORED, queues=[queue(arguments={"x-max-priority": 5})]),
-    "changes-for-quorum": cluster(MIRRORED, queues=[queue(arguments={"x-queue-mode": "lazy"})]),
-    "masters-piled": cluster(MIRRORED, queues=[queue(f"q{n}", node="b") for n in range(6)]),
-}
 
 SOUND = cluster(
     policy(ha_sync_mode="automatic", **HA),
@@ -189,7 +153,7 @@ def test_what_only_has_to_change_blocks_nothing(key: str):
 def test_a_release_that_gave_up_a_setting_goes_by_the_others():
     found = lint(cluster(policy(max_length=9, **HA), version="4.0"))
     assert found.assigned.assignments[0].in_force.definition == {"max-length": 9}
-    assert {"unknown-settings", "one-replica"} <= codes(found)
+    assert {"unknown-settings", "classic-queue"} <= codes(found)
 
 
 def test_a_policy_that_would_be_refused_applies_to_nothing():
@@ -238,6 +202,51 @@ def test_beginnings_are_as_long_as_they_can_be():
 def test_streams_are_looked_at_as_quorum_queues_are():
     replicas = {"members": ["a", "b", "c"], "online": ["a", "b"]}
     found = lint(cluster(queues=[queue(type="stream", **replicas), queue("one", type="stream", members=["a"])]))
-    assert {"members-offline", "one-replica"} <= codes(found)
+    assert {"members-offline", "one-member"} <= codes(found)
     asked = queue(type="stream", arguments={"x-initial-cluster-size": 2})
     assert "even-members" in codes(lint(cluster(queues=[asked])))
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.3"])
+def test_a_release_without_mirrors_is_given_no_advice_about_them(version: str):
+    found = lint(cluster(version=version)).findings
+    assert [(one.code, one.severity) for one in found] == [("classic-queue", "warning")]
+    assert "mirror" not in found[0].advice.remedy and "quorum queue" in found[0].advice.remedy
+
+
+@pytest.mark.parametrize("facts", [
+    {"durable": False}, {"auto_delete": True}, {"exclusive": True}, {"type": "quorum"}, {"type": "stream"},
+    {"arguments": {"x-internal-purpose": "federation"}},
+])  # fmt: skip
+def test_a_queue_that_is_to_stay_as_it_is_is_no_classic_queue_to_move(facts: dict):
+    found = lint(cluster(version="4.0", queues=[queue(**facts)]))
+    assert not {"classic-queue", "no-policy", "one-replica"} & codes(found)
+
+
+@pytest.mark.parametrize("keys", [
+    {"ha_mode": "all"}, {"ha_mode": "nodes", "ha_params": ["z"]}, {"ha_mode": "exactly", "ha_params": 9},
+    {"ha_promote_on_shutdown": "always", **HA},
+])  # fmt: skip
+def test_a_policy_that_applies_to_no_classic_queue_is_not_judged_by_its_mirrors(keys: dict):
+    nodes = dict.fromkeys("abcd", True)
+    for queues in ([queue("other")], [queue(type="quorum")], []):
+        found = lint(cluster(policy(**keys), queues=queues, nodes=nodes)).policies
+        assert {one.code for one in found} <= {"matches-nothing", "fits-no-type", "passes-over"}
+
+
+def test_an_unmirrored_queue_is_neither_to_be_synchronised_nor_to_be_batched():
+    alone = [queue(node="a", mirrors=[], messages=9, message_bytes=9 * 2**20)]
+    found = lint(cluster(policy(ha_sync_batch_size=50_000, **HA), queues=alone, nodes={"a": True}))
+    assert codes(found) == {"one-node"}
+
+
+def test_what_rebalancing_cannot_move_is_not_piled():
+    piled = [queue(f"q{number}", node="b", mirrors=[]) for number in range(6)]
+    assert "masters-piled" not in codes(lint(cluster(MIRRORED, queues=piled)))
+    led = [queue(f"q{number}", type="quorum", leader="b", members=["a", "b", "c"]) for number in range(6)]
+    assert "masters-piled" in codes(lint(cluster(queues=led)))
+
+
+def test_a_queue_that_has_mirrors_is_not_said_to_have_one_replica():
+    found = lint(cluster(queues=[queue(node="a", mirrors=["b"], synchronised=["b"])]))
+    assert not {"no-policy", "one-replica"} & codes(found)

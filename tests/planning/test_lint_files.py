@@ -46,7 +46,7 @@ def test_what_is_found_of_a_real_cluster():
         ("no-policy", "plain.durable"),
         ("no-policy", "plain.transient"),
         ("even-members", "qq.pair"),
-        ("one-replica", "qq.single"),
+        ("one-member", "qq.single"),
     }
     assert [policy.name for policy in found.assigned.assignments[8].silenced] == ["orders-safe"]
 
@@ -95,7 +95,7 @@ def test_a_scenario_is_taken_as_it_stands_at_its_end():
     [standing] = told.queues
     assert (standing.facts.node, standing.facts.mirrors, standing.facts.message_bytes) == ("b", [], 10_240)
     [finding] = lint(told).findings
-    assert (finding.code, finding.name) == ("one-replica", "ha.orders")
+    assert (finding.code, finding.name) == ("no-mirror-runs", "ha.orders")
 
 
 def test_two_exports_are_not_one_cluster(tmp_path: Path):

@@ -19,7 +19,7 @@ REFUSED = [{"file": "x", "place": "p", "given": "g", "accepted": "a"}]
         (3, [risk("matches-everything")], [], "Yes: nothing but notes is found in 3 clusters."),
         (3, [], REFUSED, "Yes, but 1 file could not be read; nothing is found in 3 clusters."),
         (3, [risk("no-policy", 5, 2), risk("one-replica", 9, 1)], [],
-         "Yes, but there are 2 kinds of warnings, no-policy alone in 2 of 3 clusters."),
+         "No: there are 2 kinds of warnings, no-policy alone in 2 of 3 clusters."),
         (1, [risk("no-policy"), risk("mirroring-silenced")], [],
          "No: there is 1 kind of error, mirroring-silenced alone in 1 of 1 cluster."),
     ],

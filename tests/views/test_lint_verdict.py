@@ -20,9 +20,9 @@ ERROR = Finding("priority-tie", "policy", "one", {"priority": 1, "others": ["two
         ([], "Yes: nothing is wrong with 2 queues and what applies to them."),
         ([NOTE], "Yes: there is 1 note."),
         ([NOTE, NOTE], "Yes: there are 2 notes, and nothing worse."),
-        ([WARNING], "Yes, but queue q: no policy applies, so there is one replica."),
+        ([WARNING], "No: queue q: no policy applies, so there is one replica."),
         ([WARNING, Finding("no-policy", "queue", "r"), NOTE],
-         "Yes, but queue q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
+         "No: queue q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
         ([ERROR], "No: policy one: priority 1 is also that of 'two', which match 'q' of the same queues."),
     ],
 )  # fmt: skip

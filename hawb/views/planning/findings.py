@@ -57,7 +57,8 @@ def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answere
                  Part("Why, and what to do", Table("Why", ADVISED, advice_rows(one.code for one in told))), *parts]
     return Answered(
         "Do the policies do what they say?", f"{cluster}: {summary(found)}" if cluster else summary(found),
-        lint_verdict.verdict(told, len(assigned)), lint_verdict.todo(told), tuple(parts), ASSUMED, tuple(notes),
+        lint_verdict.verdict(told, len(assigned), found.missing), lint_verdict.todo(told, found.missing), tuple(parts),
+        ASSUMED, tuple(notes),
     )  # fmt: skip
 
 

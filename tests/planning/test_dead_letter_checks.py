@@ -1,0 +1,167 @@
+"""Dead letters that come back to a queue where they have died: found over exchanges of each type, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inventories import HA, cluster, policy, queue
+from lint_cases import to
+
+from hawb.broker.definitions import Binding
+from hawb.cluster import Cluster
+from hawb.planning import inventory
+from hawb.planning.dead_letter_checks import dead_letter_findings
+from hawb.planning.findings import Finding
+from hawb.planning.inventory import Inventory, of_files
+from hawb.planning.lint import lint
+from hawb.views.planning.lint_verdict import commands
+
+DEAD = {"dead_letter_exchange": "dlx"}
+AUTOMATIC = {"x-message-ttl": 9}
+
+
+def bound(queue: str, key: str = "#", source: str = "dlx", kind: str = "queue") -> Binding:
+    return Binding(source, queue, "/", kind, key)
+
+
+def cycles(given: Inventory) -> list[tuple[str, str, list[str]]]:
+    """(code, what it is about, the queues on the way) of each finding about dead letters."""
+    found = [one for one in lint(given).findings if "path" in one.detail]
+    return [(one.code, one.where, one.detail["queues"]) for one in found]
+
+
+def under_policy(*bindings: Binding, kind: str = "topic", pattern: str = "^data", **keys: object) -> Inventory:
+    """Two queues, data and data_dead, under a policy with a dead-letter exchange of a type."""
+    queues = [queue("data"), queue("data_dead")]
+    given = policy("dlx", pattern, **(DEAD | keys))
+    return cluster(given, queues=queues, exchanges={("/", "dlx"): kind}, bindings=list(bindings))
+
+
+FEEDS_ITSELF = [("policy-feeds-itself", "policy dlx", ["data_dead"])]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (under_policy(bound("data_dead")), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "")), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "a.*")), FEEDS_ITSELF),
+        (under_policy(bound("data_dead"), pattern="^data$"), []),
+        (under_policy(bound("data_dead", "", kind="queue"), kind="fanout"), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "data_dead"), kind="direct"), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "k"), kind="direct", dead_letter_routing_key="k"), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "k"), kind="direct", dead_letter_routing_key="other"), []),
+        (under_policy(bound("data_dead", "dead.#"), dead_letter_routing_key="dead"), FEEDS_ITSELF),
+        (under_policy(bound("data_dead", "dead.*"), dead_letter_routing_key="dead"), []),
+        (under_policy(bound("data_dead"), kind="headers"), []),
+        (under_policy(bound("data_dead"), bound("data")),
+         [("policy-feeds-itself", "policy dlx", ["data", "data_dead"])]),
+        (under_policy(bound("amq.fanout", kind="exchange"), bound("data_dead", source="amq.fanout")), FEEDS_ITSELF),
+        (under_policy(bound("amq.topic", "a", kind="exchange"), bound("data_dead", "a", source="amq.topic"),
+                      dead_letter_routing_key="b"), []),
+    ],
+)  # fmt: skip
+def test_a_policy_that_dead_letters_its_own_dead_letter_queue(given: Inventory, found: list):
+    assert cycles(given) == found
+
+
+def by_arguments(*queues: tuple[str, dict]) -> Inventory:
+    return cluster(policy(pattern="^x$", **HA), queues=[queue(name, arguments=given) for name, given in queues])
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (by_arguments(("a", to("a"))), [("dead-letter-cycle", "queue a", ["a"])]),
+        (by_arguments(("a", to("a") | AUTOMATIC)), [("dead-letter-cycle", "queue a", ["a"])]),
+        (by_arguments(("a", {"x-dead-letter-exchange": ""})), [("dead-letter-cycle", "queue a", ["a"])]),
+        (by_arguments(("a", to("b")), ("b", to("a"))), [("dead-letter-cycle", "queue a", ["a", "b"])]),
+        (by_arguments(("a", to("b")), ("b", to("c")), ("c", to("a"))),
+         [("dead-letter-cycle", "queue a", ["a", "b", "c"])]),
+        (by_arguments(("x", to("a")), ("a", to("b")), ("b", to("a"))), [("dead-letter-cycle", "queue a", ["a", "b"])]),
+        (by_arguments(("a", to("b") | AUTOMATIC), ("b", to("a") | AUTOMATIC)),
+         [("dead-letter-cycle", "queue a", ["a", "b"])]),
+        (by_arguments(("work", to("retry")), ("retry", to("work") | AUTOMATIC)),
+         [("dead-letter-retries", "queue work", ["work", "retry"])]),
+        (by_arguments(("a", to("b")), ("b", {})), []),
+        (by_arguments(("a", to("b")), ("b", to("gone"))), []),
+        (by_arguments(("a", to("b")), ("b", to("b")), ("c", to("c"))),
+         [("dead-letter-cycle", "queue b", ["b"]), ("dead-letter-cycle", "queue c", ["c"])]),
+        (by_arguments(("a", {"x-dead-letter-exchange": "unheard-of"})), []),
+        (by_arguments(("a", {"x-dead-letter-exchange": ["odd"]}), ("b", to("b") | {"x-dead-letter-routing-key": 7})),
+         [("dead-letter-cycle", "queue b", ["b"])]),
+    ],
+)  # fmt: skip
+def test_cycles_of_queues_by_their_arguments(given: Inventory, found: list):
+    assert cycles(given) == found
+
+
+def test_an_argument_counts_before_a_policy():
+    given = under_policy(bound("data_dead"))
+    given.queues = [queue("data"), queue("data_dead", arguments={"x-dead-letter-exchange": "elsewhere"})]
+    assert cycles(given) == []
+
+
+def test_a_cycle_stays_in_its_virtual_host():
+    given = cluster(queues=[queue("a", arguments=to("b")), queue("b", "other", arguments=to("a"))])
+    assert cycles(given) == []
+
+
+def test_a_stream_dead_letters_nothing():
+    given = cluster(queues=[queue("a", type="stream", arguments=to("a"))])
+    assert cycles(given) == []
+
+
+def test_a_long_chain_of_queues_is_no_cycle():
+    chain = [(f"q{number}", to(f"q{number + 1}")) for number in range(5_000)]
+    assert cycles(by_arguments(*chain)) == []
+    found = cycles(by_arguments(*chain, ("q5000", to("q0"))))
+    assert [len(queues) for *_, queues in found] == [5_001]
+
+
+@pytest.mark.parametrize(
+    ("keys", "command"),
+    [
+        (HA, "rabbitmqctl set_policy -p / --priority 1 --apply-to queues -- dlx-dead-letters '^(data_dead)$'"
+             """ '{"ha-mode": "exactly", "ha-params": 2}'"""),
+        ({}, "rabbitmqctl set_policy -p / --priority 0 --apply-to queues -- dlx '^(?!(data_dead)$)data'"
+             """ '{"dead-letter-exchange": "dlx"}'"""),
+    ],
+)  # fmt: skip
+def test_the_advice_is_a_policy_to_set(keys: dict, command: str):
+    found = [one for one in lint(under_policy(bound("data_dead"), **keys)).findings if "path" in one.detail]
+    assert [commands(one) for one in found] == [(command,)]
+
+
+def test_an_export_is_read_with_its_exchanges_and_bindings(tmp_path: Path):
+    export = {
+        "rabbit_version": "3.10.8",
+        "policies": [{"vhost": "v", "name": "dlx", "pattern": "^data", "apply-to": "queues",
+                      "definition": {"dead-letter-exchange": "dlx"}}],
+        "queues": [{"name": name, "vhost": "v", "arguments": {}} for name in ("data", "data_dead")],
+        "exchanges": [{"name": "dlx", "vhost": "v", "type": "topic"}],
+        "bindings": [{"source": "dlx", "vhost": "v", "destination": "data_dead", "destination_type": "queue",
+                      "routing_key": "#"}],
+    }  # fmt: skip
+    (tmp_path / "definitions.json").write_text(json.dumps(export))
+    assert cycles(of_files([tmp_path / "definitions.json"])) == [
+        ("policy-feeds-itself", "policy v::dlx", ["v::data_dead"])
+    ]
+
+
+def found_in(played: Cluster) -> list[Finding]:
+    given = inventory.of_run(played.run)
+    return list(dead_letter_findings(lint(given).assigned.assignments, given))
+
+
+def test_the_engine_drops_what_the_linter_warns_of():
+    """A message that expires in each queue of a cycle is dropped once it is back."""
+    played = Cluster("a", version="3.10")
+    for name, other in (("q1", "q2"), ("q2", "q1")):
+        played.declare(name, node="a", arguments=to(other) | AUTOMATIC)
+    played.publish("q1", 3).wait(60)
+    assert all(queue["messages"] == 0 for queue in played.outcome["queues"].values())
+    [found] = found_in(played)
+    assert found.code == "dead-letter-cycle"
