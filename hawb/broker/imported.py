@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hawb.broker.definitions import Definitions, holds_export, profile, read_definitions
 from hawb.broker.listings import Listings
@@ -25,14 +25,37 @@ _MOST_MADE_UP_NODES = 7
 NO_DEFINITIONS = Definitions(None, [], {}, {}, {}, [])
 
 
+class Live(NamedTuple):
+    """What files tell of a cluster as it runs, beside its scenario: whether a listing names its nodes, and whether
+    listings have all of its queues; the queues of which no listing tells where they stand or how many messages they
+    hold; those that a listing has as out of use, each with its state there; and the virtual hosts. By default all is
+    known."""
+
+    nodes_listed: bool = True
+    queues_listed: bool = True
+    unlisted: tuple[str, ...] = ()
+    listed_down: Mapping[str, str] = {}
+    vhosts: tuple[str, ...] = ("/",)
+
+    @property
+    def known(self) -> bool:
+        """Return True if nothing lacks."""
+        return self.nodes_listed and self.queues_listed and not self.unlisted
+
+
+ALL_KNOWN = Live()
+
+
 @dataclass(frozen=True)
 class Imported:
-    """A scenario without steps, as the document that a scenario file holds; notes on what it lacks, a line each; and
-    the queues that it has empty because nothing tells how many messages they hold."""
+    """A scenario without steps, as the document that a scenario file holds; notes on what it lacks, a line each; the
+    queues that it has empty because nothing tells how many messages they hold; and what files tell of the cluster as it
+    runs."""
 
     scenario: dict[str, Any]
     notes: list[str]
     depths_untold: frozenset[str]
+    live: Live = ALL_KNOWN
 
 
 def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path] = ()) -> Imported:
@@ -59,18 +82,32 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
     }
     notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
     notes.append(f"{_unknown(settings, defined.settings_left)}: in none of these files, the scenario's defaults stand")
-    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold())
+    live = Live(
+        bool(told.nodes or defined.nodes), bool(told.queues) and queues.complete(), queues.unlisted(),
+        queues.listed_down(), tuple(defined.vhosts),
+    )  # fmt: skip
+    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold(), live)
 
 
 def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
     """The cluster of some files, of which one is its definitions export, and notes on what they do not tell, a line
     each. Raises ImportRefused, and ScenarioRefused where a scenario cannot hold the cluster."""
-    exports = [file for file in files if holds_export(split_source(file)[0])]
-    if not exports:
+    imported = imported_of(files)
+    return read_scenario(imported.scenario), imported.notes
+
+
+def imported_of(files: Sequence[str | Path]) -> Imported:
+    """The cluster of some files, of which one is its definitions export. Raises ImportRefused."""
+    if not any(holds_export(split_source(file)[0]) for file in files):
         raise ImportRefused(split_source(files[0])[0], "all files", "no definitions export",
                             "an export, as rabbitmqctl export_definitions writes it, and listings")  # fmt: skip
-    imported = import_cluster(exports[0], [file for file in files if file != exports[0]])
-    return read_scenario(imported.scenario), imported.notes
+    return import_files(files)
+
+
+def import_files(files: Sequence[str | Path]) -> Imported:
+    """The cluster of some files, of which one may be its definitions export. Raises ImportRefused."""
+    export = next((file for file in files if holds_export(split_source(file)[0])), None)
+    return import_cluster(export, [file for file in files if file != export])
 
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:
@@ -106,15 +143,16 @@ def _unknown(settings: Mapping[str, Any], left: Collection[str]) -> str:
     return ", ".join([*missing, f"the {others}quorum and mirroring settings and the network"])
 
 
-def _cluster(version: str, nodes: dict[str, bool], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _cluster(version: str, nodes: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
     cluster: dict[str, Any] = {"nodes": list(nodes), "version": version, **settings}
-    if down := {node: "stopped" for node, runs in nodes.items() if not runs}:
+    if down := {node: how for node, how in nodes.items() if how != "running"}:
         cluster["down"] = down
     return cluster
 
 
-def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, bool]:
-    """Each node and whether it runs: as a listing tells, else those that queues (`standing`) and policies name."""
+def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, str]:
+    """Each node and how it is, running, stopped or forgotten: as a listing tells, else those that queues (`standing`)
+    and policies name. A node that queues name and a listing of all nodes does not has left the cluster."""
     in_policies = dict.fromkeys(_policy_nodes(defined))
     known = told.nodes or defined.nodes
     if not known:
@@ -124,15 +162,16 @@ def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: lis
         else:
             nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
             notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
-        return dict.fromkeys(nodes, True)
-    nodes = dict(known)
+        return dict.fromkeys(nodes, "running")
+    nodes = {node: "running" if runs else "stopped" for node, runs in known.items()}
     for node in standing:
         if node not in nodes:
-            nodes[node] = False
-            notes.append(f"node {quoted(node)}: queues stand there but no listing of nodes names it, carried as down")
+            nodes[node] = "forgotten"
+            notes.append(f"node {quoted(node)}: queues stand there but no listing of nodes names it, carried as a node"
+                         " that has left the cluster")  # fmt: skip
     if strangers := [node for node in in_policies if node not in nodes]:
         notes.append(f"policies name {named(strangers)}, of which the cluster has none")
-    if down := [node for node, runs in nodes.items() if not runs]:
+    if down := [node for node, how in nodes.items() if how == "stopped"]:
         notes.append(f"down are {named(down)}: how and in which order is not told, carried as stopped in this order")
     return nodes
 

@@ -85,8 +85,9 @@ class Listings:
     """What all listings tell together; raises ImportRefused where `read` meets a file that it cannot take.
 
     `nodes` maps each node of the cluster to whether it runs, and is empty when no listing tells. `overruled` maps
-    (fact, file) to the queues of which an earlier file told otherwise. `queue_total` is what the cluster itself counts,
-    and so are `published` and `confirmed` messages. `fsync_ms` is how long an fsync takes on the slowest node.
+    (fact, file) to the queues of which an earlier file told otherwise. `pages` is how many pages the API has of its
+    listing of queues, and `pages_read` how many of them are among the files. `queue_total` is what the cluster itself
+    counts, and so are `published` and `confirmed` messages. `fsync_ms` is how long an fsync takes on the slowest node.
     """
 
     definitions: Definitions
@@ -97,6 +98,8 @@ class Listings:
     fsync_ms: float | None = None
     release: str | None = None
     queue_total: int | None = None
+    pages: int = 0
+    pages_read: int = 0
     published: int | None = None
     confirmed: int | None = None
     overruled: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -132,6 +135,7 @@ class Listings:
             if "items" not in keys:
                 return "", text, keys
             page = decode(file, "", text, Page)
+            self.pages_read, self.pages = self.pages_read + 1, max(self.pages, page.page_count)
             if page.page_count > 1:
                 self.notes.append(f"{file.name}: one of {page.page_count} pages")
             place, source = "items", page.items

@@ -27,7 +27,11 @@ _DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "argument
 _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
 
 _UNPLACED = "where they stand is not told: placed as when declared"
-
+_MIRRORS_UNTOLD = "mirrors are not told: carried without any"
+_SYNCHRONISED_UNTOLD = "which mirrors are synchronised is not told: carried as not synchronised"
+_ONLINE_UNTOLD = "which members are online is not told: carried as online where their node runs"
+_OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
+"""The states in which a listing has a queue that no client can use."""
 
 UNLISTED, UNCOUNTED = "in no listing: carried as empty, placed as when declared", "depth is not told: carried as empty"
 """The oddities of queues that may hold messages, but for all that is known."""
@@ -40,6 +44,7 @@ class QueueEntries:
         self.defined, self.told, self.profile = defined, told, profile
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.met: dict[str, list[str]] = defaultdict(list)
+        self.odd_states: set[str] = set()
         entries = map(self._entry, sorted(defined.queues.keys() | told.queues.keys()))
         self.entries: list[dict[str, Any]] = [entry for entry in entries if entry]
 
@@ -55,6 +60,26 @@ class QueueEntries:
     def depths_untold(self) -> frozenset[str]:
         """The queues of which no file tells how many messages they hold."""
         return frozenset(name for oddity in (UNLISTED, UNCOUNTED) for name in self.met.get(oddity, ()))
+
+    def listed_down(self) -> dict[str, str]:
+        """The queues that a listing has as out of use, each with its state."""
+        states = ((join_queue(*key), facts.state) for key, facts in self.told.queues.items())
+        carried = {entry["queue"] for entry in self.entries}
+        return {name: state for name, state in states if state in _OUT_OF_USE and name in carried}
+
+    def unlisted(self) -> tuple[str, ...]:
+        """The queues of which no listing tells all that decides what becomes of them: where they stand, which replicas
+        run, how many messages they hold. Of one that is out of use as it is, it does not matter."""
+        needed = (UNLISTED, UNCOUNTED, _UNPLACED, _SYNCHRONISED_UNTOLD, _ONLINE_UNTOLD, *self.odd_states)
+        names = {name for oddity in needed for name in self.met.get(oddity, ())}
+        if any("ha-mode" in policy["definition"] for policy in self.defined.policies.values()):
+            names |= {*self.met.get(_MIRRORS_UNTOLD, ())}
+        return tuple(sorted(names - self.listed_down().keys()))
+
+    def complete(self) -> bool:
+        """Return False if listings are known to lack queues: there are more pages, or the cluster counts more."""
+        known = len(self.defined.queues.keys() | self.told.queues.keys())
+        return self.told.pages_read >= self.told.pages and (self.told.queue_total or 0) <= known
 
     def notes(self) -> Iterator[str]:
         """The oddities, one line each."""
@@ -105,7 +130,9 @@ class QueueEntries:
         if queue is None:
             self.met["not in the definitions: carried from a listing"].append(name)
         if facts.state not in _USUAL_STATES:
-            self.met[f"in state {quoted(facts.state)}: not carried"].append(name)
+            oddity = f"in state {quoted(facts.state)}: not carried"
+            self.met[oddity].append(name)
+            self.odd_states.add(oddity)
         for kind, policy, table in (
             ("policy", facts.policy, self.defined.policies),
             ("operator policy", facts.operator_policy, self.defined.operator_policies),
@@ -142,14 +169,14 @@ class QueueEntries:
             self.met[_UNPLACED].append(name)
             return {}
         if facts.mirrors is None and self.profile.mirroring:
-            self.met["mirrors are not told: carried without any"].append(name)
+            self.met[_MIRRORS_UNTOLD].append(name)
         listed = facts.mirrors or []
         mirrors = [node for node in listed if node != facts.node]
         synchronised = [node for node in facts.synchronised or () if node in mirrors]
         if len(mirrors) < len(listed) or len(synchronised) < len(facts.synchronised or ()):
             self.met["mirrors contradict each other: carried are those that agree"].append(name)
         if mirrors and facts.synchronised is None:
-            self.met["which mirrors are synchronised is not told: carried as not synchronised"].append(name)
+            self.met[_SYNCHRONISED_UNTOLD].append(name)
         place = {"master": facts.node, "mirrors": mirrors, "synchronised_mirrors": synchronised}
         if facts.recoverable:
             place["recoverable_mirrors"] = facts.recoverable
@@ -162,6 +189,8 @@ class QueueEntries:
             self.met[_UNPLACED].append(name)
             return {}
         place: dict[str, Any] = {"members": facts.members}
+        if facts.online is None:
+            self.met[_ONLINE_UNTOLD].append(name)
         if stopped := facts.stopped(self.told.nodes):
             place["stopped_members"] = stopped
         leader = facts.leader or facts.node
@@ -170,7 +199,7 @@ class QueueEntries:
         else:
             self.met["no member is told to lead: carried without a leader"].append(name)
         for node in facts.offline():
-            if node not in self.told.nodes:
+            if not self.told.nodes:
                 self.met[f"the member on {quoted(node)} is not online: not carried"].append(name)
         return place
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
+from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +68,9 @@ def watch(url: str, login: Login) -> Imported:
             listings.append(Path(folder, name))
             listings[-1].write_bytes(ask(base, f"{name}?columns={columns}", login))
         try:
-            return import_cluster(definitions, listings)
+            found = import_cluster(definitions, listings)
+            # A cluster without queues has a listing of none, which is no file's "tells nothing".
+            return replace(found, live=found.live._replace(queues_listed=True))
         except ImportRefused as refused:
             address = f"{base}/api/{refused.file.name}"
             raise ImportRefused(address, refused.place, refused.given, refused.accepted) from None

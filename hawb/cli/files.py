@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views.formatting import shown
+
+if TYPE_CHECKING:
+    from hawb.broker.imported import Live
 
 STDIN = "-"
 Done = TypeVar("Done")
@@ -79,23 +82,28 @@ def is_scenario(file: str) -> bool:
     return file == STDIN or (file.endswith(SUFFIXES) and not manifests(Path(file)))
 
 
-def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str]]:
-    """The scenario of a file, or of a definitions export and listings, and notes on what these do not tell, which go to
-    standard error too. Raises ScenarioRefused."""
-    from hawb.broker.imported import scenario_of
+def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
+    """The scenario of a file, or of a definitions export and listings, notes on what these do not tell, and what they
+    tell of the cluster as it runs. Raises ScenarioRefused."""
+    from hawb.broker.imported import Live, imported_of
     from hawb.broker.untrusted import ImportRefused
+    from hawb.scenario.load import read_scenario
 
     if any(map(is_scenario, files)):
         if len(files) > 1:
             raise SystemExit(refuse(f"{files[1]}: one scenario, or an export and listings, not both"))
-        return read(Path(files[0])), ()
+        return read(Path(files[0])), (), Live()
     try:
-        scenario, notes = scenario_of(files)
+        imported = imported_of(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
+    return read_scenario(imported.scenario), imported.notes, imported.live
+
+
+def tell_notes(notes: Sequence[str]) -> None:
+    """Writes notes to standard error, for answers that do not end with them."""
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    return scenario, notes
 
 
 def play(file: Path) -> tuple[Scenario, Run]:

@@ -11,7 +11,7 @@ import click
 from hawb.cli.files import refuse
 
 if TYPE_CHECKING:
-    from hawb.broker.imported import Imported
+    from hawb.broker.imported import Imported, Live
     from hawb.scenario.document import Scenario
 
 USER, PASSWORD = "HAWB_API_USER", "HAWB_API_PASSWORD"
@@ -30,15 +30,13 @@ def read_live(url: str) -> Imported:
         raise SystemExit(refuse(refused)) from None
 
 
-def live_cluster(url: str, tell: bool = True) -> tuple[Scenario, Sequence[str]]:
-    """The scenario of a running cluster, and notes on what it lacks, which go to standard error too if they are to be
-    told. Raises ScenarioRefused; ends the program as `read_live` does."""
+def live_cluster(url: str) -> tuple[Scenario, Sequence[str], Live]:
+    """The scenario of a running cluster, notes on what it lacks, and what the API tells beside it. Raises
+    ScenarioRefused; ends the program as `read_live` does."""
     from hawb.scenario.load import read_scenario
 
     imported = read_live(url)
-    for note in imported.notes if tell else ():
-        click.echo(f"note: {note}", err=True)
-    return read_scenario(imported.scenario), imported.notes
+    return read_scenario(imported.scenario), imported.notes, imported.live
 
 
 def _told(variable: str, hidden: bool = False) -> str:

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse
+from hawb.cli.files import is_scenario, play, read, refuse
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
+    from hawb.broker.imported import Live
     from hawb.broker.routing import Routing
     from hawb.planning.inventory import Inventory
     from hawb.planning.migration import Migration
     from hawb.rules.feature_matrix import Feature
+    from hawb.scenario.document import Scenario
 
 
 @click.command()
@@ -83,9 +85,9 @@ def features() -> dict[str, Feature]:
         raise SystemExit(refuse(missing)) from None
 
 
-def cluster(files: tuple[str, ...], release: str | None = None) -> tuple[Inventory, Routing]:
-    """One cluster from its files, or from a scenario; `release` is what runs whatever files say. Raises
-    ScenarioRefused; ends the program for other refusals."""
+def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = True) -> tuple[Inventory, Routing]:
+    """One cluster from its files, or from a scenario; `release` is what runs whatever files say, and `notes` whether
+    what these do not tell goes to standard error. Raises ScenarioRefused; ends the program for other refusals."""
     from hawb.broker.routing import Routing, read_routing
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning import inventory
@@ -101,7 +103,7 @@ def cluster(files: tuple[str, ...], release: str | None = None) -> tuple[Invento
         found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    for note in found[0].notes:
+    for note in found[0].notes if notes else ():
         click.echo(f"note: {note}", err=True)
     return found
 
@@ -126,13 +128,19 @@ def replicas(
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
     before the first row, in which the kernel is compiled.
+
+    Exit status: 0, yes, every queue and stream outlives --failures; 1, no: one does not, or is out of use already; 2,
+    the input is refused; 3, cannot tell: a file lacks that tells how many replicas there are.
     """
+    from hawb.planning.beforehand import beforehand
     from hawb.study.numbers import lay_over
     from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
+    from hawb.views.study.replica_verdict import verdict
     from hawb.views.terminal import told
 
-    inventory, _ = cluster(files)
+    inventory = cluster(files, notes=as_json)[0]
+    before = beforehand(*standing_of(files), failures=failures)
     own = None
     if asked := study(inventory, trials, seed):
         if numbers is not None:
@@ -142,7 +150,8 @@ def replicas(
         raise SystemExit(refuse(f"{numbers}: nothing is played over which its numbers could be laid; give --trials"))
     rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
-        found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own)
+        found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own,
+                        before)  # fmt: skip
     if output is not None:
         try:
             from hawb.views.study.replica_page import page
@@ -151,3 +160,19 @@ def replicas(
         except OSError as error:
             raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
     click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))
+    raise SystemExit(verdict(found).exit_status)
+
+
+def standing_of(files: tuple[str, ...]) -> tuple[Scenario, tuple[str, ...], Live]:
+    """The scenario of a cluster's files, these, and what they tell of it as it runs. Raises ScenarioRefused."""
+    from hawb.broker.imported import ALL_KNOWN, import_files
+    from hawb.broker.untrusted import ImportRefused
+    from hawb.scenario.load import read_scenario
+
+    if any(map(is_scenario, files)):
+        return read(Path(files[0])), files, ALL_KNOWN
+    try:
+        imported = import_files(files)
+    except ImportRefused as refused:
+        raise SystemExit(refuse(refused)) from None
+    return read_scenario(imported.scenario), files, imported.live

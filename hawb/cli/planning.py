@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, write_scenario
+from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, tell_notes, write_scenario
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
 from hawb.cli.live import live_cluster
 from hawb.cli.spark import spark_session
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hawb.planning.explore import Progress
     from hawb.planning.inventory import Inventory
     from hawb.planning.lint import Report
-    from hawb.planning.safe_to_stop import Forecast
+    from hawb.planning.safe_to_stop import Outlook
     from hawb.scenario.run import Run
 
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1)
 @click.option("--live", metavar="URL", help="In place of FILES: a running cluster, where its management listens, as"
               " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
-@click.option("--node", metavar="NAME", help="This node alone; the exit status is about it.")
+@click.option("--node", metavar="NAME", help="This node alone; answer and exit status are about it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
 @of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
             told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
@@ -43,27 +43,29 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Pat
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
     node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
 
-    With --live and --node the answer is one line, for a hook or a script. Exit status with --node: 0, a controlled stop
-    of it is safe; 1, it would hurt; 2, it could not be told (nobody answers, the login is refused, no such node runs).
+    With --live and --node the answer is one line, for a hook or a script. Exit status, about --node or about any node:
+    0, yes, a controlled stop is safe; 1, no: it would hurt, or a queue is out of use already; 2, the input is refused
+    (no such node runs, nobody answers, the login is refused); 3, cannot tell: a file lacks that decides it.
     """
-    from hawb.planning.safe_to_stop import safe_to_stop_in
+    from hawb.planning.safe_to_stop import outlook
+    from hawb.views.planning.forecast_verdict import verdict
 
     if bool(files) == (live is not None):
         raise click.UsageError("Give FILES, or --live with an address.")
     form = form or ("line" if live is not None and node is not None else TEXT)
-    if live is None:
-        where, (scenario, notes) = files[0], cluster_of(files)
-    else:
-        where, (scenario, notes) = live, live_cluster(live, tell=form != "line")
-    played, forecasts = refused_in(where, safe_to_stop_in, scenario, None if node is None else [node])
-    if not forecasts:
+    where = files[0] if live is None else live
+    scenario, notes, known = cluster_of(files) if live is None else live_cluster(live)
+    if form != TEXT and not (live is not None and form == "line"):
+        tell_notes(notes)
+    played, found = refused_in(where, outlook, scenario, None if node is None else [node], known)
+    if node is not None and known.nodes_listed and not found.forecasts:
         raise SystemExit(refuse(no_such_node(where, node, played)))
-    answer_safe(scenario.scenario, forecasts, notes, output, form)
-    raise SystemExit(1 if node is not None and forecasts[0].hurt("stop") else 0)
+    answer_safe(scenario.scenario if known.nodes_listed else where, found, notes, output, form, files, node or "")
+    raise SystemExit(verdict(found).exit_status)
 
 
 def answer_safe(
-    title: str, forecasts: Sequence[Forecast], notes: Sequence[str], output: Path | None, form: str
+    title: str, found: Outlook, notes: Sequence[str], output: Path | None, form: str, files: Sequence[str], node: str
 ) -> None:
     """Writes the page, if one is asked for, and the answer in its form."""
     from hawb.views.planning import forecast_verdict
@@ -71,26 +73,26 @@ def answer_safe(
     from hawb.views.terminal import told
 
     if output is not None:
-        write_scenario(output, page(title, forecasts, notes))
+        write_scenario(output, page(title, found, notes, files, node))
     if form == "json":
         from msgspec import to_builtins
 
-        click.echo(json.dumps(to_builtins(forecasts), sort_keys=True))
+        click.echo(json.dumps(to_builtins(found.forecasts), sort_keys=True))
     elif form == "prometheus":
         from hawb.views.planning.forecast_metrics import gauges
         from hawb.views.prometheus import exposition
 
-        click.echo(exposition(gauges(forecasts)).encode(), nl=False)
+        click.echo(exposition(gauges(found)).encode(), nl=False)
     elif form == "line":
-        click.echo("\n".join(map(forecast_verdict.line, forecasts)))
+        click.echo(forecast_verdict.lines(found))
     else:
-        click.echo(told(report_of(title, forecasts)))
+        click.echo(told(report_of(title, found, notes, files, node)))
 
 
-def no_such_node(where: str, node: str | None, played: Run) -> str:
+def no_such_node(where: str, node: str, played: Run) -> str:
     """Why there is no forecast: where, which node was given, and which are accepted."""
     running = [played.settings.names[index] for index in played.moment().state.running()]
-    given = "no node runs there" if node is None else f"--node: '{shown(node)}' is none of the nodes that run there"
+    given = f"--node: '{shown(node)}' is none of the nodes that run there"
     accepted = f", which are {', '.join(map(shown, running))}" if running else ""
     return f"{shown(where)}: {given}{accepted}"
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, cluster_of, refuse, write_scenario
+from hawb.cli.files import STDIN, cluster_of, refuse, tell_notes, write_scenario
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hawb.planning.beforehand import Beforehand
     from hawb.planning.upgrade import Task
     from hawb.planning.upgrade_search import OnLevel
     from hawb.rules.upgrade_road import Leg
@@ -61,10 +62,15 @@ def upgrade(
     listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is
     planned for each release on the way, by its rules, with what each step asks for. With --numbers nodes are away for
     as long as yours were, and the cluster takes your times; where numbers have draws, the answer says between what the
-    plan's figures lie by 95 %. Exit status 1: a plan loses messages or leaves a node behind.
+    plan's figures lie by 95 %.
+
+    Exit status: 0, yes; 1, no: the best plan loses messages or leaves a node behind, or a queue is out of use before
+    it; 2, the input is refused; 3, cannot tell: a file lacks that decides it.
     """
+    from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
     from hawb.scenario.run import Run
+    from hawb.views.planning.planned_upgrade import unplanned
     from hawb.views.terminal import told
 
     measures = _listed("--objective", objective, MEASURES)
@@ -74,20 +80,23 @@ def upgrade(
     alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
     if legs and (given := next((option for option, value in alone.items() if value is not None), None)):
         raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
-    scenario, notes = cluster_of(files)
+    scenario, notes, live = cluster_of(files)
     own = None if numbers is None else _own_times(numbers, away_s)
     run = Run.of(scenario if own is None else own.times.over(scenario))
     away = away_s if own is None else own.times.away_s
+    before = beforehand(scenario, files, live)
+    answered = unplanned(run, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
+    if answered is not None:
+        click.echo(told(answered), err=as_json)
+        raise SystemExit(answered.verdict.exit_status)
     task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
-    if not task.nodes:
-        raise SystemExit(refuse(f"{files[0]}: no node runs there"))
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
-    if skipped := [name for name in run.settings.names if name not in task.nodes]:
-        click.echo(f"note: not running, and so in no plan: {', '.join(skipped)}", err=True)
+    if as_json or str(output) == STDIN:
+        tell_notes(notes)
     if legs:
-        answer = _along(run, legs, task, measures, waits, orders, notes)
+        answer = _along(run, legs, task, measures, waits, orders, notes, before)
     else:
-        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes)
+        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes, before)
         answer = answer if own is None else answer.by(own, scenario)
         _write_plan(answer, rehearsal, gantt)
     if output is not None:
@@ -100,7 +109,7 @@ def upgrade(
         click.echo(json.dumps(answer.plain(), sort_keys=True))
     elif output is None or str(output) != STDIN:
         click.echo(told(answer.report()))
-    raise SystemExit(1 if answer.hurts else 0)
+    raise SystemExit(answer.verdict().exit_status)
 
 
 def _own_times(numbers: Path, away_s: float | None) -> OwnTimes:
@@ -132,12 +141,13 @@ def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | N
 
 def _along(
     run: Run, legs: tuple[Leg, ...], task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple,
-    notes: Sequence[str],
+    notes: Sequence[str], before: Beforehand,
 ) -> RoadUpgrade:  # fmt: skip
     from hawb.cli.migrating import features
     from hawb.views.planning.road_upgrade import along
 
-    return along(run, legs, features(), task.away_s, task.drain, measures, waits, _progress(task), orders, notes)
+    return along(run, legs, features(), task.away_s, task.drain, measures, waits, _progress(task), orders, notes,
+                 before)  # fmt: skip
 
 
 def _progress(task: Task) -> OnLevel:
@@ -150,21 +160,23 @@ def _progress(task: Task) -> OnLevel:
 
 
 def _rolling(
-    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str]
-) -> PlannedUpgrade:
+    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str],
+    before: Beforehand,
+) -> PlannedUpgrade:  # fmt: skip
     from hawb.views.planning.planned_upgrade import rolling
 
-    return rolling(run, task, measures, waits, _progress(task), orders, notes)
+    return rolling(run, task, measures, waits, _progress(task), orders, notes, before)
 
 
 def _full_stop(
-    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str]
-) -> PlannedUpgrade:
+    run: Run, task: Task, measures: tuple[str, ...], waits: tuple[str, ...], orders: tuple, notes: Sequence[str],
+    before: Beforehand,
+) -> PlannedUpgrade:  # fmt: skip
     from hawb.views.planning.planned_upgrade import all_at_once
 
     if waits or orders or task.drain:
         raise click.UsageError("--wait, --order and --drain do not go with --full-stop")
-    return all_at_once(run, task, measures, notes)
+    return all_at_once(run, task, measures, notes, before)
 
 
 def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = False) -> tuple[str, ...]:

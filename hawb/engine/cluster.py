@@ -52,8 +52,9 @@ def begin(
     operator_policies: Iterable[Policy] = (),
     strangers: Container[int] = (),
 ) -> Moment:
-    """The moment before the first step. `down` are the nodes that do not run, in the order in which they went, and
-    `strangers` those that have not joined the cluster yet."""
+    """The moment before the first step. `down` are the nodes that do not run, each with how it went (stopped, killed,
+    or forgotten by the others), in the order in which they went, and `strangers` those that have not joined the cluster
+    yet."""
     side = Side(0, tuple(policies), tuple(operator_policies))
     first = State(0, first_nodes(settings, down, strangers), (side,))
     turn = Turn(settings, Moment(first), step=-1)
@@ -62,19 +63,21 @@ def begin(
             tell(turn, f"{kind}policy_in_force", policy)
     if settings.profile.khepri:
         metadata_store.stand(turn)
-    stopped = {node for node, how in down.items() if how == "stopped"}
+    stopped = {node for node, how in down.items() if how != "killed"}
     for queue in standing:
         place(turn, queue, stopped)
     return turn.finish()
 
 
 def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Container[int]) -> tuple[Node, ...]:
-    """The nodes and what they believe of each other: a node that is down believes that those which went later run."""
+    """The nodes and what they believe of each other: a node that is down believes that those which went later run. A
+    forgotten node believes that it is a member."""
     members = {node for node in settings.file_order if node not in strangers}
     nodes = {node: Node(DOWN, member=False, virgin=True) for node in settings.file_order if node in strangers}
-    for node in down:
+    members -= {node for node, how in down.items() if how == "forgotten"}
+    for node, how in down.items():
         members.discard(node)
-        nodes[node] = Node(DOWN, bits_of(members))
+        nodes[node] = Node(DOWN, bits_of(members), member=how != "forgotten")
     for node in members:
         nodes[node] = Node(RUNNING, bits_of(members - {node}))
     return tuple(nodes[index] for index in sorted(nodes))

@@ -12,11 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.broker.imported import scenario_of
+from hawb.broker.imported import import_files, imported_of
 from hawb.planning import inventory
+from hawb.planning.beforehand import beforehand
 from hawb.planning.lint import Report, lint
-from hawb.planning.safe_to_stop import Forecast, safe_to_stop_in
+from hawb.planning.safe_to_stop import Outlook, outlook
 from hawb.rules.profiles import PROFILES
+from hawb.scenario.load import read_scenario
 from hawb.study.replicas import TRIALS, WhatIf, what_if
 from hawb.views.planning import finding_tables, findings, forecast_page, migration, migration_files, upgrade_page
 from hawb.views.planning.forecast import Table as ForecastTable
@@ -55,21 +57,28 @@ def linted(files: Sequence[Path]) -> Linted:
 
 
 class Safety(Struct, frozen=True):
-    """The forecast for each node, its cluster, and notes on what the cluster's files do not tell."""
+    """The forecast for each node, its cluster, notes on what the cluster's files do not tell, and these files."""
 
     title: str
-    forecasts: list[Forecast]
+    found: Outlook
     notes: Sequence[str] = ()
+    files: Sequence[str] = ()
 
 
 def safety_of(files: Sequence[str | Path]) -> Safety:
     """The forecasts for the cluster of a definitions export and listings. Raises ImportRefused, ScenarioRefused."""
-    scenario, notes = scenario_of(files)
-    return Safety(scenario.scenario, safe_to_stop_in(scenario)[1], notes)
+    imported = imported_of(files)
+    scenario = read_scenario(imported.scenario)
+    found = outlook(scenario, live=imported.live)[1]
+    return Safety(scenario.scenario, found, imported.notes, [*map(str, files)])
 
 
 def _safety_shown(found: Safety) -> list[Shown]:
-    return [forecast_page.by_queue(found.forecasts), ForecastTable(found.forecasts)]
+    return [forecast_page.by_queue(found.found.forecasts), ForecastTable(found.found)]
+
+
+def _safety_texts(found: Safety) -> dict[str, str]:
+    return {"report.html": forecast_page.page(found.title, found.found, found.notes, found.files)}
 
 
 def _upgrade(files: Sequence[Path], nodes: str = "") -> PlannedUpgrade:
@@ -77,7 +86,9 @@ def _upgrade(files: Sequence[Path], nodes: str = "") -> PlannedUpgrade:
 
 
 def _replicas(files: Sequence[Path], failures: int = 1) -> WhatIf:
-    return what_if(inventory.of_files(files), matrix(), failures, TRIALS)
+    imported = import_files(files)
+    before = beforehand(read_scenario(imported.scenario), [*map(str, files)], imported.live, failures)
+    return what_if(inventory.of_files(files), matrix(), failures, TRIALS, before=before)
 
 
 def _replicas_shown(found: WhatIf) -> Sequence[Shown]:
@@ -98,7 +109,7 @@ LINT = Question(
 )  # fmt: skip
 SAFE = Question(
     "is it safe to stop?", "what a controlled stop and a kill of each node would do to each queue", safety_of,
-    _safety_shown, lambda found: {"report.html": forecast_page.page(found.title, found.forecasts, found.notes)},
+    _safety_shown, _safety_texts,
 )  # fmt: skip
 UPGRADE = Question(
     "plan the upgrade", "in which order nodes go, and what is waited for", _upgrade, PlannedUpgrade.tables,

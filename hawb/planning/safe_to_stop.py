@@ -7,17 +7,22 @@ mirrors, of messages that do not last, or of what the policy does about a promot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hawb.broker.imported import ALL_KNOWN, Live
 from hawb.engine import runs
 from hawb.engine.ledger import Account
 from hawb.engine.moment import Moment
 from hawb.engine.quorum.group import STORE
 from hawb.engine.state import CLASSIC, RUNNING, STREAM, Queue, Side, State
 from hawb.planning.alike import alike, full_name
+from hawb.planning.beforehand import already_out, for_all, names_of
+from hawb.planning.out_of_use import METADATA, OutOfUse, is_usable, out_of_use
+from hawb.planning.remedies import Remedy, lost, remedies
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies, types_counted
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import MICROSECONDS
@@ -25,8 +30,8 @@ from hawb.scenario.document import QueueEntry, Scenario
 from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
-METADATA, COORDINATOR = "rabbitmq_metadata", "rabbit_stream_coordinator"
-"""What RabbitMQ's check calls the metadata store of 4.3, and the coordinator of streams: components beside queues."""
+COORDINATOR = "rabbit_stream_coordinator"
+"""What RabbitMQ's check calls the coordinator of streams, a component beside queues as METADATA is."""
 WAYS = ("stop", "kill")
 REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 """The events that tell why a queue suffers, the one with the most to say last."""
@@ -61,12 +66,14 @@ class Effect(Struct, frozen=True):
 
 class Forecast(Struct, frozen=True):
     """What comes of a node's end, in each of WAYS: the queues that lose something or cannot be used for a moment, the
-    worst first. And the queues for which RabbitMQ's checks fail there."""
+    worst first. And the queues for which RabbitMQ's checks fail there. `out_of_use` are the queues, and the metadata
+    store, that cannot be used before the node ends."""
 
     node: str
     effects: dict[str, tuple[Effect, ...]]
     quorum_critical: tuple[str, ...]
     mirror_sync_critical: tuple[str, ...]
+    out_of_use: tuple[OutOfUse, ...] = ()
 
     def hurt(self, way: str) -> list[Effect]:
         """The queues that lose messages or cannot be used while the node is away."""
@@ -78,18 +85,37 @@ class Forecast(Struct, frozen=True):
         return [effect for effect in self.hurt(way) if effect.queue not in critical]
 
 
+class Outlook(Struct, frozen=True):
+    """The forecasts, the queues that are out of use now, and what would make the answer better, in this order; what no
+    file tells is in `live`, and effects on queues whose state is not known are left out. `mirrors` is whether the
+    release has mirrored queues."""
+
+    forecasts: tuple[Forecast, ...]
+    out_of_use: tuple[OutOfUse, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    live: Live = ALL_KNOWN
+    mirrors: bool = True
+
+    @classmethod
+    def of(cls, found: Outlook | Sequence[Forecast]) -> Outlook:
+        """The same, or forecasts alone as one."""
+        return found if isinstance(found, Outlook) else cls(tuple(found), found[0].out_of_use if found else ())
+
+
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
     """The forecast for each node that runs, or for some `nodes` of these, from where the run stands once it has
     settled. The run stays as it is."""
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in state.running()]
     chosen = running if nodes is None else [node for node in nodes if node in running]
+    out = out_of_use(run)
     return [
         Forecast(
             node,
             {way: _effects(run, way, node) for way in WAYS},
             quorum_critical(state, names.index(node), run.settings.profile.version),
             mirror_sync_critical(state, names.index(node)),
+            out,
         )
         for node in chosen
     ]
@@ -98,28 +124,64 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
 def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> tuple[Run, list[Forecast]]:
     """The run of a scenario, and the forecasts for where it ends. Of an export only one queue of each kind is played
     (`hawb.planning.alike`), which tells what becomes of all of them."""
+    run, found = outlook(scenario, nodes)
+    return run, [*found.forecasts]
+
+
+def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live = ALL_KNOWN) -> tuple[Run, Outlook]:
+    """The run of a scenario, and the whole answer for where it ends, as `safe_to_stop_in` plays it. `live` is what
+    files tell of the cluster beside the scenario, and what they do not: where no listing names the nodes nothing is
+    forecast."""
     kinds = alike(scenario)
-    run = Run.of(kinds.scenario)
-    return run, [_of_all(forecast, kinds.kinds) for forecast in safe_to_stop(run, nodes)]
+    run, nodes = Run.of(kinds.scenario), None if nodes is None else list(nodes)
+    out = already_out(run, kinds, live)
+    if not live.nodes_listed:
+        return run, Outlook((), out, (), live, run.settings.profile.mirroring)
+    unknown = {*live.unlisted, *live.listed_down}
+    plain = safe_to_stop(run, nodes)
+    forecasts = [_of_all(one, kinds.kinds, unknown, out) for one in plain]
+    hurt = [effect for way in WAYS for one in plain for effect in one.hurt(way)]
+    known = {name for name, entries in kinds.kinds.items() if unknown.isdisjoint(map(full_name, entries))}
+    known |= {effect.queue for effect in hurt} - kinds.kinds.keys()
+    found = remedies(
+        run, partial(harm, nodes=nodes),
+        tuple(dict.fromkeys(effect.queue for effect in hurt if effect.lost and effect.queue in known)),
+        tuple(dict.fromkeys(effect.queue for effect in hurt if effect.down and effect.queue in known)),
+    )  # fmt: skip
+    whole = tuple(for_all(one, kinds.kinds) for one in found)
+    return run, Outlook(tuple(forecasts), out, whole, live, run.settings.profile.mirroring)
 
 
-def _of_all(forecast: Forecast, kinds: Mapping[str, Sequence[QueueEntry]]) -> Forecast:
-    """The forecast for all queues, from one for the queues that stand for them."""
+def harm(run: Run, nodes: Sequence[str] | None) -> tuple[int, ...]:
+    """The measure of an answer, the smaller the better (`hawb.planning.remedies`): messages lost, queues out of use,
+    and what a stop, and then a kill, of any of the nodes would do."""
+    forecasts = safe_to_stop(run, nodes)
+    found = [lost(run), len(out_of_use(run))]
+    for way in WAYS:
+        hurt = [effect for one in forecasts for effect in one.hurt(way)]
+        found += [sum(effect.lost for effect in hurt), len({effect.queue for effect in hurt}), len(hurt)]
+    return tuple(found)
+
+
+def _of_all(
+    forecast: Forecast, kinds: Mapping[str, Sequence[QueueEntry]], unknown: Container[str], out: tuple[OutOfUse, ...]
+) -> Forecast:
+    """The forecast for all queues but the unknown ones, from one for the queues that stand for them."""
 
     def every(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted(name for one in names for name in _names(one, kinds)))
+        return tuple(sorted(name for one in names for name in names_of(one, kinds) if name not in unknown))
 
-    effects = {way: [other for one in those for other in _alike(one, kinds)] for way, those in forecast.effects.items()}
+    effects = {
+        way: [other for one in those for other in _alike(one, kinds) if other.queue not in unknown]
+        for way, those in forecast.effects.items()
+    }
     return Forecast(
         forecast.node,
         {way: tuple(sorted(those, key=_worst_first)) for way, those in effects.items()},
         every(forecast.quorum_critical),
         every(forecast.mirror_sync_critical),
+        out,
     )
-
-
-def _names(name: str, kinds: Mapping[str, Sequence[QueueEntry]]) -> list[str]:
-    return [full_name(entry) for entry in kinds[name]] if name in kinds else [name]
 
 
 def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
@@ -144,7 +206,7 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
     ahead.apply_plain({way: node})
     after = ahead.moment()
     reasons = _reasons(after, len(run.steps))
-    found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if _usable(before.state, name)]
+    found = [_effect(name, before, after, reasons.get(name)) for name in before.ledger if is_usable(before.state, name)]
     found += _effect_on_metadata(before, after, len(run.steps))
     felt = [effect for effect in found if effect.hurts or effect.unavailable_s]
     return tuple(sorted(felt, key=_worst_first))
@@ -173,7 +235,7 @@ def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Eff
         queue=name,
         lost=runs.size(lost),
         lost_confirmed=runs.size(runs.common(lost, now.confirmed)),
-        down=not _usable(after.state, name),
+        down=not is_usable(after.state, name),
         unavailable_s=(_down_us(now, after) - _down_us(was, before)) / MICROSECONDS,
         reason=reason,
         fate=_fate(after.state, name),
@@ -190,11 +252,6 @@ def _fate(state: State, name: str) -> str:
 
 def _down_us(account: Account, moment: Moment) -> int:
     return account.down.at(moment.state.time_us)
-
-
-def _usable(state: State, name: str) -> bool:
-    """Whether any side has the queue with a master that serves it, or a leader that can commit."""
-    return any(name in side.queues and side.queues[name].up for side in state.sides)
 
 
 def _reasons(moment: Moment, step: int) -> dict[str, str]:

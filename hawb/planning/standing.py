@@ -40,9 +40,12 @@ def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Featur
     else:
         entries = list(_as_they_are(inventory, target))
     down = {node: "stopped" for node, runs in inventory.nodes.items() if not runs}
+    named = (node for entry in entries for node in entry.members)
+    down |= {node: "forgotten" for node in named if node not in inventory.nodes}
+    nodes = tuple(dict.fromkeys((*inventory.nodes, *down)))
     return replace(
         own,
-        cluster=replace(own.cluster, nodes=tuple(inventory.nodes), version=version, down=down),
+        cluster=replace(own.cluster, nodes=nodes, version=version, down=down),
         policies=tuple(_policies(policies, moved or not target.mirroring)),
         operator_policies=tuple(_policies(operators, moved or not target.mirroring)),
         queues=tuple(entries),

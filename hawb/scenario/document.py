@@ -41,7 +41,7 @@ from hawb.scenario.refused import render
 from hawb.scenario.verbs import VERB_NAMES, Join
 
 Version = Literal["3.8", "3.10", "3.13", "4.0", "4.3"]
-WentDown = Literal["stopped", "killed"]
+WentDown = Literal["stopped", "killed", "forgotten"]
 MasterLocator = Literal["client-local", "min-masters", "random"]
 
 
@@ -68,7 +68,8 @@ class PauseIfAllDown(Part, frozen=True):
 class Cluster(Part, frozen=True):
     """The nodes, their RabbitMQ and its settings; `None` stands for the default of the version's profile.
 
-    `down` maps the nodes that are down at the start to how they went, in the order in which they went.
+    `down` maps the nodes that are down at the start to how they went, in the order in which they went. A forgotten node
+    is no member of the cluster any more, though queues may still have members there.
     """
 
     nodes: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of node names, not empty")]

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from hawb.broker.queue_rows import QueueFacts
+from hawb.planning.assignments import assign
+from hawb.planning.beforehand import NOTHING_BEFORE, Beforehand
 from hawb.planning.inventory import NETWORK_BYTES_PER_S, Inventory, Queue
 from hawb.planning.migration import migrate
 from hawb.planning.replication import FEWEST, MOST, RULE, members_for
-from hawb.rules import quorum_costs
+from hawb.rules import quorum_costs, streams
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import Profile
 from hawb.rules.quorum import majority, tolerated_failures
@@ -100,19 +103,32 @@ class Cell(Struct, frozen=True, kw_only=True):
 
 class Advice(Struct, frozen=True):
     """The advice for a queue: how many replicas it has (None: not told), how many are recommended and as which type,
-    and what keeps it from being a quorum queue."""
+    and what keeps it from being a quorum queue. `online` are the replicas that run (None: not told); `declared` is how
+    many a declaration gives a stream (None: one on each node)."""
 
     queue: Queue
     has: int | None
     replicas: int
     type: str
     blockers: list[str]
+    online: int | None = None
+    declared: int | None = None
+
+    @property
+    def survives(self) -> int | None:
+        """How many nodes more the queue can lose and stay in use: of a mirrored one all replicas but one, while they
+        are synchronised; of a group those that run beyond a majority of its members. None where no file tells."""
+        if self.has is None:
+            return None
+        if self.queue.type == "classic":
+            return self.has - 1
+        return max((self.has if self.online is None else self.online) - majority(self.has), 0)
 
 
 class WhatIf(Struct, frozen=True, kw_only=True):
     """The whole answer: the queues that it is about, how deep they are and how large their messages, the cells, and how
     many members are recommended for so many failures. `nodes` is None where no file tells; `notes` are what else the
-    files do not tell; `own` are the numbers that were laid over the trials."""
+    files do not tell; `own` are the numbers that were laid over the trials, `before` is how the cluster stands."""
 
     profile: Profile
     nodes: int | None
@@ -129,11 +145,12 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     rule: str = RULE
     notes: tuple[str, ...] = ()
     own: Numbers | None = None
+    before: Beforehand = Beforehand()
 
 
 def what_if(
     inventory: Inventory, matrix: Mapping[str, Feature], failures: int = 1, trials: int = TRIALS, seed: int = 0,
-    watch: Callable[[int], None] = lambda _: None, own: Numbers | None = None,
+    watch: Callable[[int], None] = lambda _: None, own: Numbers | None = None, before: Beforehand = NOTHING_BEFORE,
 ) -> WhatIf:  # fmt: skip
     """The answer for a cluster; `matrix` says what keeps a queue from being a quorum queue, `watch` is told how many
     cells are done, and `own` numbers are laid over what is played. Raises ScenarioRefused where these make no study."""
@@ -152,7 +169,7 @@ def what_if(
         profile=inventory.profile, nodes=nodes, queues=queues, messages=messages, size_bytes=size_bytes,
         assumed_size=assumed, failures=failures, members=members_for(failures, nodes),
         advice=list(_advice(inventory, matrix, failures, nodes)), cells=cells, trials=trials, seed=seed,
-        notes=(*inventory.notes, *_on_streams(inventory), *_on_numbers(assumed_study, own)), own=own,
+        notes=(*inventory.notes, *_on_streams(inventory), *_on_numbers(assumed_study, own)), own=own, before=before,
     )  # fmt: skip
 
 
@@ -173,14 +190,16 @@ def _on_streams(inventory: Inventory) -> list[str]:
         return []
     known = [len(queue.facts.members) for queue in told if queue.facts.members]
     of_them = f"with {sum(known)} replicas of {len(known)} of them told" if known else "whose replicas no file tells"
-    return [f"left out are {len(told)} streams, {of_them}: nodes carry these as well"]
+    streams = "1 stream" if len(told) == 1 else f"{len(told)} streams"
+    return [f"the figures of costs leave out {streams}, {of_them}: nodes carry these as well"]
 
 
 def study(inventory: Inventory, trials: int = TRIALS, seed: int = 0) -> Study | None:
-    """The small study that is played, under the same failures by trial for every design; None for no trials, and where
-    the network cannot carry the published messages to seven replicas: the study would only see it full."""
-    size_bytes, _ = _size(_asked_about(inventory))
-    if trials == 0 or PUBLISHED_PER_S * size_bytes * MOST >= NETWORK_BYTES_PER_S:
+    """The small study that is played, under the same failures by trial for every design; None for no trials or queues,
+    and where the network cannot carry the published messages to seven replicas: the study would only see it full."""
+    queues = _asked_about(inventory)
+    size_bytes, _ = _size(queues)
+    if trials == 0 or not queues or PUBLISHED_PER_S * size_bytes * MOST >= NETWORK_BYTES_PER_S:
         return None
     designs = {_name(*one): design(*one, inventory.profile) for one in _designs(inventory.profile)}
     return Study(
@@ -207,12 +226,31 @@ def _advice(
         if queue.type not in TYPES or facts.exclusive:
             continue
         blockers = [] if move.type == "quorum" else [one.what for one in move.reasons]
-        has = len(facts.members) if facts.members else None if facts.mirrors is None else 1 + len(facts.mirrors)
+        alone = queue.type == "classic" and facts.mirrors is None and inventory.policies_told and not move.mirrored
+        has = len(facts.members) if facts.members else 1 if alone else _mirrored(facts)
+        online = _online(facts)
         if not blockers:
-            yield Advice(queue, has, members_for(failures, nodes), "quorum", [])
+            yield Advice(queue, has, members_for(failures, nodes), "quorum", [], online)
         else:
             mirrored = inventory.profile.mirroring and move.mirrored
-            yield Advice(queue, has, majority(nodes or FEWEST) if mirrored else 1, "classic", blockers)
+            yield Advice(queue, has, majority(nodes or FEWEST) if mirrored else 1, "classic", blockers, online)
+    for assignment in assign(inventory).assignments:
+        queue, facts = assignment.queue, assignment.queue.facts
+        if queue.type == "stream" and not facts.exclusive:
+            declared = streams.settings(assignment.in_force.definition or {}, facts.arguments or {}).group_size
+            has = len(facts.members) if facts.members else None
+            yield Advice(
+                queue, has, members_for(failures, nodes), "stream", [], _online(facts),
+                None if declared == streams.ALL_MEMBERS else declared,
+            )  # fmt: skip
+
+
+def _mirrored(facts: QueueFacts) -> int | None:
+    return None if facts.mirrors is None else 1 + len(facts.mirrors)
+
+
+def _online(facts: QueueFacts) -> int | None:
+    return None if facts.online is None or not facts.members else len(facts.members) - len(facts.offline())
 
 
 def _designs(profile: Profile) -> Iterator[tuple[str, int]]:

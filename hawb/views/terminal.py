@@ -145,13 +145,15 @@ def told(report: Report) -> str:
 
 
 def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
-    """A report as text: the verdict, what to do, tables, what is assumed."""
-    parts = ["\n".join([*_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
+    """A report as text: the question, the verdict, what to do, tables, what is assumed."""
+    question = wrapped(shown(report.question), width) if report.question else []
+    parts = ["\n".join([*question, *_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
     if report.todo:
         lines = [line for number, one in enumerate(report.todo, 1) for line in _to_do(number, one, width)]
         parts.append("\n".join([head(_("What to do"), width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
     parts += _listed(_("What is assumed"), report.assumptions, width, colour)
+    parts += _listed(_("What the files do not tell"), report.untold, width, colour)
     return "\n\n".join(parts)
 
 

@@ -258,8 +258,9 @@ def test_nodes_down_and_nodes_that_nobody_lists(beside):
     }
     result = beside(rows, status | {"maintenance_status": {"n2": "under maintenance"}})
     assert result.scenario["cluster"]["nodes"] == ["n1", "n2", "n3", "old"]
-    assert result.scenario["cluster"]["down"] == {"n1": "stopped", "n3": "stopped", "old": "stopped"}
-    for words in (("'old'", "carried as down"), ("'n3'", "RAM"), ("1 alarms",), ("'n2'", "maintenance"), ("down are",)):
+    assert result.scenario["cluster"]["down"] == {"n1": "stopped", "n3": "stopped", "old": "forgotten"}
+    left = ("'old'", "has left the cluster")
+    for words in (left, ("'n3'", "RAM"), ("1 alarms",), ("'n2'", "maintenance"), ("down are",)):
         assert noted(result, *words), words
 
 

@@ -212,11 +212,16 @@ def test_the_linter_names_the_line_of_the_resource():
     assert lines[place_of(first)[1] - 1] == "  name: orders.carts"
 
 
-@pytest.mark.parametrize("command", [("safe",), ("migrate", "--to", "4.3"), ("upgrade", "--wait", "none")])
-def test_commands_take_them_as_an_export(command: tuple):
-    result = hawb(command[0], ORDERS, *command[1:])
+def test_a_command_takes_them_as_an_export():
+    result = hawb("migrate", ORDERS, "--to", "4.3")
     assert result.exit_code in (0, 1), result.stderr
     assert "orders.carts" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["safe", "upgrade"])
+def test_they_do_not_tell_where_queues_stand(command: str):
+    result = hawb(command, ORDERS)
+    assert result.exit_code == 3 and "Cannot tell: no file tells where queues stand" in result.stdout
 
 
 # --- what is refused, and what stays out ---

@@ -19,7 +19,7 @@ from hawb.planning import inventory
 from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.lint import lint
 from hawb.planning.moves import Spent
-from hawb.planning.safe_to_stop import safe_to_stop_in
+from hawb.planning.safe_to_stop import outlook
 from hawb.rules.upgrade_road import road
 from hawb.study.audit import Summary
 from hawb.study.replicas import what_if
@@ -38,9 +38,9 @@ CLUSTER = FILES[:3]
 def safe() -> Answered:
     """Whether nodes of the real cluster may be stopped."""
     scenario, notes = scenario_of(CLUSTER)
-    forecasts = safe_to_stop_in(scenario)[1]
-    page = forecast_page.page(scenario.scenario, forecasts, notes)
-    return forecast_page.report_of(scenario.scenario, forecasts, notes), lambda: page
+    found = outlook(scenario)[1]
+    page = forecast_page.page(scenario.scenario, found, notes)
+    return forecast_page.report_of(scenario.scenario, found, notes), lambda: page
 
 
 def upgrade(at_once: bool = False) -> Answered:

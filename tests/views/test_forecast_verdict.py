@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hawb import Cluster
-from hawb.planning.safe_to_stop import Effect, Forecast, safe_to_stop
+from hawb.planning.safe_to_stop import Effect, Forecast, outlook
+from hawb.scenario.load import read_scenario
 from hawb.views.planning.forecast_verdict import harm, todo, verdict
+from hawb.views.report import ToDo
 
 
 def effect(queue: str = "q", lost: int = 0, down: bool = False, reason: str | None = None) -> Effect:
@@ -32,14 +34,19 @@ LOST, DOWN, MOMENT = effect("q", 5), effect("r", down=True, reason="no_majority"
         ([forecast("a", (), (LOST,)), forecast("b")],
          "Yes, but only if a is stopped and not killed: a kill loses 5 messages of q."),
         ([forecast("a", (), (LOST,))], "Yes, but only by a stop: a kill loses 5 messages of q."),
-        ([forecast("a"), forecast("b", (LOST,))], "Yes, but only a; stopping b loses 5 messages of q."),
+        ([forecast("a"), forecast("b", (LOST,))], "No: stopping b loses 5 messages of q; only a may be stopped."),
         ([forecast("a", (DOWN,))], "No: stopping a leaves r out of use."),
         ([forecast("a", (DOWN,)), forecast("b", (LOST, DOWN))],
          "No: stopping b loses 5 messages of q and leaves r out of use; stopping a leaves r out of use."),
-        ([forecast(name, (LOST,)) for name in "abc"],
-         "No: stopping a loses 5 messages of q; stopping either of b and c loses 5 messages of q."),
-        ([forecast(name, (DOWN,)) for name in "abcd"],
-         "No: stopping a leaves r out of use; stopping any of b, c and d leaves r out of use."),
+        ([forecast("a", (DOWN,)), forecast("b", (LOST,)), forecast("c", (LOST,))],
+         "No: stopping either of b and c loses 5 messages of q; stopping a leaves r out of use."),
+        ([forecast(name, (DOWN,)) for name in "abcd"], "No: stopping any of a, b, c and d leaves r out of use."),
+        ([forecast("a", tuple(effect(f"q{number}", down=True) for number in range(2))),
+          forecast("c", tuple(effect(f"r{number}", down=True) for number in range(3)))],
+         "No: stopping c leaves 3 queues out of use; stopping a leaves q0 and q1 out of use."),
+        ([forecast("abcde"[number], (effect(f"q{number}", down=True),)) for number in range(5)],
+         "No: stopping a leaves q0 out of use; stopping b leaves q1 out of use; stopping c leaves q2 out of use;"
+         " stopping d and e hurts queues too."),
     ],
 )  # fmt: skip
 def test_the_answer_is_yes_yes_but_or_no(forecasts: list[Forecast], sentence: str):
@@ -54,30 +61,48 @@ def test_queues_are_named_while_they_are_few_and_counted_once():
     assert harm([effect(f"q{number}", 2) for number in range(7)]) == "loses 14 messages of q0, q1, q2 and 4 more"
 
 
+def asked(steps: list[dict], version: str = "3.10", nodes: str = "abc", **more: object) -> list[ToDo]:
+    cluster = {"nodes": list(nodes), "version": version}
+    scenario = {"scenario": "x", "cluster": cluster, "steps": steps} | more
+    return list(todo(outlook(read_scenario(scenario))[1]))
+
+
+HA = [{"name": "ha", "pattern": "^ha", "definition": {"ha-mode": "all"}, "vhost": "shop"}]
+
+
 def test_what_saves_messages_comes_first_with_its_commands():
-    alone = effect("alone", down=True, reason="x")
-    found = todo([forecast("a", (effect("shop::ha", 9), DOWN, alone, effect("gone", 3)), critical=("shop::ha",))])
-    assert [one.commands[0] for one in found] == [
-        "rabbitmqctl sync_queue -p shop ha", "rabbitmqctl list_queues -p / name messages",
-        "rabbitmq-queues add_member -p / r NODE",
+    steps = [
+        {"declare": {"queue": "shop::ha", "node": "a"}}, {"publish": {"queue": "shop::ha", "count": 9}},
+        {"stop": ["b", "c"]}, {"start": ["b", "c"]},
+        {"declare": {"queue": "gone", "node": "a", "durable": False}}, {"publish": {"queue": "gone", "count": 3}},
+        {"declare": {"queue": "r", "node": "a", "arguments": {"x-queue-type": "quorum",
+                                                              "x-quorum-initial-group-size": 1}}},
     ]  # fmt: skip
-    assert found[1].what == "Let consumers empty gone before a goes: what is in there then is lost."
-    assert todo([forecast("a", (MOMENT,))]) == ()
+    found = asked(steps, policies=HA)
+    assert [one.commands for one in found] == [
+        ("rabbitmqctl sync_queue -p shop ha",), ("rabbitmqctl list_queues -p / name messages",),
+        ("rabbitmq-queues add_member -p / r b", "rabbitmq-queues add_member -p / r c"),
+    ]  # fmt: skip
+    assert found[1].what == "Let consumers empty gone before a node goes: what is in there then is lost."
 
 
 def test_names_are_words_of_a_shell_and_many_commands_are_counted():
-    queues = [f"q {number}" for number in range(5)]
-    [asked] = todo([forecast("a", tuple(effect(name, 1) for name in queues), critical=tuple(queues))])
-    assert asked.commands[0] == "rabbitmqctl sync_queue -p / 'q 0'" and asked.commands[-1] == "# and 2 more queues"
-    [dashed] = todo([forecast("a", (effect("-q", 1),), critical=("-q",))])
-    assert dashed.commands == ("rabbitmqctl sync_queue -p / -- -q",)
+    names = ["-q", *(f"q {number}" for number in range(4))]
+    steps = [{"declare": {"queue": name, "node": "a"}} for name in names]
+    steps += [{"publish": {"queue": name, "count": 1}} for name in names]
+    policies = [{"name": "ha", "pattern": "q", "definition": {"ha-mode": "all"}}]
+    [found] = asked([*steps, {"stop": "b"}, {"start": "b"}], nodes="ab", policies=policies)
+    assert found.commands == (
+        "rabbitmqctl sync_queue -p / -- -q", "rabbitmqctl sync_queue -p / 'q 0'", "rabbitmqctl sync_queue -p / 'q 1'",
+        "# and 2 more commands",
+    )  # fmt: skip
 
 
 def test_what_the_commands_ask_for_makes_it_safe():
     """By the engine: a mirror that came back empty would lose all; synchronised as the report says, nothing is lost."""
     cluster = Cluster("a", "b", version="3.10").set_policy("ha", "^q", {"ha-mode": "all"})
     cluster.declare("q", node="a").publish("q", 9).stop("b").start("b")
-    before = safe_to_stop(cluster.run)
-    assert verdict(before).answer == "but" and todo(before)[0].commands == ("rabbitmqctl sync_queue -p / q",)
-    after = safe_to_stop(cluster.sync_queue("q").run)
+    before = outlook(cluster.run.scenario)[1]
+    assert verdict(before).answer == "no" and todo(before)[0].commands == ("rabbitmqctl sync_queue -p / q",)
+    after = outlook(cluster.sync_queue("q").run.scenario)[1]
     assert verdict(after).answer == "yes" and todo(after) == ()

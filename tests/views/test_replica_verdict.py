@@ -6,7 +6,7 @@ from inventories import cluster, policy, queue
 from migrations import MATRIX
 
 from hawb.study.replicas import WhatIf, what_if
-from hawb.views.study.replica_verdict import todo, verdict
+from hawb.views.study.replica_verdict import on_streams, todo, verdict
 
 
 def found(*queues, failures: int = 1, **more) -> WhatIf:
@@ -33,8 +33,12 @@ def test_mirrors_outlive_failures_while_they_are_synchronised():
     assert both.sentence == "Yes, but 1 of 2 queues only while mirrors are synchronised: q."
 
 
-def test_what_files_do_not_tell_is_a_yes_with_a_but():
-    assert verdict(found(queue("q"))).sentence.startswith("Yes, but only as far as files tell, and of none they tell")
+def test_what_files_do_not_tell_is_no_yes():
+    told = found(queue("q"))
+    assert verdict(told).sentence == "Cannot tell: no file tells how many replicas q has."
+    assert todo(told)[0].commands[-1] == "hawb replicas queues.txt"
+    assert verdict(told).exit_status == 3
+    assert verdict(found(queue("q"), members("r", 1))).sentence == "No: 1 of 2 queues does not outlive 1 failure: r."
 
 
 def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no():
@@ -45,8 +49,34 @@ def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no()
     assert verdict(two).answer in ("yes", "no")
 
 
+def stream(name: str, **more):
+    return queue(name, type="stream", **more)
+
+
+def test_streams_are_queues_with_replicas():
+    """A majority of a stream's replicas has to run; one that is not online counts for nothing."""
+    assert verdict(found(stream("s", members=list("abc")))).sentence == "Yes: every queue outlives 1 failure."
+    few = "No: 1 of 1 queue does not outlive 1 failure: s."
+    assert verdict(found(stream("s", members=["a"]))).sentence == few
+    assert verdict(found(stream("s", members=list("abc"), online=list("ab")))).sentence == few
+    assert verdict(found(stream("s"))).sentence == "Cannot tell: no file tells how many replicas s has."
+
+
+def test_the_size_that_a_stream_is_declared_with_is_told():
+    told = found(stream("s", arguments={"x-initial-cluster-size": 2}), stream("t"))
+    first, second, rule = on_streams(told)
+    assert first == "s: declared with an initial cluster size of 2."
+    assert second.startswith("t: declared with a replica on every node that the cluster has then")
+    assert "1 or 2 replicas outlives no failure, with 3 or 4 one" in rule
+    assert [one.declared for one in told.advice] == [2, None]
+
+
+def test_a_member_that_is_not_online_counts_for_nothing():
+    offline = queue("q", type="quorum", members=list("abc"), online=list("ab"))
+    assert verdict(found(offline)).sentence == "No: 1 of 1 queue does not outlive 1 failure: q."
+
+
 def test_what_to_do_has_the_command_for_each_queue_and_the_plan_of_the_move():
-    asked = todo(found(members("q", 2), mirrors("classic", 2), queue("t", durable=False)))
-    assert asked[0].commands == ("rabbitmq-queues add_member -p / q NODE",)
-    assert asked[1].commands[0].startswith("hawb migrate ") and "1 classic queue " in asked[1].what
-    assert asked[2].what.startswith("Decide about t, which cannot be")
+    asked = todo(found(mirrors("classic", 2), queue("t", durable=False, mirrors=[])))
+    assert asked[0].commands[0].startswith("hawb migrate ") and "1 classic queue " in asked[0].what
+    assert asked[1].what.startswith("Decide about t, which cannot be")

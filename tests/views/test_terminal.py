@@ -15,7 +15,7 @@ from hawb.views import terminal
 from hawb.views.formatting import shown
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import WIDTH, Table
-from hawb.views.terminal import columns, text
+from hawb.views.terminal import columns, text, wrapped
 
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 WIDTHS = (60, 80, 120)
@@ -32,7 +32,9 @@ def test_a_report_keeps_to_the_width_and_to_the_order(name: str, width: int):
     report = answered(name)[0]
     told = text(report, width)
     assert [line for line in told.splitlines() if wide(line) > width and not line.startswith("     $ ")] == []
-    assert told.split()[1] in ("Yes:", "Yes,", "No:")
+    asked = wrapped(report.question, width) if report.question else []
+    assert told.splitlines()[: len(asked)] == asked
+    assert told.splitlines()[len(asked)].split()[1] in ("Yes:", "Yes,", "No:")
     ordered = [told.index("What to do"), *(told.index(f"\n{part.title[:20]}") for part in report.parts),
                told.index("What is assumed")]  # fmt: skip
     assert ordered == sorted(ordered)
@@ -126,7 +128,7 @@ def test_what_is_piped_is_plain_and_as_wide_as_ever():
         "print(terminal(), told(Report('q', 'about', Verdict('no', 'because'))))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout == f"({WIDTH}, False) ✕ No: because.\n  about\n"
+    assert done.stdout == f"({WIDTH}, False) q\n✕ No: because.\n  about\n"
 
 
 @pytest.mark.parametrize("imported", ["hawb", "hawb.cli", "hawb.views.story.run_report", "hawb.views.page"])

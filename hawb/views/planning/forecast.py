@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from hawb.engine.trace import CAUSES
 from hawb.languages import N_, _
-from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
 from hawb.views import style, tables
 from hawb.views.display import mimebundle
 from hawb.views.formatting import counted, html, listing, seconds, shown
@@ -36,6 +36,7 @@ FATES = {
 }
 """What becomes of a queue that is down."""
 NOTHING = N_("nothing is lost, and every queue stays in use")
+NOTHING_MORE = N_("nothing is lost, and what is in use stays in use")
 EITHER = N_("either way")
 MOST_QUEUES = 100
 COLUMNS = (N_("node"), N_("way"), N_("queue"), N_("what happens"), N_("why"))
@@ -47,14 +48,15 @@ CELLS = (f"{TEXT_CELL};max-width:24em;overflow-wrap:anywhere", TEXT_CELL, TEXT_C
 class Table:
     """The forecasts as a table, in a notebook and in a terminal; they are in `forecasts`."""
 
-    def __init__(self, forecasts: Sequence[Forecast]):
-        self.forecasts = forecasts
+    def __init__(self, found: Outlook | Sequence[Forecast]):
+        self.found = Outlook.of(found)
+        self.forecasts = self.found.forecasts
 
     def __repr__(self) -> str:
-        return text(self.forecasts)
+        return text(self.found)
 
     def _repr_html_(self) -> str:
-        return table_html(self.forecasts)
+        return table_html(self.found)
 
     _repr_mimebundle_ = mimebundle
 
@@ -76,7 +78,8 @@ def summary(forecast: Forecast, way: str) -> str:
     hurt = forecast.hurt(way)
     told = [_("{queue} {happens}", queue=shown(effect.queue), happens=happens(effect)) for effect in hurt[:4]]
     more = [_("and {queues}", queues=counted(len(hurt) - 4, "more queue"))] if len(hurt) > 4 else []
-    return f"{way}: {'; '.join([*told, *more]) or _(NOTHING)}"
+    calm = _(NOTHING_MORE) if forecast.out_of_use else _(NOTHING)
+    return f"{way}: {'; '.join([*told, *more]) or calm}"
 
 
 def happens(effect: Effect) -> str:
@@ -108,11 +111,12 @@ def checks(forecast: Forecast) -> Iterator[str]:
         yield _(fails if queues else passes, command=command, queues=listing(queues))
 
 
-def text(forecasts: Sequence[Forecast]) -> str:
+def text(found: Outlook | Sequence[Forecast]) -> str:
     """The answer in a sentence, the table, and below it RabbitMQ's own checks."""
+    forecasts = Outlook.of(found).forecasts
     rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    told = forecast_verdict.verdict(forecasts)
+    told = forecast_verdict.verdict(found)
     answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
     return "\n".join([*answer, "", columns(rows, [_(name) for name in COLUMNS]), "", *lines])
 
@@ -128,9 +132,9 @@ def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
     return rows
 
 
-def table_html(forecasts: Sequence[Forecast]) -> str:
+def table_html(found: Outlook | Sequence[Forecast]) -> str:
     """The table as HTML below the answer in a sentence, each node with RabbitMQ's own checks in its last row."""
-    body = ""
+    forecasts, body = Outlook.of(found).forecasts, ""
     for forecast in forecasts:
         for name, way in _ways(forecast):
             word, look = MARKS[verdict(forecast, way)][0], style.LOOKS[MARKS[verdict(forecast, way)][1]]
@@ -143,7 +147,7 @@ def table_html(forecasts: Sequence[Forecast]) -> str:
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
-    answer = html(forecast_verdict.verdict(forecasts).sentence)
+    answer = html(forecast_verdict.verdict(found).sentence)
     heads = dict.fromkeys((_(name) for name in COLUMNS), TEXT_CELL)
     return tables.table(_("Is it safe to stop a node now? {answer}", answer=answer), heads, body)
 

@@ -3,9 +3,9 @@ which there may be a hundred thousand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.planning.safe_to_stop import WAYS, Effect, Outlook
 from hawb.views.planning.forecast import CHECKS
 from hawb.views.prometheus import Gauge
 
@@ -25,10 +25,12 @@ OF_EFFECTS: dict[str, tuple[str, Callable[[list[Effect]], int]]] = {
 }  # fmt: skip
 
 
-def gauges(forecasts: Sequence[Forecast]) -> list[Gauge]:
+def gauges(outlook: Outlook) -> list[Gauge]:
     """Of each node whether a stop of it is safe, what its end would do, and for how many queues RabbitMQ's own checks
-    fail there."""
-    safe = [({"node": one.node}, int(not one.hurt("stop"))) for one in forecasts]
+    fail there. No node is safe to stop while a queue is out of use, or where it cannot be told."""
+    forecasts = outlook.forecasts
+    calm = not outlook.out_of_use and outlook.live.known
+    safe = [({"node": one.node}, int(calm and not one.hurt("stop"))) for one in forecasts]
     found = [Gauge("hawb_node_safe_to_stop", "Whether a controlled stop of the node hurts no queue.", safe)]
     for name, (help, count) in OF_EFFECTS.items():
         told = [({"node": one.node, "way": way}, count(one.hurt(way))) for one in forecasts for way in WAYS]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from hawb.planning.safe_to_stop import WAYS, Effect, Forecast
+from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
+from hawb.views.formatting import listing
 from hawb.views.page import LIMITS, figure, report_page
 from hawb.views.planning import forecast_matrix, forecast_verdict
 from hawb.views.planning.forecast import COLUMNS, checks, felt_rows, happens, many, why
@@ -13,7 +14,8 @@ from hawb.views.planning.forecast_matrix import Row
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 
-QUESTION = "Is it safe to stop a node now?"
+QUESTION, QUESTION_OF = "Is it safe to stop a node now?", "Is it safe to stop {} now?"
+ALREADY = "Out of use before any node is stopped"
 QUEUES = "What the end of each node does to each queue"
 MISSED = "A controlled stop hurts them, and neither of RabbitMQ's checks fails for them"
 NOTHING_MISSED = "Nothing: for each queue that a controlled stop hurts one of them fails."
@@ -63,26 +65,40 @@ def missed(forecasts: Sequence[Forecast]) -> Table:
     return Table(MISSED, ("node", "queue", "what happens", "why"), unseen)
 
 
-def report_of(title: str, forecasts: Sequence[Forecast], notes: Sequence[str] = ()) -> Report:
-    """The report on a cluster's nodes; `notes` are what the cluster's files do not tell."""
+def report_of(
+    title: str, found: Outlook | Sequence[Forecast], notes: Sequence[str] = (), files: Sequence[str] = (),
+    node: str = "",
+) -> Report:  # fmt: skip
+    """The report on a cluster's nodes, or on one `node` of it; `notes` are what the cluster's `files` do not tell."""
+    found = Outlook.of(found)
+    forecasts, known = found.forecasts, bool(found.forecasts) and found.live.queues_listed
     unseen = missed(forecasts)
     told = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
     by_node = [(kind, row) for forecast in forecasts for kind, row in felt_rows(forecast)]
+    unlisted = found.live.unlisted
+    left = (f"Left out is what becomes of {listing(unlisted)}: no file tells enough.",) if unlisted else ()
+    parts = [
+        Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]), left,
+             tuple(KINDS[kind] for kind, _ in by_node)),
+        Part("What RabbitMQ's own checks say", notes=told),
+        Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
+        else Part("What they miss", notes=(NOTHING_MISSED,)),
+    ]  # fmt: skip
+    out = [(one.queue, forecast_verdict.why_out(one)) for one in found.out_of_use]
+    before = [Part(ALREADY, Table(ALREADY, ("queue", "why"), out))] if out else []
     return Report(
-        QUESTION, title, forecast_verdict.verdict(forecasts), forecast_verdict.todo(forecasts),
-        (
-            Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]),
-                 kinds=tuple(KINDS[kind] for kind, _ in by_node)),
-            Part("What RabbitMQ's own checks say", notes=told),
-            Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
-            else Part("What they miss", notes=(NOTHING_MISSED,)),
-        ),
-        ASSUMED, tuple(notes),
+        QUESTION_OF.format(node) if node else QUESTION, title, forecast_verdict.verdict(found),
+        forecast_verdict.todo(found, files), (*before, *(parts if known else ())),
+        ASSUMED if known else (), tuple(notes),
     )  # fmt: skip
 
 
-def page(title: str, forecasts: Sequence[Forecast], notes: Sequence[str] = ()) -> str:
-    """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
+def page(
+    title: str, found: Outlook | Sequence[Forecast], notes: Sequence[str] = (), files: Sequence[str] = (),
+    node: str = "",
+) -> str:  # fmt: skip
+    """One page, which fetches and runs nothing; the arguments are those of `report_of`."""
+    forecasts = Outlook.of(found).forecasts
     felt = rows(forecasts)
     drawn = [figure(forecast_matrix.svg(forecasts, felt), QUEUES)] if felt else []
-    return report_page(report_of(title, forecasts, notes), drawn)
+    return report_page(report_of(title, found, notes, files, node), drawn)

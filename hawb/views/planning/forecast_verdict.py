@@ -2,51 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 
-from hawb.engine.naming import split_queue
-from hawb.languages import N_, _
-from hawb.planning.safe_to_stop import METADATA, Effect, Forecast
+from msgspec.structs import replace
+
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.planning.beforehand import Beforehand
+from hawb.planning.out_of_use import METADATA, OutOfUse
+from hawb.planning.remedies import Remedy
+from hawb.planning.safe_to_stop import Effect, Forecast, Outlook
 from hawb.views import style
-from hawb.views.formatting import counted, listing, shown
-from hawb.views.markdown import bash_word
+from hawb.views.formatting import counted, joined, listing, shown
+from hawb.views.planning.missing_files import missing, what_is_missing
+from hawb.views.planning.remedy_commands import either, to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
-MOST_COMMANDS = 3
 FEW = 3
-"""So many queues and more are counted, not named."""
+"""So many queues and more are counted, not named; so many things at most are told of one kind."""
+
+OUT = {
+    "no_majority": N_("{down} of {replicas} members down"),
+    "no_leader": N_("no leader reaches a majority of the members"),
+    "node_down": N_("node {nodes} is down"),
+    "master_awaited": N_("the mirrors wait for node {nodes}"),
+    "failed": N_("the process has ended"),
+    "listed": N_("{state} in a listing"),
+}
+"""Why a queue is out of use, by its `reason`."""
+ALREADY = Plural("{queues} is already out of use ({reason})", "{queues} are already out of use ({reason})")
+STORE = N_("the metadata store is already out of use ({reason})")
 
 
-def verdict(forecasts: Sequence[Forecast]) -> Verdict:
-    """Whether a controlled stop of any node, of some or of none is safe: yes where all are, also if they are killed; no
-    where none is."""
-    hurting = sorted((one for one in forecasts if one.hurt("stop")), key=_worst_first)
-    fine = [one.node for one in forecasts if not one.hurt("stop")]
-    if not forecasts:
+def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
+    """Answer whether a controlled stop of any of the nodes is safe: no where a queue is out of use already, or a stop
+    of one of them hurts; not known where files lack what decides it; yes with a but where only a kill hurts."""
+    found = Outlook.of(found)
+    hurting = sorted((one for one in found.forecasts if one.hurt("stop")), key=_worst_first)
+    fine = [one.node for one in found.forecasts if not one.hurt("stop")]
+    told = [*already(found.out_of_use), *_stops(hurting)]
+    if hurting and fine:
+        told.append(_("only {nodes} may be stopped", nodes=listing(fine)))
+    if told:
+        return Verdict("no", "; ".join(told) + start_first(found.remedies))
+    if not found.live.known:
+        return Verdict("unknown", what_is_missing(found.live))
+    if not found.forecasts:
         return Verdict("no", _("no node runs"))
-    told = "; ".join(_stops(hurting[:1]) + _stops(hurting[1:]))
-    if not fine:
-        return Verdict("no", told)
-    if hurting:
-        return Verdict("but", _("only {nodes}; {told}", nodes=listing(fine), told=told))
-    return _if_killed(forecasts, fine)
+    return _if_killed(found.forecasts, fine)
 
 
-def line(forecast: Forecast) -> str:
-    """Whether it is safe to stop a node, in a line of a log."""
-    told = verdict([forecast])
-    return f"{style.ANSWERS[told.answer].glyph} {shown(forecast.node)}: {told.sentence}"
+def lines(found: Outlook) -> str:
+    """Whether it is safe to stop each node, a line of a log each; one line where nothing can be forecast."""
+    if not found.forecasts:
+        told = verdict(found)
+        return f"{style.ANSWERS[told.answer].glyph} {told.sentence}"
+    each = [(one.node, verdict(replace(found, forecasts=(one,)))) for one in found.forecasts]
+    return "\n".join(f"{style.ANSWERS[told.answer].glyph} {shown(node)}: {told.sentence}" for node, told in each)
+
+
+def already(out: Sequence[OutOfUse]) -> list[str]:
+    """What is out of use before a node ends: queues with the same reason together."""
+    alike: dict[tuple[bool, str], list[str]] = defaultdict(list)
+    for one in out:
+        alike[one.queue == METADATA, why_out(one)].append(one.queue)
+    told = [
+        _(STORE, reason=reason) if store else ngettext(*ALREADY, len(queues), queues=listing(queues), reason=reason)
+        for (store, reason), queues in alike.items()
+    ]
+    if len(told) <= FEW:
+        return told
+    return [_("{queues} are already out of use", queues=counted(len(out), "queue"))]
+
+
+def why_out(one: OutOfUse) -> str:
+    """Why a queue is out of use."""
+    reason = OUT[one.reason]
+    words = {"down": f"{len(one.down):,}", "replicas": f"{one.replicas:,}", "nodes": listing(one.down)}
+    return _(reason, **words, state=shown(one.state))
+
+
+def start_first(remedies: Sequence[Remedy]) -> str:
+    """The sentence that follows an answer: which nodes to start for queues to come back. Empty where that is none."""
+    first = next((one for one in remedies if one.kind in ("start", "start_one") and one.queues), None)
+    if first is None:
+        return ""
+    nodes = either(first.nodes) if first.kind == "start_one" else listing(first.nodes)
+    return _(". Start {nodes} first", nodes=nodes)
+
+
+def out_verdict(before: Beforehand) -> Verdict | None:
+    """No, where a queue is out of use before anything is done; None where none is."""
+    if not before.out_of_use:
+        return None
+    return Verdict("no", "; ".join(already(before.out_of_use)) + start_first(before.remedies))
+
+
+def remedies_todo(before: Beforehand) -> tuple[ToDo, ...]:
+    """What makes a cluster better before anything is done with it."""
+    return tuple(to_do(one, before.files) for one in before.remedies)
 
 
 def _stops(hurting: Sequence[Forecast]) -> list[str]:
-    """What a stop of one of some nodes does."""
-    if not hurting:
-        return []
-    told = {1: N_("stopping {nodes} {harm}"), 2: N_("stopping either of {nodes} {harm}")}.get(
-        len(hurting), N_("stopping any of {nodes} {harm}")
-    )
-    harmed = harm([effect for one in hurting for effect in one.hurt("stop")])
-    return [_(told, nodes=listing(one.node for one in hurting), harm=harmed)]
+    """What a stop of each of some nodes does; nodes that do the same to the same queues are told together."""
+    alike: dict[tuple, list[Forecast]] = defaultdict(list)
+    for one in hurting:
+        alike[tuple(sorted((effect.queue, effect.lost) for effect in one.hurt("stop")))].append(one)
+    told = []
+    for those in list(alike.values())[:FEW]:
+        some = {1: N_("stopping {nodes} {harm}"), 2: N_("stopping either of {nodes} {harm}")}.get(
+            len(those), N_("stopping any of {nodes} {harm}")
+        )
+        told.append(_(some, nodes=listing(one.node for one in those), harm=harm(those[0].hurt("stop"))))
+    if rest := [one.node for those in list(alike.values())[FEW:] for one in those]:
+        told.append(_("stopping {nodes} hurts queues too", nodes=joined(map(shown, rest))))
+    return told
 
 
 def _if_killed(forecasts: Sequence[Forecast], fine: Sequence[str]) -> Verdict:
@@ -85,55 +155,9 @@ def _worst_first(one: Forecast, way: str = "stop") -> tuple[int, int]:
     return -sum(effect.lost for effect in hurt), -len(hurt)
 
 
-def todo(forecasts: Sequence[Forecast]) -> tuple[ToDo, ...]:
-    """What to do before a node is stopped, what saves messages first."""
-    hurt = {effect.queue: (one.node, effect) for one in forecasts for effect in one.hurt("stop")}
-    hurt = {effect.queue: (one.node, effect) for one in forecasts for effect in one.hurt("kill")} | hurt
-    unsynchronised = [queue for queue in hurt if any(queue in one.mirror_sync_critical for one in forecasts)]
-    gone = [queue for queue, (_, effect) in hurt.items() if effect.lost and queue not in unsynchronised]
-    few = [queue for queue, (_, effect) in hurt.items() if effect.reason == "no_majority" and queue != METADATA]
-    alone = [queue for queue in hurt if queue not in {*unsynchronised, *gone, *few, METADATA}]
-    asked = [_synchronise(unsynchronised), _drain(gone, hurt), _grow(few), _mirror(alone)]
-    return tuple(one for one in asked if one is not None)[:MOST_TO_DO]
-
-
-def _synchronise(queues: Sequence[str]) -> ToDo | None:
-    if not queues:
-        return None
-    what = (
-        f"Synchronise {listing(queues)}: the mirrors that would take over lack messages. Each queue blocks meanwhile."
-    )
-    return ToDo(what, tuple(_commands("rabbitmqctl sync_queue", queues)))
-
-
-def _drain(queues: Sequence[str], hurt: dict[str, tuple[str, Effect]]) -> ToDo | None:
-    if not queues:
-        return None
-    nodes = listing(dict.fromkeys(hurt[queue][0] for queue in queues))
-    what = f"Let consumers empty {listing(queues)} before {nodes} goes: what is in there then is lost."
-    vhosts = dict.fromkeys(split_queue(queue)[0] for queue in queues)
-    return ToDo(what, tuple(f"rabbitmqctl list_queues -p {bash_word(vhost)} name messages" for vhost in vhosts))
-
-
-def _grow(queues: Sequence[str]) -> ToDo | None:
-    if not queues:
-        return None
-    what = f"Give {listing(queues)} a member on another node: without one of theirs no majority is left."
-    return ToDo(what, tuple(f"{line} NODE" for line in _commands("rabbitmq-queues add_member", queues)))
-
-
-def _mirror(queues: Sequence[str]) -> ToDo | None:
-    if not queues:
-        return None
-    what = f"Replicate {listing(queues)}, or stop its node when nobody needs it: there is no other copy."
-    what = what if len(queues) == 1 else what.replace("its node", "their nodes").replace("needs it", "needs them")
-    return ToDo(what, ("hawb migrate definitions.json queues.json",))
-
-
-def _commands(command: str, queues: Sequence[str]) -> Iterable[str]:
-    for queue in queues[:MOST_COMMANDS]:
-        vhost, name = split_queue(queue)
-        dashes = "-- " if name.startswith("-") else ""
-        yield f"{command} -p {bash_word(vhost)} {dashes}{bash_word(name)}"
-    if len(queues) > MOST_COMMANDS:
-        yield f"# and {counted(len(queues) - MOST_COMMANDS, 'more queue')}"
+def todo(found: Outlook, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
+    """What to do before a node is stopped, each checked by playing it, and which files to give where these lack what
+    decides. `files` are those that were given."""
+    asked = [to_do(one, files) for one in found.remedies]
+    lacking = [*missing(found.live, files, "safe", found.mirrors)]
+    return tuple([*lacking, *asked] if verdict(found).answer == "unknown" else [*asked, *lacking])[:MOST_TO_DO]

@@ -11,28 +11,33 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.imported import scenario_of
+from hawb.broker.imported import imported_of
 from hawb.broker.untrusted import ImportRefused
+from hawb.planning.beforehand import Beforehand, beforehand
 from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
 from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
+from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
 from hawb.study.own_upgrade import OwnTimes, Within, within
-from hawb.views.formatting import seconds, sentence
+from hawb.views.formatting import listing, seconds, sentence
 from hawb.views.page import LIMITS
 from hawb.views.planning import own_times, upgrade, upgrade_runbook, upgrade_verdict
-from hawb.views.report import Part, Report, ToDo, Verdict
+from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
+from hawb.views.planning.missing_files import missing, what_is_missing
+from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
+ROLLING = "Can the nodes go one after the other?"
 AWAY = "Each node is away for {} s beside its stop and its boot."
 RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
 class PlannedUpgrade(Struct, frozen=True):
     """An answer, the task that it is for, the cluster that it is about, notes on what that cluster's files do not tell,
-    and the cluster's own times, with what their draws come to."""
+    the cluster's own times, with what their draws come to, and how it stands before."""
 
     found: Answer | Stopped
     task: Task
@@ -40,32 +45,31 @@ class PlannedUpgrade(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     own: OwnTimes | None = None
     within: Within | None = None
+    before: Beforehand = Beforehand()
 
     @property
     def plan(self) -> Plan | FullStop:
         """The plan of the answer."""
         return self.found.plan
 
-    @property
-    def hurts(self) -> bool:
-        """Whether messages are lost or a node does not come back."""
-        told = self.plan.prediction
-        return bool(told.lost or told.lost_confirmed or told.away)
-
     def verdict(self) -> Verdict:
-        """What the plan costs."""
-        return upgrade_verdict.verdict(self.found) if self._rolls else upgrade_verdict.stop_verdict(self.found)
+        """What the plan costs; no where a queue is out of use before it."""
+        planned = upgrade_verdict.verdict(self.found) if self._rolls else upgrade_verdict.stop_verdict(self.found)
+        return out_verdict(self.before) or planned
 
     def todo(self) -> tuple[ToDo, ...]:
-        """What to do."""
-        return upgrade_verdict.todo(self.found) if self._rolls else upgrade_verdict.stop_todo(self.found)
+        """What to do: what makes the cluster better before, then the plan."""
+        files = self.before.files
+        planned = upgrade_verdict.todo(self.found, files) if self._rolls else upgrade_verdict.stop_todo(self.found)
+        return (*remedies_todo(self.before), *planned)[:MOST_TO_DO]
 
     def report(self) -> Report:
         """The answer, for a page and a terminal."""
-        question = "Can the nodes go one after the other?" if self._rolls else "Can all nodes stop and start again?"
+        question = ROLLING if self._rolls else "Can all nodes stop and start again?"
         return Report(
             question, self.title, self.verdict(), self.todo(), self.parts(),
-            (sentence(self.remarks()[-1]), AWAY.format(seconds(self.task.away_s)), LIMITS), self.notes,
+            (sentence(self.remarks()[-1]), AWAY.format(seconds(self.task.away_s)), *in_no_plan(self.before), LIMITS),
+            self.notes,
         )  # fmt: skip
 
     def parts(self, where: str = "") -> tuple[Part, ...]:
@@ -112,28 +116,48 @@ class PlannedUpgrade(Struct, frozen=True):
         return isinstance(self.found, Answer)
 
 
+def in_no_plan(before: Beforehand) -> tuple[str, ...]:
+    """What is said of nodes that are not planned with."""
+    return (f"Not running, and so in no plan: {listing(before.down)}.",) if before.down else ()
+
+
 def rolling(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
     told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+    before: Beforehand | None = None,
 ) -> PlannedUpgrade:  # fmt: skip
     """The best plan for nodes that go one after the other (`upgrade_search.search`)."""
     found = search(run, task, objective, waits or CAREFUL, told, orders)
-    return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes))
+    return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
 
 def all_at_once(
-    run: Run, task: Task, objective: Sequence[str] = MEASURES, notes: Sequence[str] = ()
-) -> PlannedUpgrade:
+    run: Run, task: Task, objective: Sequence[str] = MEASURES, notes: Sequence[str] = (),
+    before: Beforehand | None = None,
+) -> PlannedUpgrade:  # fmt: skip
     """The best full stop and start (`full_stop.plan_full_stop`)."""
-    return PlannedUpgrade(plan_full_stop(run, task, objective), task, run.scenario.scenario, tuple(notes))
+    found = plan_full_stop(run, task, objective)
+    return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
+
+
+def unplanned(run: Run, before: Beforehand, title: str, notes: Sequence[str], command: str) -> Report | None:
+    """The answer where no plan can be made: a file lacks that decides it, or no node runs. None where one can."""
+    live, mirrors = before.live, run.settings.profile.mirroring
+    if live.known and run.moment().state.running():
+        return None
+    unknown = Verdict("no", "no node runs") if live.known else Verdict("unknown", what_is_missing(live))
+    asked = (*missing(live, before.files, command, mirrors), *remedies_todo(before))
+    return Report(ROLLING, title, out_verdict(before) or unknown, asked[:MOST_TO_DO], untold=tuple(notes))
 
 
 def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpgrade:
     """The plan for the cluster of a definitions export and listings, with what is assumed by default. Raises
     ImportRefused, also where no node runs, and ScenarioRefused."""
-    scenario, notes = scenario_of(files)
+    imported = imported_of(files)
+    scenario, notes = read_scenario(imported.scenario), imported.notes
     run = Run.of(scenario)
     task = task_of(run)
     if not task.nodes:
         raise ImportRefused(Path(files[0]), "nodes", "none that runs", "a cluster with a node that runs")
-    return (all_at_once if at_once else rolling)(run, task, notes=notes)
+    before = beforehand(scenario, [*map(str, files)], imported.live)
+    return (all_at_once if at_once else rolling)(run, task, notes=notes, before=before)

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hawb.planning.beforehand import Beforehand, beforehand
 from hawb.planning.standing import standing_at
 from hawb.planning.upgrade import MEASURES, task_of
 from hawb.planning.upgrade_search import CAREFUL, OnLevel
@@ -23,13 +24,14 @@ from hawb.rules.profiles import PROFILES
 from hawb.rules.upgrade_road import Leg, rules_of
 from hawb.scenario.run import Run
 from hawb.views.formatting import sentence
-from hawb.views.markdown import plain
+from hawb.views.markdown import bash_word, plain
 from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
+from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
 from hawb.views.planning.migration import plain_leg
-from hawb.views.planning.planned_upgrade import PlannedUpgrade, rolling
-from hawb.views.planning.upgrade_verdict import road_verdict
-from hawb.views.report import MOST_TO_DO, Part, Report, ToDo
+from hawb.views.planning.planned_upgrade import PlannedUpgrade, in_no_plan, rolling
+from hawb.views.planning.upgrade_verdict import FILES, road_verdict, written
+from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
 WRITTEN = """\
@@ -60,13 +62,14 @@ class Roll(Struct, frozen=True):
 
 
 class RoadUpgrade(Struct, frozen=True):
-    """The plans along a road, the cluster that they are about, notes on what its files do not tell, and whether it has
-    mirrored queues."""
+    """The plans along a road, the cluster that they are about, notes on what its files do not tell, whether it has
+    mirrored queues, and how it stands before."""
 
     rolls: tuple[Roll, ...]
     title: str
     notes: tuple[str, ...] = ()
     mirrored: bool = False
+    before: Beforehand = Beforehand()
 
     @property
     def moves(self) -> bool:
@@ -78,33 +81,34 @@ class RoadUpgrade(Struct, frozen=True):
         """The steps in their order."""
         return [leg for roll in self.rolls for leg in roll.legs]
 
-    @property
-    def hurts(self) -> bool:
-        """Whether messages are lost or a node does not come back, in any plan."""
-        return any(roll.planned.hurts for roll in self.rolls)
+    def verdict(self) -> Verdict:
+        """What the plans cost; no where a queue is out of use before them."""
+        judged = [(", ".join(leg.name for leg in roll.legs), roll.planned.verdict()) for roll in self.rolls]
+        return out_verdict(self.before) or road_verdict(len(self.legs), judged)
 
     def report(self) -> Report:
         """The answer, for a page and a terminal."""
         road, *_, meanwhile = self.tables()
-        judged = [(", ".join(leg.name for leg in roll.legs), roll.planned.verdict()) for roll in self.rolls]
         rolls = [part for roll in self.rolls for part in roll.planned.parts(f"{roll.title}. ")]
         return Report(
-            f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, road_verdict(len(self.legs), judged),
-            self.todo(), (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
+            f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, self.verdict(), self.todo(),
+            (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
             (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
-             *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), LIMITS), self.notes,
+             *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), *in_no_plan(self.before), LIMITS),
+            self.notes,
         )  # fmt: skip
 
     def todo(self) -> tuple[ToDo, ...]:
-        """What to do: the move of mirrored queues if a step asks for it, and then what the worst plan asks for."""
-        goal = self.legs[-1].newer.series
+        """What to do: what makes the cluster better before, the move of mirrored queues if a step asks for it, and then
+        what the worst plan asks for."""
+        goal, files = f"--to {self.legs[-1].newer.series}", self.before.files
         moved = [ToDo("Move mirrored queues to quorum queues before the step that ends mirroring.",
-                      (f"hawb migrate … --to {goal} -o plan/",))]  # fmt: skip
+                      (f"hawb migrate {' '.join(map(bash_word, files or FILES))} {goal} -o plan/",))]  # fmt: skip
         read = ToDo("Take one step after the other, each with its flags and checks. The runbook has each command.",
-                    (f"hawb upgrade … --to {goal} -o runbook.md",))  # fmt: skip
-        worst = min(self.rolls, key=lambda roll: ("no", "but", "yes").index(roll.planned.verdict().answer))
+                    (written(files, goal),))  # fmt: skip
+        worst = min(self.rolls, key=lambda roll: ("no", "unknown", "but", "yes").index(roll.planned.verdict().answer))
         rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
-        return tuple([*(moved if self.moves else []), read, *rest][:MOST_TO_DO])
+        return tuple([*remedies_todo(self.before), *(moved if self.moves else []), read, *rest][:MOST_TO_DO])
 
     def steps(self) -> list[list[str]]:
         """A row for each step: to which release, and what has to be done before."""
@@ -184,7 +188,7 @@ def _lower(text: str) -> str:
 def along(
     run: Run, legs: Sequence[Leg], matrix: Mapping[str, Feature], away_s: float = 30.0, drain: bool = False,
     objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: OnLevel | None = None,
-    orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
+    orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (), before: Beforehand | None = None,
 ) -> RoadUpgrade:  # fmt: skip
     """The best plan for each release that runs on a road. Raises ScenarioRefused where a later release refuses what the
     cluster has."""
@@ -196,7 +200,8 @@ def along(
     for (version, moved), those in grouped.items():
         scenario = standing_at(run, version, moved, matrix)
         there = run if scenario == run.scenario else Run.of(scenario)
-        planned = rolling(there, task_of(there, away_s=away_s, drain=drain), objective, waits, told, orders)
+        task = task_of(there, away_s=away_s, drain=drain)
+        planned = rolling(there, task, objective, waits, told, orders, before=Beforehand())
         rolls.append(Roll(tuple(those), version, moved, planned))
     mirrored = any(queue.mirrored for queue in run.moment().state.queues.values())
-    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes), mirrored)
+    return RoadUpgrade(tuple(rolls), run.scenario.scenario, tuple(notes), mirrored, before or beforehand(run.scenario))

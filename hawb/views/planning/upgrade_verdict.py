@@ -10,10 +10,13 @@ from hawb.planning.full_stop import FullStop, Stopped
 from hawb.planning.upgrade import Effect, Plan, Prediction
 from hawb.planning.upgrade_search import Answer
 from hawb.views.formatting import counted, listing, shown
+from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo, Verdict
 
 LONG_S = 1.0
 """An outage that is longer is told: a shorter one is a failover, which clients take for a slow answer."""
+FILES = ("definitions.json", "queues.json", "nodes.json")
+"""The files of a cluster as the documentation names them, for answers about one that was read from elsewhere."""
 EVERY_QUEUE = "every queue stays in use"
 
 
@@ -70,18 +73,16 @@ def _without(answer: Answer) -> str:
     return f"; without a plan {counted(more)} more would be lost" if more > 0 else ""
 
 
-def todo(answer: Answer) -> tuple[ToDo, ...]:
-    """What to do for a rolling upgrade: go in the order, give queues a majority that lasts, leave rebalancing."""
+def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
+    """What to do for a rolling upgrade: go in the order, leave rebalancing. `files` are those of the cluster."""
     stages, rebalanced = answer.plan.stages, answer.others[0]
     order = " then ".join(shown(stage.node) for stage in stages)
     waits = listing(dict.fromkeys(stage.wait for stage in stages if stage.wait != "none"))
     before = f", before each waiting for: {waits}" if waits else ""
-    asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", ("hawb upgrade … -o runbook.md",))]
+    asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", (written(files),))]
     if answer.never:
-        asked.append(ToDo(
-            f"Give {listing(answer.never)} a third member before, or do not wait for a majority and one more on their"
-            " nodes: that wait would never end.", ("rabbitmq-queues grow NODE even",),
-        ))  # fmt: skip
+        waits_for_ever = "Do not wait for a majority and one more on the nodes of"
+        asked.append(ToDo(f"{waits_for_ever} {listing(answer.never)}: with so few members that wait would never end."))
     more = rebalanced.prediction.lost - answer.plan.prediction.lost
     if more > 0:
         asked.append(ToDo(
@@ -89,6 +90,11 @@ def todo(answer: Answer) -> tuple[ToDo, ...]:
             f" {counted(more)} more. Synchronise first.",
         ))  # fmt: skip
     return tuple(asked)
+
+
+def written(files: Sequence[str], *options: str) -> str:
+    """The command that writes the runbook of the cluster of these files."""
+    return " ".join(["hawb upgrade", *map(bash_word, files or FILES), *options, "-o runbook.md"])
 
 
 def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
@@ -108,7 +114,7 @@ def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
 
 def road_verdict(steps: int, judged: Sequence[tuple[str, Verdict]]) -> Verdict:
     """Of the upgrades to a release, each with its verdict: as the worst of them."""
-    worst = min(judged, key=lambda pair: ("no", "but", "yes").index(pair[1].answer))
+    worst = min(judged, key=lambda pair: ("no", "unknown", "but", "yes").index(pair[1].answer))
     if worst[1].answer == "yes":
         return Verdict("yes", f"in {counted(steps, 'step')}; nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
     return Verdict(worst[1].answer, f"{worst[0]}: {worst[1].why}")

@@ -9,6 +9,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from hawb.rules.quorum import tolerated_failures
 from hawb.study.intervals import BATCHES
 from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
@@ -60,21 +61,21 @@ def report_of(found: WhatIf) -> Report:
         f"Do the queues outlive {counted(found.failures, 'failure')}?", heading(found), replica_verdict.verdict(found),
         replica_verdict.todo(found),
         (
-            Part("Queue by queue", advised, (recommendation(found),)),
-            Part("What one to seven replicas cost and bring", costs),
+            Part("Queue by queue", advised, (recommendation(found), *replica_verdict.on_streams(found))),
+            *([Part("What one to seven replicas cost and bring", costs)] if found.queues else []),
         ),
-        tuple(" ".join(each.split()) for each in legend(found)), tuple(found.notes),
+        tuple(" ".join(each.split()) for each in (legend(found) if found.queues else ())), tuple(found.notes),
     )  # fmt: skip
 
 
 def heading(found: WhatIf) -> str:
     """The queues that the answer is about."""
     size = f"{found.size_bytes:,} bytes{' (assumed)' if found.assumed_size else ''}"
+    streams = [one for one in found.advice if one.queue.type == "stream"]
     nodes = "an unknown number of nodes" if found.nodes is None else counted(found.nodes, "node")
-    return (
-        f"{counted(len(found.queues), 'queue')} with {counted(found.messages)} of {size} on {nodes}, RabbitMQ"
-        f" {found.profile.release}"
-    )
+    about = f"{counted(len(found.queues), 'queue')} with {counted(found.messages)} of {size}"
+    about = [*([about] if found.queues or not streams else []), *([counted(len(streams), "stream")] if streams else [])]
+    return f"{' and '.join(about)} on {nodes}, RabbitMQ {found.profile.release}"
 
 
 def rows(found: WhatIf) -> list[tuple[str, ...]]:
@@ -117,7 +118,10 @@ def _seconds(value: float) -> str:
 def recommendation(found: WhatIf) -> str:
     """The recommendation and its rule."""
     failures = counted(found.failures, "failure")
-    told = f"Recommended for {failures}: quorum queues of {counted(found.members, 'member')}."
+    kinds = f"quorum queues of {counted(found.members, 'member')}"
+    if any(one.queue.type == "stream" for one in found.advice):
+        kinds = f"quorum queues and streams of {counted(found.members, 'member')}"
+    told = f"Recommended for {failures}: {kinds}."
     if found.nodes is not None and _tolerates(found) < found.failures:
         told += f" That tolerates {counted(_tolerates(found), 'failure')}: {counted(found.nodes, 'node')} are too few."
     return f"{told} The rule: {found.rule}."
@@ -131,19 +135,17 @@ def advice_rows(found: WhatIf) -> list[tuple[str, ...]]:
     """The advice for each queue; queues with the same advice are one row."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in found.advice:
-        groups[_advised(one, found)].append(one.queue.full_name)
+        groups[_advised(one)].append(one.queue.full_name)
     return [
         (*row[:3], f"{len(names):,}: {listing(sorted(names))}", row[3]) for row, names in sorted(groups.items())
     ]
 
 
-def _advised(one: Advice, found: WhatIf) -> tuple[str, ...]:
+def _advised(one: Advice) -> tuple[str, ...]:
     has = "not told" if one.has is None else str(one.has)
-    now = f"{one.queue.type}, {has}"
-    cell = next(
-        (cell for cell in found.cells if (cell.queue_type, cell.replicas) == (one.type, one.replicas)), None
-    )
-    tolerates = "" if cell is None else counted(cell.tolerated, "failure")
+    offline = f", {one.online} of them online" if one.online not in (None, one.has) else ""
+    now = f"{one.queue.type}, {has}{offline}"
+    tolerates = counted(one.replicas - 1 if one.type == "classic" else tolerated_failures(one.replicas), "failure")
     return now, f"{one.type}, {one.replicas}", tolerates, shown("; ".join(one.blockers))
 
 
@@ -204,7 +206,8 @@ def plain(found: WhatIf) -> dict[str, object]:
         "replicas": [_plain_cell(cell) for cell in found.cells],
         "queues": [
             {"queue": one.queue.full_name, "type": one.queue.type, "has": one.has, "recommended_type": one.type,
-             "recommended": one.replicas, "blockers": one.blockers}
+             "recommended": one.replicas, "blockers": one.blockers,
+             "online": one.online, "survives": one.survives, "declared": one.declared}
             for one in found.advice
         ],
         "legend": [" ".join(text.split()) for text in legend(found)],

@@ -2,70 +2,88 @@
 
 from __future__ import annotations
 
-from hawb.engine.naming import split_queue
-from hawb.rules.quorum import tolerated_failures
 from hawb.study.replicas import Advice, WhatIf
 from hawb.views.formatting import counted, listing
 from hawb.views.markdown import bash_word
-from hawb.views.report import ToDo, Verdict
-
-MOST_COMMANDS = 3
+from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
+from hawb.views.planning.missing_files import missing
+from hawb.views.planning.upgrade_verdict import FILES
+from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 
 def verdict(found: WhatIf) -> Verdict:
-    """No where queues do not outlive so many failures, or nodes are too few for it; yes with a but where mirrored ones
-    do while their mirrors are synchronised, or files do not tell; yes where a majority of each outlives them."""
+    """No where a queue is out of use already, queues do not outlive so many failures, or nodes are too few for it; not
+    known where files do not tell; yes with a but where mirrored ones do while their mirrors are synchronised; yes where
+    a majority of each outlives them."""
     failures, every = counted(found.failures, "failure"), counted(len(found.advice), "queue")
-    few = [one for one in found.advice if one.has is not None and tolerated(one) < found.failures]
+    few = [one for one in found.advice if one.survives is not None and one.survives < found.failures]
     unknown = [one for one in found.advice if one.has is None]
     mirrored = [one for one in found.advice if one.queue.type == "classic" and (one.has or 0) > 1]
-    if not found.advice:
-        return Verdict("yes", "there is no queue")
+    if out := out_verdict(found.before):
+        return out
     if few:
         does = "does" if len(few) == 1 else "do"
         return Verdict("no", f"{len(few):,} of {every} {does} not outlive {failures}: {_names(few)}")
+    if unknown:
+        have = "has" if len(unknown) == 1 else "have"
+        return Verdict("unknown", f"no file tells how many replicas {_names(unknown)} {have}")
+    if not found.before.live.queues_listed:
+        return Verdict("unknown", "no file lists the queues")
+    if not found.advice:
+        return Verdict("yes", "there is no queue")
     if found.nodes is not None and found.nodes < found.members:
         return Verdict("no", f"{counted(found.nodes, 'node')} are too few for {failures}: {found.members} are needed")
-    if unknown:
-        of = "of none" if len(unknown) == len(found.advice) else f"not of {_names(unknown)}"
-        return Verdict("but", f"only as far as files tell, and {of} they tell how many replicas there are")
     if mirrored and found.failures:
         which = f"{len(mirrored):,} of {every} only" if len(mirrored) < len(found.advice) else "only"
         return Verdict("but", f"{which} while mirrors are synchronised: {_names(mirrored)}")
     return Verdict("yes", f"every queue outlives {failures}")
 
 
-def tolerated(one: Advice) -> int:
-    """How many failures a queue outlives with the replicas that it has: a mirrored one all but one of them, while its
-    mirrors are synchronised; others as long as a majority is left."""
-    has = one.has or 0
-    return has - 1 if one.queue.type == "classic" else tolerated_failures(has)
-
-
 def todo(found: WhatIf) -> tuple[ToDo, ...]:
-    """What to do: add nodes, grow quorum queues, move classic queues, look at those that cannot be moved."""
-    asked = []
+    """What to do: write the files that lack, then what is checked by playing it (start nodes, replace and add members),
+    add nodes, move classic queues, look at those that cannot be moved."""
+    files = found.before.files
+    unknown = tuple(one.queue.full_name for one in found.advice if one.has is None)
+    lacking = found.before.live._replace(nodes_listed=True, unlisted=unknown)
+    files_first = verdict(found).answer == "unknown"
+    lacking_files = [*missing(lacking, files, "replicas", found.profile.mirroring)]
+    asked = [*(lacking_files if files_first else ()), *remedies_todo(found.before)]
     if found.nodes is not None and found.nodes < found.members:
         asked.append(ToDo(f"Add nodes: {found.members} hold a member each."))
-    quorum = [one for one in found.advice if one.queue.type == "quorum" and (one.has or one.replicas) < one.replicas]
-    if quorum:
-        commands = tuple(_add(one) for one in quorum[:MOST_COMMANDS])
-        asked.append(ToDo(f"Give {_names(quorum)} {found.members} members.", commands))
     movable = [one for one in found.advice if one.queue.type == "classic" and one.type == "quorum"]
     if movable:
         told = f"Move {counted(len(movable), 'classic queue')} to quorum queues of {counted(found.members, 'member')}."
-        asked.append(ToDo(told, ("hawb migrate definitions.json queues.json -o plan/",)))
+        given = " ".join(map(bash_word, files or FILES))
+        asked.append(ToDo(told, (f"hawb migrate {given} -o plan/",)))
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
         asked.append(ToDo(f"Decide about {_names(stay)}, which cannot be quorum queues: mirror them, or do without what"
                           " keeps them."))  # fmt: skip
-    return tuple(asked[:3])
+    asked += [] if files_first else lacking_files
+    return tuple(asked[:MOST_TO_DO])
+
+
+def on_streams(found: WhatIf) -> tuple[str, ...]:
+    """What is said of streams: how many replicas their declarations ask for, and how more come to one that exists."""
+    told = [one for one in found.advice if one.queue.type == "stream"]
+    if not told:
+        return ()
+    sizes: dict[int | None, list[Advice]] = {}
+    for one in told:
+        sizes.setdefault(one.declared, []).append(one)
+    return (
+        *(
+            f"{_names(those)}: declared with "
+            + (f"an initial cluster size of {size:,}." if size is not None else
+               "a replica on every node that the cluster has then (no x-initial-cluster-size, and no policy with"
+               " initial-cluster-size).")
+            for size, those in sizes.items()
+        ),
+        "x-initial-cluster-size counts at the declaration alone; rabbitmq-streams add_replica adds one to a stream that"
+        " exists. A stream with 1 or 2 replicas outlives no failure, with 3 or 4 one, with 5 or 6 two, with 7 three: a"
+        " majority has to run.",
+    )  # fmt: skip
 
 
 def _names(queues: list[Advice]) -> str:
     return listing(one.queue.full_name for one in queues)
-
-
-def _add(one: Advice) -> str:
-    vhost, name = split_queue(one.queue.full_name)
-    return f"rabbitmq-queues add_member -p {bash_word(vhost)} {'-- ' * name.startswith('-')}{bash_word(name)} NODE"

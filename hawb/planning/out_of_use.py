@@ -1,0 +1,85 @@
+"""The queues that cannot be used where a story stands, and the metadata store if it cannot be written to, each with the
+reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+from hawb.engine.quorum.group import STORE
+from hawb.engine.state import NOWHERE, RUNNING, Queue, Side, State
+from hawb.rules.quorum import majority
+from hawb.scenario.quorum_outcome import is_online
+from hawb.scenario.run import Run
+
+METADATA = "rabbitmq_metadata"
+"""What RabbitMQ's check calls the metadata store of 4.3."""
+
+
+class OutOfUse(Struct, frozen=True):
+    """A queue that cannot be used, or METADATA. `down` are the nodes whose replicas do not run, of `replicas` in all.
+
+    `reason`: `no_majority` (fewer than a majority of the members run), `no_leader` (enough run, and none leads them),
+    `node_down` (the only replica's node), `master_awaited` (mirrors wait for the master's node), `failed` (the process
+    ended, its node runs), or `listed`: a listing has the queue in a `state` in which nobody can use it.
+    """
+
+    queue: str
+    reason: str
+    replicas: int = 1
+    down: tuple[str, ...] = ()
+    state: str = ""
+
+
+def out_of_use(run: Run, listed: Mapping[str, str] | None = None) -> tuple[OutOfUse, ...]:
+    """The queues that no client can use once the run has settled, by name, METADATA last. `listed` are the states of
+    queues that a listing has as out of use, whatever the run has of them."""
+    state, names = run.moment().state, run.settings.names
+    found = {name: _queue(name, state, names) for name in _known(state) if not is_usable(state, name)}
+    found = {one.queue: one for one in listed_as_out_of_use(listed or {})} | found
+    return (*(found[name] for name in sorted(found)), *_metadata(state, names))
+
+
+def listed_as_out_of_use(listed: Mapping[str, str]) -> tuple[OutOfUse, ...]:
+    """The queues that a listing has as out of use, from their states there."""
+    return tuple(OutOfUse(name, "listed", state=state) for name, state in sorted(listed.items()))
+
+
+def is_usable(state: State, name: str) -> bool:
+    """Return True if any side has the queue with a master that serves it, or a leader that can commit."""
+    return any(name in side.queues and side.queues[name].up for side in state.sides)
+
+
+def _known(state: State) -> Iterable[str]:
+    """The queues that running nodes know; all, where none runs."""
+    awake = {state.nodes[node].side for node in state.running()}
+    return {name for side in state.sides if side.number in awake or not awake for name in side.queues}
+
+
+def _queue(name: str, state: State, names: tuple[str, ...]) -> OutOfUse:
+    side = next(side for side in state.sides if name in side.queues)
+    queue = side.queues[name]
+    if queue.has_group:
+        down = offline(state, side, queue)
+        enough = len(queue.members) - len(down) >= majority(len(queue.members))
+        reason, replicas = "no_leader" if enough else "no_majority", len(queue.members)
+    else:
+        replicas = len({queue.master, *queue.mirrors, *queue.recoverable} - {NOWHERE})
+        down = [node for node in (queue.master,) if node != NOWHERE and state.nodes[node].status != RUNNING]
+        reason = "failed" if not down else "master_awaited" if queue.mirroring is not None else "node_down"
+    return OutOfUse(name, reason, replicas, tuple(names[node] for node in down))
+
+
+def offline(state: State, side: Side, queue: Queue) -> list[int]:
+    """The members of a group that do not run, as far as a side knows."""
+    stopped = state.groups[queue.name].stopped
+    return [one for one in sorted(queue.members) if not is_online(state, side, one) or stopped >> one & 1]
+
+
+def _metadata(state: State, names: tuple[str, ...]) -> Iterator[OutOfUse]:
+    if STORE in state.groups and not any(side.store is not None and side.store.up for side in state.sides):
+        members = sorted(state.groups[STORE].members)
+        down = tuple(names[node] for node in members if state.nodes[node].status != RUNNING)
+        enough = len(members) - len(down) >= majority(len(members))
+        yield OutOfUse(METADATA, "no_leader" if enough else "no_majority", len(members), down)

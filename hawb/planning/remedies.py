@@ -1,0 +1,294 @@
+"""What would make a cluster better where a story stands: steps of a scenario, each tried on a copy before it is given.
+
+`improved` is the one check for advice: the steps are played, and the cluster has to be better by a measure afterwards.
+The measure is the caller's (`standing` here, `harm` of `hawb.planning.safe_to_stop`), a tuple of which the smaller is
+the better. Remedies are tried one after the other, each where those before it have led, so that all of them in their
+order are what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import runs
+from hawb.engine.state import DOWN, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.planning.out_of_use import offline, out_of_use
+from hawb.rules.quorum import majority
+from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.run import Run
+
+Measure = Callable[[Run], tuple]
+Step = Mapping[str, object]
+MOST_ADDED = 2
+"""How many members at most are added to a queue: one member needs two more to outlive a node."""
+
+
+FOR_EACH = ("synchronise", "empty", "make_quorum")
+"""The kinds of remedies that do the same with each of their queues."""
+MOST_TRIED = 8
+"""A remedy for more queues is not tried without each of them: that takes longer than an answer may."""
+
+
+class Remedy(Struct, frozen=True):
+    """Something to do: its `steps`, as a file holds them, and the queues and nodes that they are about.
+
+    `streams` are those of its queues that are streams, `at` is a node that runs.
+
+    `kind`: `start` (all of `nodes`), `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes
+    that the cluster has forgotten), `replace` (members on forgotten nodes are deleted, and others added), `add_member`,
+    `synchronise`, `empty` (consumers empty the queues), `make_quorum` (classic queues become quorum queues).
+    """
+
+    kind: str
+    nodes: tuple[str, ...]
+    queues: tuple[str, ...]
+    steps: tuple[Step, ...]
+    streams: frozenset[str] = frozenset()
+    at: str = ""
+
+
+def played(run: Run, steps: Iterable[object]) -> Run | None:
+    """A copy of a run after more steps; None if one of them cannot be played."""
+    ahead = run.copy()
+    try:
+        for step in steps:
+            ahead.apply_plain(step)
+    except ScenarioRefused:
+        return None
+    return ahead
+
+
+def standing(run: Run) -> tuple[int, int, int, int]:
+    """The measure of a cluster as it stands, the smaller the better: messages lost, queues out of use, how many more
+    nodes all queues together can lose (negative), and how many members of the cluster run (negative)."""
+    state = run.moment().state
+    spare = sum(_spare(state, side, queue) for side in state.sides[:1] for queue in side.queues.values())
+    running = sum(node.status == RUNNING for node in state.nodes)
+    return lost(run), len(out_of_use(run)), -spare, -running
+
+
+def short(run: Run, failures: int = 1) -> list[str]:
+    """The quorum queues and streams that do not outlive so many failures with the members that run."""
+    state = run.moment().state
+    side = state.sides[0]
+    return sorted(q.name for q in side.queues.values() if q.has_group and _spare(state, side, q) < failures)
+
+
+def lost(run: Run) -> int:
+    """How many messages are lost so far."""
+    return sum(runs.size(account.lost) for account in run.moment().ledger.values())
+
+
+def _spare(state: State, side: Side, queue: Queue) -> int:
+    """How many more of its nodes a queue can lose and stay in use."""
+    if queue.has_group:
+        members = len(queue.members)
+        return max(members - len(offline(state, side, queue)) - majority(members), 0)
+    return sum(state.nodes[mirror].status == RUNNING for mirror in queue.synchronised if mirror in queue.mirrors)
+
+
+def improved(run: Run, steps: Iterable[object], measure: Measure = standing) -> Run | None:
+    """Play steps on a copy of a run; return the copy if the cluster is better there by the measure, and None if it is
+    not, or if the steps cannot be played."""
+    ahead = played(run, steps)
+    return ahead if ahead is not None and measure(ahead) < measure(run) else None
+
+
+def remedies(
+    run: Run, measure: Measure = standing, losing: Sequence[str] = (), alone: Sequence[str] = ()
+) -> tuple[Remedy, ...]:
+    """What to do where a run stands, the most urgent first. `losing` are the queues that would lose messages, `alone`
+    those that need more or other replicas. The run stays as it is."""
+    measure, found = cache(measure), []
+    for propose in (_start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
+                    partial(_make_quorum, queues=alone), _rejoin):  # fmt: skip
+        for remedy in propose(run):
+            replaced = {node for one in found if one.kind == "replace" for node in one.nodes}
+            useless = remedy.kind == "rejoin" and not replaced.isdisjoint(remedy.nodes)
+            if useless or improved(run, remedy.steps, measure) is None:
+                continue
+            needed = _needed(remedy, run, measure)
+            found.append(_addressed(needed, run))
+            run = played(run, needed.steps) or run
+            break
+    return tuple(found)
+
+
+def _needed(remedy: Remedy, run: Run, measure: Measure) -> Remedy:
+    """A remedy for several queues without those for which it changes nothing."""
+    if remedy.kind not in FOR_EACH or not 1 < len(remedy.queues) <= MOST_TRIED:
+        return remedy
+
+    def figure(one: Remedy) -> tuple | None:
+        ahead = played(run, one.steps)
+        return None if ahead is None else measure(ahead)
+
+    whole = figure(remedy)
+    for queue in remedy.queues:
+        steps = tuple(step for step in remedy.steps if _queue_of(step) != queue)
+        fewer = replace(remedy, queues=tuple(one for one in remedy.queues if one != queue), steps=steps)
+        remedy = fewer if fewer.queues and figure(fewer) == whole else remedy
+    return remedy
+
+
+def _queue_of(step: Step) -> object:
+    [argument] = step.values()
+    return argument.get("queue") if isinstance(argument, dict) else argument
+
+
+def _addressed(remedy: Remedy, run: Run) -> Remedy:
+    """A remedy with what commands need to know."""
+    state = run.moment().state
+    streams = frozenset(name for name, queue in state.queues.items() if queue.type == STREAM)
+    at = next((run.settings.names[node] for node in state.running()), "")
+    return replace(remedy, streams=streams & {*remedy.queues}, at=at)
+
+
+# Proposals, the better ones first: the first that makes the cluster better is taken
+
+
+def _start(run: Run) -> Iterator[Remedy]:
+    """Nodes that are down: any one of those that alone bring back as many queues as all together do, else as few as
+    do; and where no queue is out of use, or none comes back, all of them, or each."""
+    down = _nodes(run, lambda node: node.member and node.status == DOWN)
+    out = {one.queue for one in out_of_use(run)}
+
+    def back(nodes: Iterable[str]) -> set[str]:
+        ahead = played(run, [{"start": [*nodes]}])
+        return set() if ahead is None else out - {one.queue for one in out_of_use(ahead)}
+
+    if not down:
+        return
+    if out and (queues := back(down)):
+        single = tuple(node for node in down if back([node]) == queues)
+        few = list(down)
+        for node in down if not single else ():
+            fewer = [other for other in few if other != node]
+            few = fewer if fewer and back(fewer) == queues else few
+        nodes = single or tuple(few)
+        started = nodes[:1] if single else nodes
+        kind = "start_one" if len(single) > 1 else "start"
+        yield Remedy(kind, nodes, tuple(sorted(queues)), ({"start": [*started]},))
+    else:
+        yield Remedy("start", down, (), ({"start": [*down]},))
+        for node in down:
+            yield Remedy("start", (node,), (), ({"start": [node]},))
+
+
+def _replace(run: Run) -> Iterator[Remedy]:
+    """Members on nodes that are no members of the cluster: deleted, and others added on nodes that run; or deleted
+    alone, where there is no such node."""
+    state, names = run.moment().state, run.settings.names
+    deleted, added, nodes, queues = [], [], [], []
+    for queue in state.queues.values():
+        gone = [one for one in queue.members if not state.nodes[one].member] if queue.has_group else []
+        deleted += [{"delete_member": {"queue": queue.name, "node": names[node]}} for node in gone]
+        free = _free(state, queue)[: len(gone)]
+        added += [{"add_member": {"queue": queue.name, "node": names[node]}} for node in free]
+        nodes += [names[node] for node in gone]
+        queues += [queue.name] * bool(gone)
+    for steps in ([*deleted, *added], deleted) if deleted else ():
+        yield Remedy("replace", tuple(dict.fromkeys(nodes)), tuple(queues), tuple(steps))
+
+
+def _synchronise(run: Run) -> Iterator[Remedy]:
+    """Queues with mirrors that run and lack messages."""
+    state = run.moment().state
+    behind = [
+        queue.name for queue in state.queues.values()
+        if queue.up and not queue.syncing and set(queue.mirrors) - set(queue.synchronised)
+    ]  # fmt: skip
+    yield from _all_or_each("synchronise", sorted(behind), lambda name: [{"sync_queue": name}])
+
+
+def _empty(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
+    """Classic queues with messages: consumers take these before a node goes."""
+    known = run.moment().state.queues
+    full = [name for name in queues if name in known and not known[name].has_group and known[name].content]
+    yield from _all_or_each("empty", full, lambda name: [{"purge": name}])
+
+
+def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
+    """Members, or replicas of streams, on nodes that run and have none: as few as let a queue outlive one node more."""
+    state, names = run.moment().state, run.settings.names
+    added: dict[str, list[Step]] = {}
+    for name in queues:
+        queue = state.queues.get(name)
+        if queue is None or not queue.has_group or not queue.up:
+            continue
+        free = _free(state, queue)
+        for count in range(1, min(MOST_ADDED, len(free)) + 1):
+            steps = [{"add_member": {"queue": name, "node": names[node]}} for node in free[:count]]
+            if improved(run, steps) is not None:
+                added[name] = steps
+                break
+    if added:
+        yield _adding(added)
+        for name, steps in added.items():
+            yield _adding({name: steps})
+
+
+def _adding(added: Mapping[str, Sequence[Step]]) -> Remedy:
+    steps = tuple(step for those in added.values() for step in those)
+    nodes = dict.fromkeys(str(step["add_member"]["node"]) for step in steps)
+    return Remedy("add_member", tuple(nodes), tuple(added), steps)
+
+
+def _make_quorum(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
+    """Classic queues that are declared anew as quorum queues, which have members on several nodes."""
+    known, names = run.moment().state.queues, run.settings.names
+    movable = [
+        name for name in queues if (queue := known.get(name)) is not None and not queue.has_group and queue.up
+        and queue.owner is None and queue.durable and not queue.auto_delete and not queue.mirrors
+    ]  # fmt: skip
+
+    def moved(name: str) -> list[Step]:
+        declared = {"queue": name, "node": names[known[name].master], "arguments": {"x-queue-type": QUORUM}}
+        return [{"purge": name}, {"delete": {"queue": name}}, {"declare": declared}]
+
+    yield from _all_or_each("make_quorum", movable, moved)
+
+
+def _rejoin(run: Run) -> Iterator[Remedy]:
+    """Nodes that the cluster has forgotten and that still count themselves as members: reset, and joined again; then
+    members on them for queues that outlive no node without."""
+    state = run.moment().state
+    gone = [
+        name for name, node in zip(run.settings.names, state.nodes, strict=True)
+        if not node.member and not node.virgin and node.status in (DOWN, WAITING)
+    ]  # fmt: skip
+    steps: list[Step] = []
+    for name in gone:
+        waits = state.nodes[run.settings.names.index(name)].status == WAITING
+        steps += [*([{"kill": name}] if waits else []), {"reset": name}, {"join": name}]
+    ahead = played(run, steps) if steps else None
+    if ahead is None:
+        return
+    more = next(_add(ahead, short(ahead)), None)
+    steps += more.steps if more is not None else ()
+    yield Remedy("rejoin", tuple(gone), more.queues if more is not None else (), tuple(steps))
+
+
+def _all_or_each(kind: str, queues: Sequence[str], steps: Callable[[str], list[Step]]) -> Iterator[Remedy]:
+    """A remedy for all queues, then one for each, for where that for all does not help."""
+    for chosen in ([queues] if queues else []) + ([[queue] for queue in queues] if len(queues) > 1 else []):
+        yield Remedy(kind, (), tuple(chosen), tuple(step for queue in chosen for step in steps(queue)))
+
+
+def _nodes(run: Run, which: Callable) -> tuple[str, ...]:
+    names = run.settings.names
+    return tuple(names[index] for index, node in enumerate(run.moment().state.nodes) if which(node))
+
+
+def _free(state: State, queue: Queue) -> list[int]:
+    """The nodes that run, take new members and have none of the queue's, those with the fewest members first."""
+    hosted = [node for other in state.queues.values() for node in other.members]
+    free = [
+        node for node, value in enumerate(state.nodes)
+        if value.status == RUNNING and value.member and not value.drained and node not in queue.members
+    ]  # fmt: skip
+    return sorted(free, key=lambda node: (hosted.count(node), node))

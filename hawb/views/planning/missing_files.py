@@ -1,0 +1,50 @@
+"""Which files lack for an answer about a cluster as it runs, and the commands that write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hawb.broker.imported import Live
+from hawb.engine.naming import split_queue
+from hawb.views.formatting import listing
+from hawb.views.markdown import bash_word
+from hawb.views.report import ToDo
+
+NODES, QUEUES = "nodes.json", "queues.txt"
+COLUMNS = "name type state messages pid members online leader"
+MIRRORED = "slave_pids synchronised_slave_pids"
+"""The columns that tell where queues stand; those of mirrors only where the release has mirrors."""
+
+
+def what_is_missing(live: Live) -> str:
+    """What no file tells, as the rest of a sentence."""
+    told = []
+    if not live.nodes_listed:
+        told.append("which nodes there are and which of them run")
+    if not live.queues_listed:
+        told.append("where queues stand and what they hold")
+    elif live.unlisted:
+        told.append(f"where {listing(live.unlisted)} stand{'s' * (len(live.unlisted) == 1)} and what is in there")
+    return f"no file tells {', nor '.join(told)}"
+
+
+def missing(live: Live, files: Sequence[str], command: str = "safe", mirrors: bool = True) -> Iterator[ToDo]:
+    """Which files to write, and the command that is to be given them beside the `files` that there are. `mirrors` is
+    whether the release has mirrored queues."""
+    if live.known:
+        return
+    commands, written = [], []
+    if not live.queues_listed or live.unlisted:
+        vhosts = list(dict.fromkeys(split_queue(queue)[0] for queue in live.unlisted) or live.vhosts)
+        columns = f"{COLUMNS} {MIRRORED}" if mirrors else COLUMNS
+        for number, vhost in enumerate(vhosts, 1):
+            file = QUEUES if len(vhosts) == 1 else f"queues-{number}.txt"
+            commands.append(f"rabbitmqctl -q list_queues -p {bash_word(vhost)} {columns} > {file}")
+            written.append(file if vhost == "/" else bash_word(f"{vhost}={file}"))
+    if not live.nodes_listed:
+        commands.append(f"rabbitmqctl cluster_status --formatter json > {NODES}")
+        written.append(NODES)
+    given = " ".join([*map(bash_word, files), *written])
+    what = "listing" if len(written) == 1 else "listings"
+    yield ToDo(f"Write the missing {what} and ask again with {listing(written)}.",
+               (*commands, f"hawb {command} {given}"))  # fmt: skip

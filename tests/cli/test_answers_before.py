@@ -1,0 +1,187 @@
+"""What is out of use already, and what no file tells: the first thing that `safe`, `upgrade` and `replicas` say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hawb.cli import main
+
+NODES = N1, N2, N3 = "rabbit@n1", "rabbit@n2", "rabbit@n3"
+RUNNING = [{"name": node, "running": True, "type": "disc"} for node in NODES]
+
+
+def asked(command: str, *arguments: object) -> Result:
+    more = ("--trials", "0") if command == "replicas" else ()
+    return CliRunner().invoke(main, [command, *more, *map(str, arguments)], catch_exceptions=False)
+
+
+def answer(result: Result) -> str:
+    """The question and the answer, in one line."""
+    return " ".join(" ".join(result.stdout.split("\n\n")[0].splitlines()[:3]).split())
+
+
+def story(folder: Path, cluster: str, *steps: str) -> Path:
+    file = folder / "story.yaml"
+    file.write_text("\n".join(["scenario: x", f"cluster: {cluster}", "steps:", *(f"  - {step}" for step in steps)]))
+    return file
+
+
+DOWN = ('{nodes: [a, b, c], version: "4.0"}',
+        "declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}", "kill: [b, c]")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "options"), [("safe", ()), ("safe", ("--node", "a")), ("upgrade", ()), ("upgrade", ("--full-stop",)),
+                             ("upgrade", ("--to", "4.3")), ("replicas", ())],
+)  # fmt: skip
+def test_a_queue_that_is_out_of_use_already_is_the_answer(tmp_path: Path, command: str, options: tuple[str, ...]):
+    done = asked(command, *options, story(tmp_path, *DOWN))
+    assert done.exit_code == 1
+    assert "✕ No: q is already out of use (2 of 3 members down). Start b or c first." in answer(done)
+    assert "$ systemctl start rabbitmq-server   # on b or c" in done.stdout
+    assert "NODE" not in done.stdout.replace("NODE_ONLY", "") and "…" not in done.stdout
+
+
+def test_the_line_of_each_node_says_it_too(tmp_path: Path):
+    done = asked("safe", "--format", "line", story(tmp_path, *DOWN))
+    assert (done.exit_code, done.stdout) == (
+        1, "✕ a: No: q is already out of use (2 of 3 members down). Start b or c first.\n"
+    )  # fmt: skip
+    gauges = asked("safe", "--format", "prometheus", story(tmp_path, *DOWN)).stdout
+    assert 'hawb_node_safe_to_stop{node="a"} 0' in gauges
+    [told] = json.loads(asked("safe", "--json", story(tmp_path, *DOWN)).stdout)
+    assert told["out_of_use"] == [
+        {"queue": "q", "reason": "no_majority", "replicas": 3, "down": ["b", "c"], "state": ""}
+    ]
+
+
+def test_where_no_node_runs_it_says_which_to_start(tmp_path: Path):
+    file = story(tmp_path, *DOWN, "stop: a")
+    for command in ("safe", "upgrade"):
+        done = asked(command, file)
+        assert done.exit_code == 1 and "No: q is already out of use (3 of 3 members down). Start" in answer(done)
+
+
+def queue(name: str, kind: str = "classic") -> dict[str, Any]:
+    arguments = {} if kind == "classic" else {"x-queue-type": kind}
+    return {"name": name, "vhost": "/", "durable": True, "auto_delete": False, "arguments": arguments}
+
+
+def row(name: str, kind: str = "classic", **more: Any) -> dict[str, Any]:
+    counts = {"messages": 3, "messages_ready": 3, "messages_unacknowledged": 0}
+    return queue(name, kind) | {"type": kind, "state": "running", "exclusive": False} | counts | more
+
+
+def group(name: str, members: tuple[str, ...] = NODES, online: tuple[str, ...] = NODES, **more: Any) -> dict[str, Any]:
+    place = {"members": members, "online": online, "leader": online[0], "node": online[0]}
+    return row(name, "quorum") | place | more
+
+
+def files(folder: Path, queues: list[dict], listing: list | dict | None, nodes: list | None = RUNNING) -> list[Path]:
+    definitions = {"rabbit_version": "3.12.14", "vhosts": [{"name": "/"}], "queues": queues, "policies": []}
+    written = []
+    for name, content in (("definitions", definitions), ("queues", listing), ("nodes", nodes)):
+        if content is not None:
+            written.append(folder / f"{name}.json")
+            written[-1].write_text(json.dumps(content))
+    return written
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        (row("q", node=N2, state="down"), "q is already out of use (down in a listing)."),
+        (row("q", node=N2, state="crashed"), "q is already out of use (crashed in a listing)."),
+        (group("q", online=(N1,), state="minority"), "q is already out of use (2 of 3 members down)."),
+        (row("q", "stream", members=NODES, online=[N1], leader=N1), "q is already out of use (2 of 3 members down)."),
+    ],
+)
+@pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
+def test_a_queue_that_a_listing_has_as_out_of_use_is_the_answer(
+    tmp_path: Path, command: str, listed: dict, told: str
+):  # fmt: skip
+    done = asked(command, *files(tmp_path, [queue("q", listed["type"])], [listed]))
+    assert done.exit_code == 1 and f"✕ No: {told}" in answer(done)
+
+
+def test_a_queue_that_is_out_of_use_is_told_though_no_file_tells_the_nodes(tmp_path: Path):
+    listed = group("q", online=(N1,), state="minority")
+    done = asked("safe", *files(tmp_path, [queue("q", "quorum")], [listed], None))
+    assert done.exit_code == 1 and "No: q is already out of use (minority in a listing)." in answer(done)
+
+
+@pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
+def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
+    [file] = files(tmp_path, [queue("q"), queue("r", "quorum")], None, None)
+    done = asked(command, file)
+    if command == "replicas":
+        assert done.exit_code == 1 and "No: 1 of 2 queues does not outlive 1 failure: q" in answer(done)
+        [file] = files(tmp_path, [queue("r", "quorum")], None, None)
+        done = asked(command, file)
+    assert done.exit_code == 3 and "? Cannot tell: no file tells " in answer(done)
+    assert "node1" not in answer(done) and f"$ hawb {command} {file} queues.txt" in done.stdout
+    assert "$ rabbitmqctl -q list_queues -p / name " in done.stdout
+    assert command == "replicas" or "$ rabbitmqctl cluster_status --formatter json > nodes.json" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("queues", "listing", "nodes", "told"),
+    [
+        ([queue("q")], [row("q", node=N2)], None, "which nodes there are and which of them run"),
+        ([queue("q")], None, RUNNING, "where queues stand and what they hold"),
+        ([queue("q"), queue("r")], [row("q", node=N2)], RUNNING, "where r stands and what is in there"),
+        ([queue("q", "quorum")], [row("q", "quorum")], RUNNING, "where q stands and what is in there"),
+        ([queue("q")], {"items": [row("q", node=N2)], "page_count": 2, "page": 1}, RUNNING,
+         "where queues stand and what they hold"),
+    ],
+)  # fmt: skip
+def test_it_says_which_fact_no_file_tells(
+    tmp_path: Path, queues: list[dict], listing: list | dict | None, nodes: list | None, told: str
+):
+    given = files(tmp_path, queues, listing, nodes)
+    done = asked("safe", "--format", "line", "--node", N1, *given)
+    assert done.exit_code == 3 and f"Cannot tell: no file tells {told}." in done.stdout
+    assert asked("safe", *given).exit_code in (1, 3)  # what is known of other queues may hurt
+
+
+def test_files_that_tell_everything_are_answered(tmp_path: Path):
+    given = files(tmp_path, [queue("q", "quorum")], [group("q")])
+    done = asked("safe", *given)
+    assert done.exit_code == 0 and "✓ Yes: any node may be stopped" in answer(done)
+    assert asked("safe", *given, "--node", "rabbit@other").exit_code == 2
+
+
+def test_the_member_on_a_node_that_has_left_is_replaced(tmp_path: Path):
+    n4 = "rabbit@n4"
+    nodes = [{"name": node, "running": True} for node in (N1, N2, n4)]
+    given = files(tmp_path, [queue("photos", "quorum")], [group("photos", online=(N1, N2))], nodes)
+    for command in ("safe", "replicas", "upgrade"):
+        done = asked(command, *given)
+        deleted, added = "$ rabbitmq-queues delete_member -p / photos rabbit@n3", f"add_member -p / photos {n4}"
+        assert 0 < done.stdout.index(deleted) < done.stdout.index(added)
+        assert "1. Delete the members of photos on rabbit@n3, which has left the cluster" in done.stdout
+
+
+def test_a_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
+    cluster, declared, _ = DOWN
+    file = story(tmp_path, cluster, declared, "stop: c", "forget_cluster_node: {node: c, from: a}")
+    done = asked("safe", file)
+    assert done.exit_code == 1 and "Start c" not in done.stdout
+    commands = [line.split("$ ")[1] for line in done.stdout.splitlines() if "$ " in line]
+    assert commands == [
+        "RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on c", "rabbitmqctl -n c reset",
+        "rabbitmqctl -n c join_cluster a", "rabbitmqctl -n c stop", "systemctl start rabbitmq-server   # on c",
+        "rabbitmq-queues add_member -p / q c",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
+def test_the_exit_statuses_are_in_the_help(command: str):
+    told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+    for words in ("0, yes", "1, no", "2, the input is refused", "3, cannot tell"):
+        assert words in told

@@ -1,0 +1,135 @@
+"""Advice: what is out of use, and what would make a cluster better, each played before it is given."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hawb.planning.out_of_use import METADATA, out_of_use
+from hawb.planning.remedies import improved, remedies, short, standing
+from hawb.planning.safe_to_stop import harm, outlook
+from hawb.scenario.load import read_scenario
+from hawb.scenario.run import Run
+
+QUORUM, STREAM = {"x-queue-type": "quorum"}, {"x-queue-type": "stream"}
+WHEN_SYNCED = {"ha-mode": "all", "ha-sync-mode": "manual", "ha-promote-on-failure": "when-synced"}
+
+
+def played(*steps: dict, version: str = "4.0", nodes: str = "abc", **more: object) -> Run:
+    cluster = {"nodes": list(nodes), "version": version} | more.pop("cluster", {})
+    return Run.of(read_scenario({"scenario": "x", "cluster": cluster, "steps": list(steps)} | more))
+
+
+def declared(queue: str, arguments: dict | None = None, node: str = "a", **more: object) -> dict:
+    return {"declare": {"queue": queue, "node": node, "arguments": arguments or {}} | more}
+
+
+def kinds(run: Run) -> list[tuple]:
+    return [(one.kind, one.nodes, one.queues) for one in remedies(run, alone=short(run))]
+
+
+MIRRORED = {"policies": [{"name": "ha", "pattern": "^q", "definition": WHEN_SYNCED}], "version": "3.10"}
+
+
+@pytest.mark.parametrize(
+    ("run", "reason", "down", "remedy"),
+    [
+        (played(declared("q", QUORUM), {"kill": ["b", "c"]}), "no_majority", ("b", "c"), ("start_one", ("b", "c"))),
+        (played(declared("q", STREAM), {"kill": ["b", "c"]}, version="3.13"), "no_majority", ("b", "c"),
+         ("start_one", ("b", "c"))),
+        (played(declared("q", node="b"), {"stop": "b"}), "node_down", ("b",), ("start", ("b",))),
+        (played(declared("q"), {"publish": {"queue": "q", "count": 3}}, {"stop": "b"}, {"start": "b"}, {"kill": "a"},
+                nodes="ab", **MIRRORED), "master_awaited", ("a",), ("start", ("a",))),
+        (played(declared("q", QUORUM | {"x-quorum-initial-group-size": 5}), {"kill": ["b", "c", "d", "e"]},
+                nodes="abcde"), "no_majority", ("b", "c", "d", "e"), ("start", ("d", "e"))),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_use_is_told_with_the_nodes_to_start(run: Run, reason: str, down: tuple, remedy: tuple):
+    [out] = out_of_use(run)
+    assert (out.queue, out.reason, out.down) == ("q", reason, down)
+    [first, *_] = kinds(run)
+    assert first[:2] == remedy and first[2] == ("q",)
+
+
+def test_a_metadata_store_without_a_majority_is_out_of_use():
+    run = played({"kill": ["a", "b"]}, version="4.3")
+    assert [(one.queue, one.reason, one.down) for one in out_of_use(run)] == [(METADATA, "no_majority", ("a", "b"))]
+    assert kinds(run) == [("start_one", ("a", "b"), (METADATA,))]
+
+
+def test_queues_of_a_whole_cluster_are_in_use_and_nothing_is_to_do():
+    run = played(declared("q", QUORUM), declared("s", STREAM), declared("p"), version="4.3")
+    assert (out_of_use(run), kinds(run)) == ((), [])
+
+
+GHOST = {"cluster": {"down": {"c": "forgotten"}}}
+
+
+def ghost(members: str, nodes: str, version: str, kind: str = "quorum") -> Run:
+    return played(nodes=nodes, version=version, **GHOST,
+                  queues=[{"queue": "q", "type": kind, "members": list(members), "leader": "a"}])  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.13", "4.0", "4.3"])
+def test_the_member_on_a_node_that_has_left_is_deleted_before_another_is_added(version: str):
+    run = ghost("abc", "abcd", version)
+    [remedy] = remedies(run, alone=short(run))
+    assert remedy.steps == (
+        {"delete_member": {"queue": "q", "node": "c"}}, {"add_member": {"queue": "q", "node": "d"}},
+    )  # fmt: skip
+    assert improved(run, remedy.steps[1:]) is None  # four members, three of which run, outlive no node
+    assert short(improved(run, remedy.steps)) == []
+
+
+def test_a_replica_of_a_stream_is_deleted_where_the_release_can_while_its_node_is_down():
+    assert [one[0] for one in kinds(ghost("abc", "abcd", "4.0", "stream"))] == ["replace"]
+    assert [one[0] for one in kinds(ghost("abc", "abcd", "3.10", "stream"))] == ["rejoin"]
+
+
+@pytest.mark.parametrize(("version", "waits"), [("3.8", False), ("3.10", False), ("4.0", False), ("4.3", True)])
+def test_a_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
+    run = played(declared("q", QUORUM), {"stop": "c"}, {"forget_cluster_node": {"node": "c", "from": "a"}},
+                 {"start": "c"}, version=version)  # fmt: skip
+    assert improved(run, [{"start": "c"}]) is None
+    [remedy] = remedies(run)
+    again = ({"reset": "c"}, {"join": "c"})
+    assert remedy.kind == "rejoin" and remedy.steps[: 2 + waits] == ((*[{"kill": "c"}], *again) if waits else again)
+    assert short(improved(run, remedy.steps)) == []
+
+
+def test_no_advice_is_given_that_does_not_help():
+    one_node = played(declared("q", QUORUM), nodes="a")
+    assert kinds(one_node) == []
+    two = ghost("abc", "abc", "3.13")
+    assert not any(kind == "replace" for kind, *_ in kinds(two))
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Run:
+    nodes = list("abcde"[: draw(st.integers(2, 5))])
+    how = st.sampled_from(["running", "running", "stopped", "killed", "forgotten"])
+    states = {node: draw(how) for node in nodes[1:]}
+    queues = []
+    for number in range(draw(st.integers(1, 3))):
+        chosen = draw(st.permutations(nodes))[: draw(st.integers(1, len(nodes)))]
+        kind = draw(st.sampled_from(["classic", "quorum", "stream"]))
+        place = {"master": chosen[0]} if kind == "classic" else {"members": chosen, "leader": chosen[0]}
+        queues.append({"queue": f"q{number}", "type": kind, "messages": draw(st.integers(0, 3))} | place)
+    down = {node: state for node, state in states.items() if state != "running"}
+    return played(nodes="".join(nodes), version=draw(st.sampled_from(["3.10", "4.0", "4.3"])),
+                  cluster={"down": down}, queues=queues)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(clusters())
+def test_after_each_remedy_the_cluster_is_better_and_no_message_more_is_lost(run: Run):
+    for measure, found in (
+        (standing, remedies(run, alone=short(run))),
+        (lambda run: harm(run, None), outlook(run.scenario)[1].remedies),
+    ):
+        there = run
+        for remedy in found:
+            ahead = improved(there, remedy.steps, measure)
+            assert ahead is not None and measure(ahead)[:2] <= measure(there)[:2]
+            there = ahead
