@@ -28,22 +28,38 @@ from hawb.cli import (
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
-COMMANDS = (
-    scenarios.run, scenarios.check, rules.rule,
-    planning.safe, planning.explore, planning.lint, upgrade.upgrade,
-    migrating.migrate, migrating.replicas,
-    clusters.import_command, clusters.watch, incident.incident, rates.rates,
-    real_broker.compare, real_broker.record, real_broker.fuzz,
-    spark.study, spark.audit, schema.schema,
-    workbook.lab, workbook.lessons,
-)  # fmt: skip
+SECTIONS = {
+    "Understand": (scenarios.run, scenarios.check, workbook.lab, workbook.lessons, rules.rule),
+    "Your cluster": (
+        clusters.import_command, planning.safe, planning.lint, migrating.replicas, upgrade.upgrade, migrating.migrate,
+        clusters.watch, incident.incident, rates.rates,
+    ),
+    "At scale": (spark.study, spark.audit, planning.explore),
+    "For developers": (real_broker.compare, real_broker.record, real_broker.fuzz, schema.schema),
+}  # fmt: skip
+"""The commands under the headings of `hawb --help`, in its order."""
 
 
-@click.group(cls=Refusing, context_settings={"help_option_names": ["-h", "--help"]})
+class Sections(Refusing):
+    """Lists the commands under the headings of `SECTIONS`."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each section with the first sentence of each command's help."""
+        width = max(map(len, self.commands))
+        for heading, commands in SECTIONS.items():
+            with formatter.section(heading):
+                limit = formatter.width - formatter.current_indent - width - 2
+                formatter.write_dl(
+                    [(command.name.ljust(width), command.get_short_help_str(limit)) for command in commands]
+                )
+
+
+@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hawb")
 def main() -> None:
     """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""
 
 
-for command in COMMANDS:
-    main.add_command(asked_first(command))
+for commands in SECTIONS.values():
+    for command in commands:
+        main.add_command(asked_first(command))

@@ -13,7 +13,7 @@ import pytest
 import typed_commands
 from click.testing import CliRunner
 
-from hawb.cli import COMMANDS, extra, main
+from hawb.cli import extra, main
 from hawb.cli.extra import MODULES, TAKEN, Taken
 
 ROOT = Path(__file__).parents[2]
@@ -35,11 +35,11 @@ def test_an_answer_in_text_or_json_imports_nothing_of_an_extra(tmp_path: Path) -
 
 
 def test_every_command_is_typed_by_somebody() -> None:
-    assert {one.words.split()[0] for one in typed_commands.EVERY} == {command.name for command in COMMANDS}
+    assert {one.words.split()[0] for one in typed_commands.EVERY} == main.commands.keys()
 
 
 def test_what_is_taken_is_an_option_of_its_command_and_an_extra_of_the_project() -> None:
-    options = {command.name: {parameter.name for parameter in command.params} for command in COMMANDS}
+    options = {command.name: {parameter.name for parameter in command.params} for command in main.commands.values()}
     for taken in TAKEN:
         assert taken.option is None or taken.option in options[taken.command], taken
         assert set(MODULES[taken.extra]) <= {line.split(">")[0] for line in EXTRAS[taken.extra]}, taken
