@@ -44,7 +44,7 @@ def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
     if hurting and fine:
         told.append(_("only {nodes} may be stopped", nodes=listing(fine)))
     if told:
-        return Verdict("no", "; ".join(told) + start_first(found.remedies))
+        return Verdict("no", start_first("; ".join(told), found.remedies))
     if not found.live.known:
         return Verdict("unknown", what_is_missing(found.live))
     if not found.forecasts:
@@ -82,20 +82,20 @@ def why_out(one: OutOfUse) -> str:
     return _(reason, **words, state=shown(one.state))
 
 
-def start_first(remedies: Sequence[Remedy]) -> str:
-    """The sentence that follows an answer: which nodes to start for queues to come back. Empty where that is none."""
+def start_first(why: str, remedies: Sequence[Remedy]) -> str:
+    """A reason, followed by which nodes to start for queues to come back, if that brings any back."""
     first = next((one for one in remedies if one.kind in ("start", "start_one") and one.queues), None)
     if first is None:
-        return ""
+        return why
     nodes = either(first.nodes) if first.kind == "start_one" else listing(first.nodes)
-    return _(". Start {nodes} first", nodes=nodes)
+    return _("{why}. Start {nodes} first", why=why, nodes=nodes)
 
 
 def out_verdict(before: Beforehand) -> Verdict | None:
     """No, where a queue is out of use before anything is done; None where none is."""
     if not before.out_of_use:
         return None
-    return Verdict("no", "; ".join(already(before.out_of_use)) + start_first(before.remedies))
+    return Verdict("no", start_first("; ".join(already(before.out_of_use)), before.remedies))
 
 
 def remedies_todo(before: Beforehand) -> tuple[ToDo, ...]:

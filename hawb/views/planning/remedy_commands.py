@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from hawb.engine.naming import split_queue
+from hawb.languages import _
 from hawb.planning.remedies import Remedy
-from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import commas, counted, listing, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo
 
@@ -20,8 +21,9 @@ MEMBERS = {
 
 
 def either(names: Sequence[str]) -> str:
-    """a, a or b, or any of a, b and c."""
-    return f"any of {listing(names)}" if len(names) > 2 else " or ".join(map(shown, names))
+    """a; a or b; a, b or c."""
+    *most, last = map(shown, names)
+    return _("{most} or {last}", most=commas(most), last=last) if most else last
 
 
 def to_do(remedy: Remedy, files: Sequence[str] = ()) -> ToDo:
@@ -55,7 +57,7 @@ def _sentence(remedy: Remedy) -> str:
             members = "a member" if len(remedy.steps) == 1 else "members"
             has = "it has" if one else "they have"
             return f"Give {queues} {members} on {nodes}: without one of those that {has} no majority is left."
-        case _:
+        case _other:
             those = "its node when nobody needs it" if one else "their nodes when nobody needs them"
             return f"Replicate {queues}, or stop {those}: there is no other copy."
 
