@@ -9,8 +9,8 @@ set -eu
 api=$1
 shift
 for node in "$@"; do
-    # Asked anew before each: what was safe before the last restart need not be safe after it. 1 is no, 2 is that it
-    # could not be told; either way no further node is touched.
+    # Asked anew before each: what was safe before the last restart need not be safe after it. 1 is no, 2 is a refused
+    # input, 3 is that it cannot be told; whichever it is, no further node is touched.
     hawb safe --live "$api" --node "$node" || exit
     # Clients go, and leaders are handed over, while the node still runs.
     rabbitmq-upgrade --node "$node" drain

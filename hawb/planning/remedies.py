@@ -38,9 +38,10 @@ class Remedy(Struct, frozen=True):
 
     `streams` are those of its queues that are streams, `at` is a node that runs.
 
-    `kind`: `start` (all of `nodes`), `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes
-    that the cluster has forgotten), `replace` (members on forgotten nodes are deleted, and others added), `add_member`,
-    `synchronise`, `empty` (consumers empty the queues), `make_quorum` (classic queues become quorum queues).
+    `kind`: `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
+    `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes that the cluster has forgotten),
+    `replace` (members on forgotten nodes are deleted, and others added), `add_member`, `synchronise`, `empty`
+    (consumers empty the queues), `make_quorum` (classic queues become quorum queues).
     """
 
     kind: str
@@ -177,6 +178,10 @@ def _start(run: Run) -> Iterator[Remedy]:
         yield Remedy("start", down, (), ({"start": [*down]},))
         for node in down:
             yield Remedy("start", (node,), (), ({"start": [node]},))
+        ahead = played(run, [{"start": [*down]}])
+        if behind := [] if ahead is None else _behind(ahead):
+            steps = ({"start": [*down]}, *({"sync_queue": queue} for queue in behind))
+            yield Remedy("start_synchronise", down, tuple(behind), steps)
 
 
 def _replace(run: Run) -> Iterator[Remedy]:
@@ -197,12 +202,14 @@ def _replace(run: Run) -> Iterator[Remedy]:
 
 def _synchronise(run: Run) -> Iterator[Remedy]:
     """Queues with mirrors that run and lack messages."""
-    state = run.moment().state
-    behind = [
-        queue.name for queue in state.queues.values()
+    yield from _all_or_each("synchronise", _behind(run), lambda name: [{"sync_queue": name}])
+
+
+def _behind(run: Run) -> list[str]:
+    return sorted(
+        queue.name for queue in run.moment().state.queues.values()
         if queue.up and not queue.syncing and set(queue.mirrors) - set(queue.synchronised)
-    ]  # fmt: skip
-    yield from _all_or_each("synchronise", sorted(behind), lambda name: [{"sync_queue": name}])
+    )  # fmt: skip
 
 
 def _empty(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
@@ -248,7 +255,9 @@ def _make_quorum(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
 
     def moved(name: str) -> list[Step]:
         declared = {"queue": name, "node": names[known[name].master], "arguments": {"x-queue-type": QUORUM}}
-        return [{"purge": name}, {"delete": {"queue": name}}, {"declare": declared}]
+        count = runs.size(known[name].content)
+        kept = [{"publish": {"queue": name, "count": count}}] if count else []
+        return [{"purge": name}, {"delete": {"queue": name}}, {"declare": declared}, *kept]
 
     yield from _all_or_each("make_quorum", movable, moved)
 

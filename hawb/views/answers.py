@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from hawb.planning.advice import Severity
 from hawb.planning.migration import Clash, Verdict
+from hawb.planning.out_of_use import OutOfUse
 from hawb.planning.quorum_translation import Reason
 from hawb.planning.redeclaring import Redeclaration
 from hawb.planning.refused_there import Refused
@@ -20,13 +21,14 @@ from hawb.study.own_upgrade import Within
 
 
 class SafeNode(TypedDict):
-    """What comes of a node's end: by a controlled stop and by a kill the queues that feel it, the worst first; and the
-    queues for which RabbitMQ's own checks fail there."""
+    """What comes of a node's end: by a controlled stop and by a kill the queues that feel it, the worst first; the
+    queues for which RabbitMQ's own checks fail there; and the queues that are out of use before."""
 
     node: str
     effects: dict[Literal["stop", "kill"], list[Effect]]
     quorum_critical: list[str]
     mirror_sync_critical: list[str]
+    out_of_use: list[OutOfUse]
 
 
 class Finding(TypedDict):
@@ -224,7 +226,8 @@ class Replicas(TypedDict):
 
 
 class Recommended(TypedDict):
-    """How many replicas a queue has and is to have, and of which type."""
+    """How many replicas a queue has and is to have, and of which type; how many of them are online, how many more nodes
+    it can lose, and how many a stream is declared with (null: not told, or one on each node)."""
 
     queue: str
     type: str
@@ -232,6 +235,9 @@ class Recommended(TypedDict):
     recommended_type: str
     recommended: int | None
     blockers: list[str]
+    online: int | None
+    survives: int | None
+    declared: int | None
 
 
 class ReplicaCounts(TypedDict):

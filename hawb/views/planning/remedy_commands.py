@@ -40,6 +40,9 @@ def _sentence(remedy: Remedy) -> str:
         case "start":
             told = f"that brings back {queues}" if remedy.queues else "queues have replicas there that do not run"
             return f"Start {nodes}: {told}."
+        case "start_synchronise":
+            blocks = "Each queue blocks meanwhile."
+            return f"Start {nodes}, then synchronise {queues}: the mirrors there lack messages. {blocks}"
         case "rejoin":
             more = f" Then give {queues} a member there." if remedy.queues else ""
             it = "it does" if len(remedy.nodes) == 1 else "they do"
