@@ -16,7 +16,7 @@ from hawb.broker.imported import import_files, imported_of
 from hawb.planning import inventory
 from hawb.planning.beforehand import beforehand
 from hawb.planning.lint import Report, lint
-from hawb.planning.safe_to_stop import Outlook, outlook
+from hawb.planning.safe_to_stop import Forecast, Outlook, outlook
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import read_scenario
 from hawb.study.replicas import TRIALS, WhatIf, what_if
@@ -64,6 +64,11 @@ class Safety(Struct, frozen=True):
     notes: Sequence[str] = ()
     files: Sequence[str] = ()
 
+    @property
+    def forecasts(self) -> list[Forecast]:
+        """The forecast for each node."""
+        return [*self.found.forecasts]
+
 
 def safety_of(files: Sequence[str | Path]) -> Safety:
     """The forecasts for the cluster of a definitions export and listings. Raises ImportRefused, ScenarioRefused."""
@@ -74,7 +79,7 @@ def safety_of(files: Sequence[str | Path]) -> Safety:
 
 
 def _safety_shown(found: Safety) -> list[Shown]:
-    return [forecast_page.by_queue(found.found.forecasts), ForecastTable(found.found)]
+    return [forecast_page.by_queue(found.forecasts), ForecastTable(found.found)]
 
 
 def _safety_texts(found: Safety) -> dict[str, str]:

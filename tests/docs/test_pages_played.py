@@ -26,7 +26,7 @@ def test_a_page_shows_what_its_commands_and_programs_show(page: str, tmp_path: P
 
 
 @pytest.mark.parametrize("page, commands, statuses, told", [
-    ("data/recipes/README.md", 1, ["0"], "hawb_node_safe_to_stop{"),
+    ("data/recipes/README.md", 1, ["1"], "hawb_node_safe_to_stop{"),
     ("data/operator/README.md", 2, ["1", "0"], "mirroring-silenced"),
 ])  # fmt: skip
 def test_commands_of_pages_that_are_shown_as_they_are_answer(

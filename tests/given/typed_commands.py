@@ -46,7 +46,7 @@ BROKER, FIGURES, LAB, STUDY = takes("broker"), takes("figures"), takes("lab"), t
 ANSWERS = (
     Typed("run {story}"), Typed("run --json {story}"), Typed("check {story}"),
     Typed("rule promote on shutdown"), Typed("rule promotion.candidate"),
-    Typed("safe {real}"), Typed("safe --json {real}"),
+    Typed("safe {real}", 1), Typed("safe --json {real}", 1),
     Typed("explore {story} --faults 1 --operations 0"), Typed("explore --json {story} --faults 1 --operations 0"),
     Typed("lint {real}", 1), Typed("lint --json {real}", 1),
     Typed("upgrade {story}"), Typed("upgrade --json {story}"), Typed("upgrade --full-stop {story}"),
@@ -55,13 +55,13 @@ ANSWERS = (
     Typed("import {export} -o -"), Typed("import {export} --numbers -"),
     Typed("lint --format sarif {real}", 1), Typed("lint --format junit {real}", 1),
     Typed("check --format sarif {story}"), Typed("check --format junit {story}"),
-    Typed("safe --format prometheus {real}"), Typed("schema safe"), Typed("incident {logs}"),
+    Typed("safe --format prometheus {real}", 1), Typed("schema safe"), Typed("incident {logs}"),
     Typed("incident --json {logs}"), Typed("incident --events {logs}"),
 )  # fmt: skip
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
 WRITTEN = (
-    Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}"),
+    Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}", 1),
     Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
     Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
     Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} -o {to}/plan", 1),
@@ -72,7 +72,7 @@ WRITTEN = (
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
     Typed("record {to}/none.yaml", 2, BROKER),
     Typed("fuzz --on model --count 1 --replays 0 --out {to}/fuzz", 0, BROKER),
-    Typed("replicas --trials 0 {real}", 0, STUDY), Typed("replicas --trials 0 -o {to}/replicas.html {real}", 0,
+    Typed("replicas --trials 0 {real}", 1, STUDY), Typed("replicas --trials 0 -o {to}/replicas.html {real}", 1,
                                                          FIGURES | STUDY),
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
     Typed("rates {fleet}", 0, STUDY), Typed("rates --json {fleet}", 0, STUDY),

@@ -37,7 +37,7 @@ def test_half_a_surrogate_pair_is_no_text():
 
 def test_nodes_of_a_real_cluster():
     result = CliRunner().invoke(main, ["safe", *map(str, FILES[:3]), "--format", "prometheus"])
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     told = read(result.stdout)
     a, b = "a@10.77.9.1", "b@10.77.9.2"
     assert told["hawb_node_safe_to_stop"] == {(a,): 0, (b,): 0, ("c@10.77.9.3",): 0}
