@@ -15,7 +15,7 @@ from hawb.planning.dead_letter_checks import dead_letter_findings
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory
 from hawb.planning.policy_checks import policy_findings
-from hawb.planning.queue_checks import Found, node_findings, queue_found
+from hawb.planning.queue_checks import Found, by_name, node_findings, queue_found
 
 
 class Report(Struct, frozen=True):
@@ -90,7 +90,7 @@ def _kinds(assignments: list[Assignment]) -> tuple[list[Assignment], list[int]]:
     firsts, kind_of = [], []
     for one in assignments:
         matching = (*map(id, one.policies), None, *map(id, one.operator_policies))
-        about = id(one.in_force), matching, one.queue.vhost, encode(one.queue.facts)
+        about = id(one.in_force), matching, one.queue.vhost, by_name(one.queue), encode(one.queue.facts)
         place = places.setdefault(about, len(firsts))
         if place == len(firsts):
             firsts.append(one)

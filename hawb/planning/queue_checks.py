@@ -1,6 +1,7 @@
 """The findings about a cluster's queues: each check looks at one queue and the policies in force for it.
 
-No check looks at a queue's name, so that queues which are otherwise the same are looked at once (`hawb.planning.lint`).
+Queues that are the same but for their names are looked at once (`hawb.planning.lint`): no check looks at more of a
+queue's name than `by_name`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.quorum_blockers import before_quorum
+from hawb.planning.quorum_translation import SERVER_NAMED
+from hawb.rules.owned_queues import owner
 from hawb.rules.policies import Mirroring, Promote, mirroring
 from hawb.rules.quorum import tolerated_failures
 
@@ -24,9 +27,6 @@ GUIDE_BATCH_BYTES = 50_000 * 1024
 SMALLEST_BATCH = 2
 """A ha-sync-batch-size of 1 stands for the default."""
 
-INTERNAL = "x-internal-purpose"
-"""The argument of queues that a plugin declares for itself, such as those of federation links."""
-
 MIB = 2**20
 PILED = 1.5
 """A node has too many masters and leaders with more than this many times its equal share."""
@@ -34,6 +34,11 @@ PILED = 1.5
 
 Found = tuple[str, dict[str, Any]]
 """A finding's code and facts: all of it but its queue."""
+
+
+def by_name(queue: Queue) -> tuple[bool, bool]:
+    """Return what checks take from a queue's name: whether it is a plugin's own, and whether the broker made it up."""
+    return owner(queue.name, queue.facts.arguments) is not None, queue.name.startswith(SERVER_NAMED)
 
 
 def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
@@ -102,8 +107,8 @@ def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
 def _classic(assignment: Assignment, inventory: Inventory) -> Found | None:
     """A classic queue that could be a quorum queue, of a release that mirrors none. A plugin's own queue stays as the
     plugin declares it."""
-    facts = assignment.queue.facts
-    if inventory.profile.mirroring or INTERNAL in (facts.arguments or {}) or len(inventory.nodes) == 1:
+    queue = assignment.queue
+    if inventory.profile.mirroring or len(inventory.nodes) == 1 or owner(queue.name, queue.facts.arguments) is not None:
         return None
     if before_quorum(assignment, inventory.profile)["blocks"]:
         return None
@@ -209,8 +214,6 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
     """What blocks the move to a quorum queue; where nothing does, what has to change for it."""
-    if INTERNAL in (assignment.queue.facts.arguments or {}):
-        return None
     found = before_quorum(assignment, inventory.profile)
     for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
         if found[weight]:

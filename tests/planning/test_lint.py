@@ -250,3 +250,9 @@ def test_what_rebalancing_cannot_move_is_not_piled():
 def test_a_queue_that_has_mirrors_is_not_said_to_have_one_replica():
     found = lint(cluster(queues=[queue(node="a", mirrors=["b"], synchronised=["b"])]))
     assert not {"no-policy", "one-replica"} & codes(found)
+
+
+def test_a_plugins_own_queue_is_told_apart_from_others_of_its_kind():
+    names = ("federation: x -> y", "q", "amq.gen-x")
+    found = lint(cluster(version="4.0", queues=[queue(name) for name in names])).findings
+    assert {one.name for one in found if one.code == "classic-queue"} == {"q"}
