@@ -186,6 +186,7 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
     from hawb.views.report import EXIT_STATUSES, worst
+    from hawb.views.terminal import told
 
     try:
         clusters = dict(inventories(files, network_mb_s))
@@ -197,19 +198,20 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
             raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
         [(name, found)] = reports.items()
         write_scenario(report, findings.page(name, found, clusters[name].notes))
-    click.echo(lint_for_ci(files, reports, form) if form in CI_FORMS else linted(reports, form))
-    answers = [findings.report_of(name, found).verdict.answer for name, found in reports.items()]
-    raise SystemExit(EXIT_STATUSES[worst(answers)])
+    answers = [findings.report_of(name, found, clusters[name].notes) for name, found in reports.items()]
+    if form in (*CI_FORMS, "json"):
+        tell_notes([note for cluster in clusters.values() for note in cluster.notes])
+        click.echo(as_json(reports) if form == "json" else lint_for_ci(files, reports, form))
+    else:
+        click.echo("\n\n".join(map(told, answers)))
+    raise SystemExit(EXIT_STATUSES[worst([one.verdict.answer for one in answers])])
 
 
-def linted(reports: Mapping[str, Report], form: str) -> str:
-    """What was found about each cluster, as text or as JSON."""
+def as_json(reports: Mapping[str, Report]) -> str:
+    """Return what was found about each cluster as JSON."""
     from hawb.views.planning import findings
-    from hawb.views.terminal import told
 
-    if form == "json":
-        return json.dumps([{"cluster": name, **findings.plain(found)} for name, found in reports.items()], indent=1)
-    return "\n\n".join(told(findings.report_of(name, found)) for name, found in reports.items())
+    return json.dumps([{"cluster": name, **findings.plain(found)} for name, found in reports.items()], indent=1)
 
 
 def lint_for_ci(files: Sequence[str], reports: Mapping[str, Report], form: str) -> str:
@@ -240,6 +242,4 @@ def inventories(files: tuple[str, ...], network_mb_s: float | None) -> Iterator[
     for name, cluster in found:
         if network_mb_s is not None:
             cluster.network_bytes_per_s = round(network_mb_s * 1_000_000)
-        for note in cluster.notes:
-            click.echo(f"note: {note}", err=True)
         yield name, cluster

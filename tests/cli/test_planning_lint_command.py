@@ -11,6 +11,8 @@ from inventories import FILES, ROOT
 
 from hawb.cli import main
 
+QUESTION = "Do the policies do what they say?\n"
+
 
 def hawb(*arguments: object):
     return CliRunner().invoke(main, ["lint", *map(str, arguments)], catch_exceptions=False)
@@ -19,7 +21,7 @@ def hawb(*arguments: object):
 def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
     result = hawb(*FILES)
     assert result.exit_code == 1
-    assert result.stdout.startswith("✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies alone")
+    assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies alone")
     assert "1 error, 7 warnings, 11 notes in 31 queues and 7 policies\n" in result.stdout
     assert "ttl-10min      none               orders-safe  1: orders.tmp.carts" in result.stdout
     assert "Write the ha settings into the policy that applies too" in result.stdout
@@ -88,9 +90,18 @@ def test_the_exit_status_is_that_of_the_answer(tmp_path: Path, content: object, 
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps(content))
     result = hawb(file)
-    assert result.stdout.startswith(begins)
+    assert result.stdout.startswith(QUESTION + begins)
     assert result.exit_code == status
     assert ("Give a file that tells" in result.stdout) == (status == 3)
+
+
+def test_notes_come_last(tmp_path: Path):
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps({"queues": [QUEUE], "policies": []}))
+    note = "no release in the files: the rules of 3.8.9"
+    result = hawb(file)
+    assert result.stdout.rstrip().endswith(f"- {note}") and not result.stderr
+    assert f"note: {note}" in hawb("--json", file).stderr
 
 
 def test_commands_have_the_names_of_queues_and_nodes(tmp_path: Path):
