@@ -15,6 +15,7 @@ from hawb.cli.formats import of_formats
 
 if TYPE_CHECKING:
     from hawb.incident.asked import When
+    from hawb.incident.reading import Reading
     from hawb.incident.understanding import Incident
 
 
@@ -58,13 +59,16 @@ def incident(
     files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
     output: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
 ) -> None:  # fmt: skip
-    """What happened, and what was lost, by the logs of a cluster's nodes?
+    """What happened, what broke and what was lost, by the logs of a cluster's nodes?
 
     FILES are logs, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of
     journald. Beside them, if there are any: a definitions export of the cluster and listings of its queues, which are
     known by what they hold. Whether they are of before the incident or of after it is found out; where there are both,
     --after has those of after it. What the logs tell is put in the order of time, told in sentences that name their
     lines, and played as a scenario by RabbitMQ's rules: what is lost follows from that. Clients are not named.
+
+    Exit status: 0 nothing is lost or broken, 1 something is, 2 the input is refused, 3 that cannot be told. --events
+    and --scenario - only print, with 0.
 
     Of months of logs, --since and --until tell one incident: all lines are read, for how the cluster stood before it.
     """
@@ -75,7 +79,7 @@ def incident(
         click.echo(listed(logs, zone, since, until, clients, form))
         return
     found = understood(logs, exports, after, zone, since, until)
-    answer(found, output, scenario, form)
+    raise SystemExit(answer(found, output, scenario, form))
 
 
 def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -106,8 +110,7 @@ def listed(
     from hawb.views.terminal import terminal
 
     reading = read_logs(logs, zone, clients)
-    if not reading.files:
-        raise SystemExit(refuse(no_log(logs[0])))
+    refuse_strangers(reading, logs)
     try:
         reading = asked(since, until, zone, reading).of(reading)
     except SpanRefused as refused:
@@ -128,16 +131,26 @@ def understood(
         found = understand(logs, exports, zone, later=after, since=since, until=until)
     except (ImportRefused, SpanRefused) as refused:
         raise SystemExit(refuse(refused)) from None
-    if not found.reading.files:
-        raise SystemExit(refuse(no_log(logs[0])))
+    refuse_strangers(found.reading, logs)
     return found
 
 
-def answer(found: Incident, output: Path | None, scenario: Path | None, form: str) -> None:
-    """Writes the page and the scenario, if they are asked for, and the answer in its form."""
+def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
+    """End with exit status 2 if none of the files is a RabbitMQ log."""
+    from hawb.incident.strangers import refusal
+
+    if not reading.files:
+        raise SystemExit(refuse(no_log(logs[0])))
+    if told := refusal(reading):
+        raise SystemExit(refuse(told))
+
+
+def answer(found: Incident, output: Path | None, scenario: Path | None, form: str) -> int:
+    """Writes the page and the scenario, if they are asked for, and the answer in its form; returns the exit status."""
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
     from hawb.views.incident.incident_json import plain
+    from hawb.views.incident.incident_verdict import verdict
     from hawb.views.terminal import told
 
     account = incident_report.account(found)
@@ -150,6 +163,7 @@ def answer(found: Incident, output: Path | None, scenario: Path | None, form: st
             raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))
         write_scenario(scenario, dump(found.retold.scenario))
         if str(scenario) == "-":
-            return
+            return 0
     click.echo(json.dumps(plain(account), sort_keys=True) if form == "json"
                else told(incident_report.report_of(account)))  # fmt: skip
+    return verdict(found, account.names).exit_status

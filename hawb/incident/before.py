@@ -224,7 +224,7 @@ def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
     """The nodes and settings: whoever has a life, but those that join later."""
-    lived = [life for life in lives if life.from_us < begins_us or life.ran_before]
+    lived = [life for life in lives if life.ended_by != "failed" and (life.from_us < begins_us or life.ran_before)]
     left = _left(found, begins_us)
     joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     joining -= {life.node for life in lived} - left

@@ -27,6 +27,10 @@ LEVELS = {
     }.items() for short in shorts.split()
 }  # fmt: skip
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
+REPORT = " "
+"""What stands behind the level of Erlang's reports (=INFO REPORT====)."""
+BOOT_FAILED = "BOOT FAILED"
+"""What a broker prints, without a time, where no log is open yet."""
 LONGEST = 512 * 1024
 """How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
 LEAST_EARLIER, OFTENER = 3, 3
@@ -48,7 +52,8 @@ def zone_of(name: str) -> tzinfo:
 
 class Entry(Struct):
     """A message: its text without what stands before it; `who` is what a wrapping called its writer. One that `goes_on`
-    may have more lines with the same time and process."""
+    may have more lines with the same time and process. `own` tells that it begins as a broker's message does, and not
+    only as other programs' do, too."""
 
     line: int
     at_us: int | None
@@ -57,6 +62,7 @@ class Entry(Struct):
     text: str
     who: str = ""
     goes_on: bool = False
+    own: bool = False
 
 
 def level_of(written: str) -> str:
@@ -109,7 +115,7 @@ class Reader:
             return self._begin(self._headed(number, headed, inner.who))
         if inner.level or BARE.match(text) or (inner.at and not self._headed_is_open(inner.who)):
             return self._begin(self._without_time(number, inner, text))
-        return self._go_on(text, inner)
+        return self._go_on(number, text, inner)
 
     def _unwrapped(self, line: str) -> Unwrapped:
         """A line without its wrappings, and without what has stood before the broker's words in a line above."""
@@ -130,20 +136,23 @@ class Reader:
 
     def _headed(self, number: int, headed: Head, who: str) -> Entry:
         at_us, level = self._at(headed.time), level_of(headed.level)
-        return Entry(number, at_us, level, headed.pid, headed.said, who, headed.fine)
+        own = bool(headed.pid) or headed.level.endswith(REPORT)
+        return Entry(number, at_us, level, headed.pid, headed.said, who, headed.fine, own)
 
     def _of_document(self, number: int, inner: Unwrapped) -> Entry:
         """An entry of RabbitMQ's JSON."""
         document: dict[str, Any] = inner.document or {}
         at_us = micros_since_1970(document["time"])
         at_us = self._at(str(document["time"])) if at_us is None else at_us
-        return Entry(number, at_us, level_of(document["level"]), document["pid"], document["msg"][:LONGEST], inner.who)
+        return Entry(number, at_us, level_of(document["level"]), document["pid"], document["msg"][:LONGEST], inner.who,
+                     own=document["pid"].startswith("<"))  # fmt: skip
 
     def _without_time(self, number: int, inner: Unwrapped, text: str) -> Entry:
         found, at_us = BARE.match(text), None if inner.at is None else self._micros(inner.at)
         if found:
             level = level_of(found["level"] or found["alone"])
-            return Entry(number, at_us, level, found["pid"] or "", text[found.end() :], inner.who)
+            pid = found["pid"] or ""
+            return Entry(number, at_us, level, pid, text[found.end() :], inner.who, own=bool(pid))
         return Entry(number, at_us, inner.level, "", text, inner.who)
 
     def _begin(self, entry: Entry) -> Entry | None:
@@ -156,9 +165,11 @@ class Reader:
         self._open[entry.who] = entry
         return former
 
-    def _go_on(self, text: str, inner: Unwrapped) -> None:
+    def _go_on(self, number: int, text: str, inner: Unwrapped) -> None:
         former = self._open.get(inner.who)
-        if former is None:
+        if former is None and text.startswith(BOOT_FAILED):
+            self._open[inner.who] = Entry(number, None, "error", "", text, inner.who)
+        elif former is None:
             self.cut += bool(text.strip())
         else:
             self._append(former, text)

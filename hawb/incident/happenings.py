@@ -19,6 +19,7 @@ from hawb.incident.absences import Absence, absences, found_apart
 from hawb.incident.added_again import TELLING, added_again
 from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event, group_name, queue_of
+from hawb.incident.faults import FAULTS, WHY_BOOTS_FAIL, boot_failed, clusters_apart, faults
 from hawb.incident.happening import HEALED, TOGETHER_US, Happening
 from hawb.incident.lives import Life, lives
 
@@ -62,8 +63,7 @@ SAID: Mapping[str, tuple[str, str]] = {
 }
 """What a single message tells of by itself, by its kind, and which of its fields names the node that it is about."""
 
-LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "failed": "boot_failed",
-             "unknown": "node_gone"}  # fmt: skip
+LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "unknown": "node_gone"}
 NOTICED_US = 40_000_000
 """How far apart nodes may notice one partition: net_ticktime is kept to a quarter, which is 15 s to either side by
 default (`net_kernel`), and nodes tick each by its own clock."""
@@ -80,7 +80,7 @@ def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Hap
     story = _Story(events, clocks)
     parts = (_lives(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
              _synchronisations(story), _elections(story), _declared(story), _removed(story),
-             _forgotten(story))  # fmt: skip
+             _forgotten(story), _faults(story))  # fmt: skip
     told = [found for part in parts for found in part]
     return sorted([*told, *_added_again(story, told)], key=lambda one: (one.at_us, one.kind, one.node or ""))
 
@@ -104,8 +104,11 @@ class _Story:
 
 
 def _lives(story: _Story) -> Iterator[Happening]:
-    """How brokers came and went, with what others say of it."""
+    """How brokers came and went, with what others say of it. A boot that failed is no start."""
     for life in story.lives:
+        if life.ended_by == "failed":
+            yield boot_failed(life, story.of(*WHY_BOOTS_FAIL))
+            continue
         if life.first.kind == "node_starting":
             up = _about(story, life.node, ("rabbit_up",), life.from_us, life.started_us or life.from_us)
             yield Happening(kind="node_started", at_us=life.from_us, until_us=life.started_us, node=life.node,
@@ -136,10 +139,18 @@ def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_u
     return [event for _, event in near if event.peer == node]
 
 
+def _faults(story: _Story) -> Iterator[Happening]:
+    """What went wrong by itself."""
+    failed = [life for life in story.lives if life.ended_by == "failed"]
+    yield from clusters_apart(story.of("formed_alone"), story.of("member_joining", "member_joined"), failed)
+    yield from faults(story.of(*FAULTS), [*story.of("queue_recovered", "mirror_promoted")], failed)
+
+
 def _disks(story: _Story) -> Iterator[Happening]:
     """Members that booted on an empty database, without having left or joined before."""
     for at_us, event in story.of("disk_empty"):
-        before = [life for life in story.lives if life.node == event.node and (life.until_us or at_us) < at_us]
+        before = [life for life in story.lives if life.node == event.node and life.ended_by != "failed"
+                  and (life.until_us or at_us) < at_us]  # fmt: skip
         since_us = before[-1].until_us or 0 if before else at_us
         meanwhile = story.of("node_reset", "member_joining", from_us=since_us, until_us=at_us - 1)
         left = any(other.node == event.node for _, other in meanwhile)

@@ -34,12 +34,16 @@ OF_MEMBERS = (
     "mirror_promoted", "replicas_down", "leader_seen", "autoheal_decided",
 )  # fmt: skip
 """What is said only of members that run, or have run."""
-OF_ERLANG = ("process_crashed", "node_silent")
+OF_ERLANG = ("process_crashed", "child_ended", "node_silent")
 """What Erlang reports: 3.8 has it in another file as well, which tells no more of who wrote it."""
 BEFORE_US = 2_000_000
 """How long before the logs begin a node that they do not see come is taken to run."""
 ENDING = (*ASKED, "node_stopped", "node_halting", "pause_begun")
 """What no broker says before it boots."""
+BEFORE_STARTING = ("node_waiting", "boot_error", "boot_failed")
+"""What a broker says only while it boots."""
+FAILED_TOGETHER_US = 60_000_000
+"""How far apart messages about one boot that failed may be, where no message says that the broker starts anew."""
 AT_ONCE_US = 1_000_000
 """How far what a broker says of pausing is from its stop."""
 LATE_US = 2_000_000
@@ -72,7 +76,7 @@ class Life(Struct, frozen=True):
     @property
     def ran_before(self) -> bool:
         """Whether the broker ran already when the logs begin."""
-        return self.first.kind not in ("node_starting", *COMING)
+        return self.first.kind not in ("node_starting", *COMING) and self.ended_by != "failed"
 
     @property
     def comes_back(self) -> bool:
@@ -106,13 +110,31 @@ Timed = tuple[int, Event]
 
 def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
     """The lives of a node whose log is there."""
-    boots = [place for place, (_, event) in enumerate(own) if event.kind == "node_starting"]
+    boots = [*_boots(own)]
     before = own[: boots[0]] if boots else own
     if before and (not boots or own[boots[0]][0] - before[0][0] > BEFORE_BOOT_US
                    or any(event.kind in ENDING for _, event in before)):  # fmt: skip
         boots.insert(0, 0)
     for begin, end in pairwise([*boots, len(own)]):
         yield _life(own[begin:end], missed, own[end][0] if end < len(own) else None, end_us)
+
+
+def _boots(own: Sequence[Timed]) -> Iterator[int]:
+    """The places at which a boot begins: what fails before the broker says that it starts is a boot too."""
+    booting, failed_us = bool(own) and own[0][1].kind in BEFORE_STARTING, -FAILED_TOGETHER_US
+    if booting:
+        yield 0
+    for place, (at_us, event) in enumerate(own):
+        if event.kind == "node_starting":
+            if place or not booting:
+                yield place
+            booting = True
+        elif event.kind == "boot_failed":
+            if not booting and at_us - failed_us > FAILED_TOGETHER_US:
+                yield place
+            booting, failed_us = False, at_us
+        elif event.kind in ("node_started", *ENDING):
+            booting = False
 
 
 def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None, end_us: int) -> Life:
@@ -130,13 +152,13 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
         reason = next((absence.reason for absence in gone if absence.reason), None)
         return Life(first.node, from_us, last[0], ended_by, first, last[1], seen_us, started_us, reason)
 
+    if failed is not None and (stop is None or failed[0] <= stop[0]):
+        return life(failed, "failed", failed[0])
     if stop is not None:
         if not any(event.kind in BY_ITSELF and abs(at_us - stop[0]) <= AT_ONCE_US for at_us, event in told):
             return life(stop, "stopped", stop[0])
         halt = next(((at_us, event) for at_us, event in told if event.kind == "node_halting"), (None, None))
         return replace(life(stop, "paused", stop[0]), halted_us=halt[0], halting=halt[1])
-    if failed is not None:
-        return life(failed, "failed", failed[0])
     if gone:
         return life((gone[0].from_us, gone[0].down), "killed", min(written[-1], gone[0].from_us))
     if next_us is not None:

@@ -24,12 +24,12 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hawb.incident import files
+from hawb.incident import causes, files
 from hawb.incident.clocks import Clock, compared, settled_us
 from hawb.incident.entries import Entry, Reader, newest_first
 from hawb.incident.events import Event
-from hawb.incident.recogniser import NODE, Recogniser
-from hawb.incident.templates import reduced, template
+from hawb.incident.recogniser import CLIPPED, NODE, OF_A_NODE, Recogniser
+from hawb.incident.templates import legible, reduced, template
 
 OF_LOGS = re.compile(r"[-_](crash|upgrade|sasl|daemon)$")
 """What the names of a node's further logs end in."""
@@ -41,12 +41,38 @@ LOOKED_AT = 200
 """How many lines tell in which order a file is."""
 MOST_TEMPLATES, OTHERS = 20_000, "…"
 """How many templates of a file are told apart: what is no log of RabbitMQ's must not fill the memory."""
+SEVERE = frozenset({"error", "critical", "alert", "emergency", "crash", "supervisor"})
+"""Levels, and kinds of Erlang's reports, at which a message says that something went wrong."""
+MOST_UNREAD = 20
+"""How many of a file's severe messages that no rule knows are kept; all are counted."""
+BOOT_FAILED = "BOOT FAILED"
+FAILING_US, FAILING_LINES = 2_000_000, 60
+"""How long, and over how many messages, a node goes on saying why its boot failed: 3.8 logs each line by itself."""
+NOTED = "noted"
+"""The kind of messages that are read and tell of no event."""
+OF_BOOTS = frozenset({"boot_failed", "boot_error"})
+OF_CRASHES = frozenset({"process_crashed", "child_ended"})
+ASKED = frozenset({"connection_failed", "channel_failed"})
+RAISED = re.compile(r"(?:error|exit|throw):\s*")
+"""How a process raised what it crashed of."""
 BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
 """What unpackers raise where a compressed file breaks off."""
 
 
+class Unread(Struct, frozen=True):
+    """A message at a severe level that no rule knows: where it is, and its beginning without names and numbers that may
+    be secret (`hawb.incident.templates.legible`)."""
+
+    file: str
+    line: int
+    level: str
+    text: str
+
+
 class FileReading(Struct):
-    """What came of one file. `unknown` counts messages that no rule knows by (level, template), `cut` lines that belong
+    """What came of one file. `own` counts the messages that begin as a broker's do, or that a rule knows: with none the
+    file is no log of RabbitMQ's. `unread` are the first severe messages that no rule knows, of `severe` in all.
+    `unknown` counts messages that no rule knows by (level, template), `cut` lines that belong
     to no message, `timeless` messages with an unreadable time; `refused` is why the file could not be read to its
     end. `newest_first` tells that it begins with its end, and was read the other way round."""
 
@@ -59,6 +85,14 @@ class FileReading(Struct):
     timeless: int = 0
     refused: str | None = None
     newest_first: bool = False
+    own: int = 0
+    unread: list[Unread] = field(default_factory=list)
+    severe: int = 0
+
+    @property
+    def is_log(self) -> bool:
+        """Return True if the file is a log of RabbitMQ's, as far as it could be read."""
+        return bool(self.own)
 
 
 class Reading(Struct):
@@ -74,6 +108,16 @@ class Reading(Struct):
     def unknown(self) -> Counter[tuple[str, str]]:
         """The messages that no rule knows, by (level, template)."""
         return sum((file.unknown for file in self.files), Counter[tuple[str, str]]())
+
+    @property
+    def unread(self) -> list[Unread]:
+        """The severe messages that no rule knows, the first of each file."""
+        return [one for file in self.files for one in file.unread]
+
+    @property
+    def severe(self) -> int:
+        """How many severe messages no rule knows."""
+        return sum(file.severe for file in self.files)
 
 
 def read_logs(paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False) -> Reading:
@@ -116,12 +160,24 @@ class _Writers:
     def __init__(self, otherwise: str):
         self._otherwise = otherwise
         self._names: dict[str, list[str]] = {}
+        self._failing: dict[tuple[str, str], tuple[int, int]] = {}
 
     def tell(self, who: str, node: str) -> None:
         """Notes that a writer has named itself."""
         names = self._names.setdefault(who, [])
         if node not in names:
             names.append(node)
+
+    def fails(self, entry: Entry) -> None:
+        """Notes that a process says that a boot has failed."""
+        if entry.at_us is not None:
+            self._failing[entry.who, entry.pid] = entry.at_us, FAILING_LINES
+
+    def is_failing(self, entry: Entry) -> bool:
+        """Return True if the process of a message has just said that a boot has failed, and goes on saying why."""
+        since_us, more = self._failing.get((entry.who, entry.pid), (0, 0))
+        self._failing[entry.who, entry.pid] = since_us, more - 1
+        return more > 0 and entry.at_us is not None and 0 <= entry.at_us - since_us <= FAILING_US
 
     def key(self, who: str) -> str:
         """What stands for a message's writer until the file is over: a file may tell of several, one after another."""
@@ -135,29 +191,87 @@ class _Writers:
 
 
 def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) -> None:
-    """Takes one message into what a file tells."""
+    """Takes one message into what a file tells. What the broker printed without a head, such as why its boot failed,
+    may stand behind the lines of a message: it is a message of its own."""
     reading.messages += 1
+    reading.own += entry.own
     message = entry.text.lstrip(", \n\r\t")
+    if (place := message.find(f"\n{BOOT_FAILED}")) > 0:
+        _take_message(entry, message[:place], reading, writers, clients)
+        above = entry.text.removesuffix(message[place:]).count("\n")
+        entry, message = replace(entry, line=entry.line + above + 1), message[place + 1 :]
+        reading.messages += 1
+    _take_message(entry, message, reading, writers, clients)
+
+
+def _take_message(entry: Entry, message: str, reading: FileReading, writers: _Writers, clients: bool) -> None:
     if "  : " in message and (banner := BANNER.search(message)):
         writers.tell(entry.who, banner[1])
     if not message:
         return
     found = RECOGNISER.find(message)
-    if found is None:
-        known = entry.level, template(message)
-        if len(reading.unknown) >= MOST_TEMPLATES and known not in reading.unknown:
-            known = entry.level, OTHERS
-        reading.unknown[known] += 1
-    elif entry.at_us is None:
-        reading.timeless += 1
+    if found is not None:
+        kind, told = found[0].kind, found[1]
+    elif entry.level in SEVERE and writers.is_failing(entry):
+        kind, told = "boot_error", {}
+    elif entry.level in SEVERE and (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
+        kind, told = "boot_failed", {}
     else:
-        rule, told = found
-        if writer := told.pop("self", None):
-            writers.tell(entry.who, writer)
-        reading.events.append(Event(
-            at_us=entry.at_us, node=writers.key(entry.who), kind=rule.kind, level=entry.level, file=reading.file,
-            line=entry.line, **_open_to_all(told, clients),
-        ))  # fmt: skip
+        _count_unknown(entry, message, reading)
+        return
+    reading.own += 1
+    if kind == NOTED:
+        return
+    if entry.at_us is None:
+        reading.timeless += 1
+        if entry.level in SEVERE or kind == "boot_failed":
+            _not_read(entry, message, reading)
+        return
+    kind, told = _with_cause(kind, told, message)
+    if kind == "boot_failed":
+        writers.fails(entry)
+    if writer := told.pop("self", None):
+        writers.tell(entry.who, writer)
+    reading.events.append(Event(
+        at_us=entry.at_us, node=writers.key(entry.who), kind=kind, level=entry.level, file=reading.file,
+        line=entry.line, **_open_to_all(told, clients),
+    ))  # fmt: skip
+
+
+def _count_unknown(entry: Entry, message: str, reading: FileReading) -> None:
+    """Counts a message that no rule knows, and keeps it if its level is severe."""
+    known = entry.level, template(message)
+    if len(reading.unknown) >= MOST_TEMPLATES and known not in reading.unknown:
+        known = entry.level, OTHERS
+    reading.unknown[known] += 1
+    if entry.level in SEVERE:
+        _not_read(entry, message, reading)
+
+
+def _not_read(entry: Entry, message: str, reading: FileReading) -> None:
+    reading.severe += 1
+    if len(reading.unread) < MOST_UNREAD:
+        reading.unread.append(Unread(reading.file, entry.line, entry.level, legible(message)))
+
+
+def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dict[str, Any]]:
+    """The kind and the fields of an event with the cause that its message tells, which may be on a later line: of a
+    boot that failed, of a process that crashed, and of what a client asked for in vain."""
+    if kind in OF_BOOTS:
+        mark = causes.cause(message)
+        if mark and causes.MARKS[mark] == causes.TABLES:
+            told = {"nodes": tuple(dict.fromkeys(OF_A_NODE.findall(message[:CLIPPED])))} | told
+        return kind, told | ({"reason": mark} if mark else {})
+    if kind in OF_CRASHES:
+        if (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
+            return "boot_failed", {"reason": mark}
+        of, mark = causes.process(message), causes.cause_of_crash(message)
+        named = {"queue": of.queue, "vhost": of.vhost} if of.queue else {}
+        reason = mark or RAISED.sub("", told.get("reason") or "") or None
+        return kind, told | named | {"reason": reason}
+    if kind in ASKED and (mark := causes.cause(message)) and causes.MARKS[mark] == causes.TIMEOUT:
+        return "operation_timed_out", told | {"reason": mark}
+    return kind, told
 
 
 def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
@@ -165,7 +279,7 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
     if not clients:
         for name in SECRET:
             told.pop(name, None)
-    if reason := told.get("reason"):
+    if (reason := told.get("reason")) and reason not in causes.MARKS:
         told["reason"] = reduced(reason)
     return told
 

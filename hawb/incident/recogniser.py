@@ -37,6 +37,9 @@ PARTS: Mapping[str, str] = {
     "member": rf"\{{'?[^',{{}}\n]+'?,\s*'?(?P<peer>{NODE})'?\}}",
     "far": rf"<(?P<peer>{NODE}?)(?:\.\d+){{3}}>",
     "fars": r"(?P<nodes>(?:\s*<[^<>\s]+>)+)",
+    "listener": r"[^\n]*?(?P<name>\d+)\}?",
+    "stream": r"(?P<name>[^\s\[]{1,300})",
+    "supervisor": r"(?P<name>[^\n]{1,200}?)",
     "pid": r"<\d+\.\d+\.\d+>",
     "process": r"(?:(?P<name>[a-z]\w*(?::\w+/\d+)?)|[^\n]*?)",
     "vhost": r"(?P<vhost>[^\n]*?)",
@@ -103,7 +106,7 @@ def ready(rule: Rule) -> Known:
     plain = [line for piece in pieces[::2] for line in piece.split("\n")]
     on = "{lines}" in rule.says
     holds = max(plain[:1] if on else plain, key=len).strip()
-    if "{" in holds:
+    if "{" in holds or "\n" in rule.says:
         holds = max(holds.split(), key=len)
     ends = r"\n|\Z" if pieces[-1] == "" and pieces[-2] in OPEN else r"\n|,\s|\Z"
     return Known(holds, re.compile(rf"{pattern}[.\s]*(?:{ends})", re.DOTALL), on, rule)

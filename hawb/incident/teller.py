@@ -121,7 +121,8 @@ class Teller:
         ended, booted_at_us = self.last_end(started), started.until_us
         if self.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
             return False
-        others = [life for life in self.lives if life.node != started.node and life.from_us < booted_at_us]
+        others = [life for life in self.lives if life.node != started.node and life.from_us < booted_at_us
+                  and life.ended_by != "failed"]  # fmt: skip
         runs = any(life.until_us is None or life.until_us > booted_at_us for life in others)
         return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 

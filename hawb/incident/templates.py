@@ -25,6 +25,8 @@ TOKEN = re.compile(
 )
 """What may have to be replaced, the widest first."""
 NUMBER = re.compile(r"[+-]?\d+(?:[.:]\d+)*(?:ms|s|MB|MiB|%|µs)?[.:]?")
+AMOUNT = re.compile(r"\d{1,15}[.:]?")
+USER = re.compile(r"(?i)\b((?:user(?:name)?|login|account|client)[ =:]{1,3})([^\W\d][\w-]{0,100})")
 PLAIN = re.compile(r"([^\W\d][^\W\d]*(?:[-_][^\W\d]+)*)([.:!?*]*)")
 
 
@@ -36,6 +38,17 @@ def template(message: str) -> str:
 def reduced(reason: str) -> str:
     """A reason with placeholders for whatever is not RabbitMQ's own word."""
     return template(reason)
+
+
+def legible(message: str) -> str:
+    """Return the beginning of a message that no rule knows, to be shown to a person: its plain words and numbers stay,
+    but for a word that names a user; quoted text, addresses, names with signs and processes become placeholders."""
+    text = USER.sub(lambda found: found[1] + _word(found[2]), " ".join(message[:LONGEST].split()))
+    return TOKEN.sub(lambda found: found[0] if _is_plain(found) else _placeholder(found), text)
+
+
+def _is_plain(found: re.Match[str]) -> bool:
+    return bool(found["word"]) or PLAIN.fullmatch(found[0]) is not None or AMOUNT.fullmatch(found[0]) is not None
 
 
 @lru_cache(4096)

@@ -23,6 +23,7 @@ from hawb.incident.before import Exports, Given
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about, trimmed
 from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
+from hawb.incident.faults import BROKEN
 from hawb.incident.following import closest
 from hawb.incident.happening import Happening, is_healing
 from hawb.incident.happenings import happenings
@@ -42,6 +43,7 @@ from hawb.scenario.run import Run
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
 NOTHING = "no log tells of anything that went wrong or was changed"
+NOT_PLAYED = "no log tells of a node that stopped, started or lost a link: there is nothing to be played"
 CAME_OF_IT = frozenset({
     "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
     "vhost_failed", "autoheal", "autoheal_refused", "node_waiting",
@@ -76,6 +78,11 @@ class Incident(Struct, frozen=True):
         if self.retold is not None and since_us is not None:
             since_us = min(since_us, self.retold.begins_us)
         return replace(self.asked, since_us=since_us)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return True if there is nothing to be played since the logs tell of nothing that went wrong."""
+        return self.untold.startswith(NOTHING)
 
     @property
     def told(self) -> list[Happening]:
@@ -156,6 +163,8 @@ def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
     """Why there is nothing to be played."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
         return "the logs show what came of it, and not what went wrong before"
+    if any(one.kind in BROKEN for one in found if one.at_us in span):
+        return NOT_PLAYED
     if reading.events:
         return NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for"
     if any(file.timeless for file in reading.files):

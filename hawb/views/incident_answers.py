@@ -17,7 +17,7 @@ class LogEvent(Event, frozen=True, kw_only=True):
 
 class LogFile(TypedDict):
     """What of a file could be read: lines, messages, lines of no message, messages without a time; `refused` is why it
-    could not be read to its end."""
+    could not be read to its end, and `is_log` is false for what is not a RabbitMQ log."""
 
     file: str
     lines: int
@@ -25,6 +25,17 @@ class LogFile(TypedDict):
     cut: int
     timeless: int
     refused: str | None
+    is_log: bool
+
+
+class UnreadMessage(TypedDict):
+    """A message of level error or worse that no rule knows: where it is, and its beginning without quoted text, names
+    and addresses."""
+
+    file: str
+    line: int
+    level: str
+    text: str
 
 
 class UnknownMessage(TypedDict):
@@ -36,20 +47,23 @@ class UnknownMessage(TypedDict):
 
 
 class LogEvents(TypedDict):
-    """What a cluster's logs tell, in the order of time; its nodes' clocks; `repeated` are events that the logs tell of
+    """What a cluster's logs tell, in the order of time; its nodes' clocks; `unread` are the first messages of errors of
+    each file that no rule knows, `severe` how many there are in all, and `repeated` the events that the logs tell of
     more than once (`hawb incident --events`)."""
 
     events: list[LogEvent]
     clocks: dict[str, Clock]
     files: list[LogFile]
     unknown: list[UnknownMessage]
+    unread: list[UnreadMessage]
+    severe: int
     repeated: int
 
 
 class Told(TypedDict):
-    """The verdict on an incident: yes, nothing is lost; but, something may be, or nobody can say; no."""
+    """The verdict on an incident: yes, nothing is lost or broken; unknown, where that cannot be told; no."""
 
-    answer: Literal["yes", "but", "no"]
+    answer: Literal["yes", "no", "unknown"]
     sentence: str
 
 

@@ -1,4 +1,4 @@
-"""The verdict on an incident: no, yes but, yes."""
+"""The verdict on an incident: no, cannot tell, yes."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ GIVEN_UP = "the side of the partition that had them was given up"
          f"No: 7 messages of orders are lost: {GIVEN_UP}. Possibly lost are messages of orders that came in from"
          " 09:00:00 to 09:00:09 at n2 or n3."),
         ((possible(), kept()),
-         "Yes, but messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were any."),
+         "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were"
+         " any."),
         ((possible(listed=40, from_s=-3600),),
          "No: 40 messages of orders that a listing had, and messages that came in by 08:00:09 at n2 or n3 are lost,"
          " unless clients had taken them by then."),
         ((possible("a"), possible("b"), possible("c", from_s=60)),
-         "Yes, but messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of time"
-         " are lost, if there were any."),
+         "Cannot tell: messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of"
+         " time are lost, if there were any."),
         ((possible("a", "transient"), possible("b", "auto_ack")),
-         "Yes, but messages of a that were not persistent and came in from 09:00:00 to 09:00:09 at n2 or n3 are lost,"
-         " if there were any."),
+         "Cannot tell: messages of a that were not persistent and came in from 09:00:00 to 09:00:09 at n2 or n3 are"
+         " lost, if there were any."),
         ((possible(cause=APART), kept()),
-         "Yes, but messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their side"
-         " restarts, if there are any."),
+         "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their"
+         " side restarts, if there are any."),
         ((kept(),), "Yes: nothing that the logs tell of has lost a message."),
         ((), "Yes: the logs tell of no queue that could have lost any."),
     ],
@@ -58,7 +59,7 @@ def test_messages_that_a_queue_did_not_find_are_told():
     missed = Happening(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
     told = verdict(replace(found, happenings=[*found.happenings, missed]), PLAIN)
     assert (told.answer, told.why) == (
-        "but", "3 persistent messages of orders were on record and not found after an end without a stop: lost, or"
+        "unknown", "3 persistent messages of orders were on record and not found after an end without a stop: lost, or"
         " taken out before")  # fmt: skip
 
 
@@ -66,13 +67,13 @@ def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost
     found = with_losses()
     late = [one for one in found.happenings if one.kind != "node_started"]
     assert verdict(replace(found, happenings=late), PLAIN).sentence == (
-        "Yes, but no log names a queue, and no listing was given: whether messages were lost cannot be told.")
+        "Cannot tell: no log names a queue, and no listing was given.")
 
 
 def test_where_nothing_could_be_played_it_says_so():
     found = replace(incident("3.10/sync-cancelled"), untold="the logs are of no cluster", losses=())
     told = verdict(found, account(found).names)
-    assert (told.answer, told.why) == ("but", "what became of messages cannot be told: the logs are of no cluster")
+    assert (told.answer, told.why) == ("unknown", "the logs are of no cluster")
 
 
 def test_every_cause_has_its_words():
@@ -91,7 +92,7 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
 def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
     found = incident(AUTOHEAL)
     told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
-    assert (told.answer, told.why[:34]) == ("but", "the cluster is still partitioned i")
+    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned i")
     assert asked[0].what.startswith("Decide which side is to stay, of n1 on one side and n2 and n3 on the other: ")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from hawb.engine import runs
+from hawb.incident.faults import BROKEN
 from hawb.views.formatting import counted, listing, sentence
 from hawb.views.incident.figure import Leg, Picture
 from hawb.views.incident.names import Names
@@ -18,7 +19,21 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "node_killed": ("went without a word", "sudden end"),
     "node_gone": ("was missed", "sudden end"),
     "node_paused": ("paused", "pause"),
-    "boot_failed": ("gave up booting", "failed boot"),
+    "boot_failed": ("failed to boot", "failed boot"),
+    "boot_error": ("logged an error of booting", "error of booting"),
+    "clusters_apart": ("", "cluster of its own"),
+    "data_corrupt": ("found damaged data on its disk", "damaged disk"),
+    "store_crashed": ("had its metadata store crash", "crash"),
+    "queue_crashed": ("had a queue's process crash", "crash"),
+    "coordinator_failed": ("had its stream coordinator fail", "failed stream coordinator"),
+    "stream_failed": ("had a stream's replica fail", "failed stream replica"),
+    "application_ended": ("had an application end by itself", "ended application"),
+    "member_not_started": ("did not start a member of a quorum queue", "member that did not start"),
+    "group_not_formed": ("could not start a new quorum queue", "queue that was not formed"),
+    "cookie_refused": ("refused another node's cookie", "refused cookie"),
+    "operation_timed_out": ("had operations of clients time out", "timed-out operation"),
+    "consumer_timed_out": ("had consumers time out", "consumer timeout"),
+    "process_crashed": ("had a process crash", "crash"),
     "disk_lost": ("lost its disk", "lost disk"),
     "partition_begun": ("", "partition"),
     "partition_found": ("found that there had been a partition", "partition"),
@@ -36,12 +51,24 @@ EFFECTS: Mapping[str, str] = {
 """What came of that to queues."""
 
 
-def headline(told: Sequence[Sentence], picture: Picture, names: Names) -> str:
-    """The sentence: who failed, and what that did to queues."""
+def worst(told: Sequence[Sentence]) -> list[Sentence]:
+    """Return what broke by itself, the worst first."""
+    return sorted((one for one in told if one.kind in BROKEN), key=lambda one: (BROKEN.index(one.kind), one.at_us))
+
+
+def headline(told: Sequence[Sentence], picture: Picture, names: Names, unread: int = 0) -> str:
+    """The sentence: the worst that broke by itself, or who failed and what that did to queues. `unread` is how many
+    messages of errors no rule knows."""
+    if broken := worst(told):
+        more = sum(one.kind in FAULTS for one in told) - (broken[0].kind in FAULTS)
+        also = f" {sentence(counted(more, 'other fault'))} {'is' if more == 1 else 'are'} told below." if more else ""
+        return f"At {names.time(broken[0].at_us)} {broken[0].text}{also}"
     effects = _two_masters(picture) or _effects(told)
     faults = [one for one in told if one.kind in FAULTS]
     if any(one.kind == "partition_begun" for one in faults):
         faults = [one for one in faults if one.kind != "node_paused"]  # which came of it
+    if not faults and unread:
+        return f"No node is known to have failed; hawb does not know {counted(unread, 'message')} of errors."
     if not faults:
         return f"No node failed{f'; {effects}' if effects else ', and no queue changed its master'}."
     return f"{_faults(faults, picture, names)}: {effects or 'no queue changed its master'}."

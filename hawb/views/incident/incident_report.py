@@ -13,8 +13,10 @@ from hawb.incident.asked import WHOLE
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, Pair
 from hawb.incident.doubts import Doubt
+from hawb.incident.faults import BROKEN
 from hawb.incident.losses import QueueLosses
 from hawb.incident.retold import EARLIER_US
+from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.views.formatting import counted, listing, shown
@@ -31,16 +33,17 @@ from hawb.views.report import Part, Report
 from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
 
-QUESTION = "Are all messages still there?"
+QUESTION = "Are all messages still there, and is nothing broken?"
 STORY, LOST, KEEPERS, COMPARED = (
     "What happened", "What became of messages", "What would have kept them",
     "Where the rules would have gone another way",
 )  # fmt: skip
+UNREAD, STRANGE = "Messages of errors that hawb does not know", "Files that are not RabbitMQ logs"
 TRIED = ("All or some of the messages that were tried, one at each node whenever something happened: no file tells what"
          " was there.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
-MOST_LINES, MOST_PARTINGS, MOST_CHANGES = 3, 20, 6
+MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 TOLD = (
     "Times are in UTC, by the clock of one node, to which those of the others were set by what several of them saw.",
     "What is certain follows from the story by RabbitMQ's rules, whatever clients did; what is possible depends on what"
@@ -65,7 +68,7 @@ def account(incident: Incident) -> Account:
     before = [one for one in incident.happenings if not span.has_begun_by(one.at_us)]
     told = with_losses(sentences(incident.told, called, before), incident, called)
     drawn = picture("", incident.lives, incident.happenings, told, called, incident.losses, span)
-    title = headline(told, drawn, called)
+    title = headline(told, drawn, called, incident.reading.severe)
     first = min((span.from_us for span in drawn.spans), default=0)
     if incident.lives and first > max(min(life.from_us for life in incident.lives), span.since_us or 0):
         title = f"{title} Drawn is what happened from {called.time(first)} on."
@@ -76,6 +79,7 @@ def report_of(of: Account) -> Report:
     """The report on an incident."""
     incident = of.incident
     parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
+    parts += _not_read(of)
     if incident.losses:
         parts.append(Part(LOST, _losses(of)))
     tried = not (incident.outcome and incident.outcome["losses"])
@@ -86,6 +90,17 @@ def report_of(of: Account) -> Report:
     doubts = incident.retold.doubts if incident.retold is not None else ()
     assumed = (*TOLD, *(of.names.text(told) for told in doubted(doubts)))
     return Report(QUESTION, about(of), verdict(incident, of.names), todo(incident, of.names), tuple(parts), assumed)
+
+
+def _not_read(of: Account) -> Iterator[Part]:
+    """What may tell of a fault and was not read, without what may be secret."""
+    reading = of.incident.reading
+    if rows := [(of.names.line(one), one.level, shown(one.text)) for one in reading.unread[:MOST_UNREAD]]:
+        more = f"{counted(reading.severe, 'message')} in all. " if reading.severe > len(rows) else ""
+        yield Part(UNREAD, Table(UNREAD, ("line", "level", "how it begins"), rows),
+                   (f"{more}Quoted text, names and addresses are left out; the file has them.",))  # fmt: skip
+    if strange := [*strangers(reading)]:
+        yield Part(STRANGE, None, tuple(f"{shown(file.file)}: {what(file)}." for file in strange))
 
 
 def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
@@ -102,12 +117,14 @@ def about(of: Account) -> str:
     """Whose logs were read, and of when."""
     reading = of.incident.reading
     wrote = {event.node for event in reading.events}
-    nodes = ", ".join(shown(node) for node in dict.fromkeys(life.node for life in of.incident.lives) if node in wrote)
+    living = dict.fromkeys(life.node for life in of.incident.lives)
+    nodes = ", ".join(map(shown, [node for node in living if node in wrote] or sorted(wrote)))
     if not of.incident.told:
         return f"{counted(len(reading.files), 'file')}, by {nodes or 'no node'}.{_asked(of.incident)}"
     first, last = of.incident.told[0].at_us, max(one.until_us or one.at_us for one in of.incident.told)
     until = time_of_day(last) if day(first) == day(last) else f"{day(last)} {time_of_day(last)}"
-    told = f"{day(first)}, {time_of_day(first)} to {until} UTC; {counted(len(reading.files), 'log file')}, by {nodes}."
+    files = counted(sum(file.is_log for file in reading.files), "log file")
+    told = f"{day(first)}, {time_of_day(first)} to {until} UTC; {files}, by {nodes}."
     return f"{told}{_asked(of.incident)}{_explained(of.incident)}"
 
 
@@ -127,10 +144,15 @@ def _asked(incident: Incident) -> str:
 
 def _explained(incident: Incident) -> str:
     """How much of what was seen is as the rules have it."""
-    if incident.comparison is None or not incident.comparison.pairs:
+    if incident.comparison is None or not incident.comparison.pairs or _broke(incident):
         return ""
     seen = sum(pair.seen is not None for pair in incident.comparison.pairs)
     return f" RabbitMQ's rules explain {incident.comparison.equal:,} of {counted(seen, 'event')}." if seen else ""
+
+
+def _broke(incident: Incident) -> bool:
+    """Whether there is more than what was played: something that broke by itself, or that was not read."""
+    return bool(incident.reading.severe) or any(one.kind in BROKEN for one in incident.told)
 
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
@@ -191,6 +213,8 @@ def _compared(of: Account, comparison: Comparison) -> Part:
     parted = comparison.apart
     events = counted(comparison.equal, "event") if comparison.equal else "No event"
     agreed = f"{events} went as RabbitMQ's rules have it."
+    if not parted and _broke(of.incident):
+        return Part(COMPARED, None, (f"{agreed} What broke by itself, and what was not read, is not played.",))
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]

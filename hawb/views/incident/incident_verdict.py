@@ -1,4 +1,5 @@
-"""What an incident cost, in a sentence: messages that are certainly lost, that may be, or that nothing was.
+"""What an incident cost, in a sentence: messages that are certainly lost, what broke by itself, what may be lost or
+cannot be told, or that nothing was.
 
 What is certain follows from the story by the rules, whatever clients did; what is possible depends on what they sent
 meanwhile, which no log tells.
@@ -6,19 +7,26 @@ meanwhile, which no log tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 
 from msgspec.structs import replace
 
 from hawb.engine import runs
+from hawb.engine.naming import split_queue
+from hawb.incident import causes
 from hawb.incident.asked import WHOLE
+from hawb.incident.faults import BROKEN
+from hawb.incident.happening import Happening
 from hawb.incident.losses import APART, Possible, QueueLosses
+from hawb.incident.reading import BOOT_FAILED
+from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
-from hawb.views.incident.headline import FAULTS
+from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
-from hawb.views.incident.sentences import told_apart
+from hawb.views.incident.sentences import Sentence, sentences, told_apart
 from hawb.views.incident.times import day, told_at
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
@@ -31,31 +39,67 @@ WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 
 
 def verdict(incident: Incident, names: Names) -> Verdict:
-    """No where messages are lost for certain, or some that a listing had unless clients had taken them; yes with a but
-    where there may have been some, or where nobody can say; else yes."""
-    dropped = _dropped(incident)
-    if incident.untold and not dropped:
-        return Verdict("but", f"what became of messages cannot be told: {shown(incident.untold)}")
+    """No where messages are lost for certain, or some that a listing had unless clients had taken them, and where
+    something broke by itself; else unknown where messages may be lost, or where not all is read that may tell of a
+    fault; else yes."""
+    dropped, endangered, broken = _dropped(incident), _endangered(incident), breakages(incident, names)
     lost = [one for one in incident.losses if one.certain]
-    endangered = _endangered(incident)
+    also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
     if lost:
-        also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
-        return Verdict("no", f"{certainly(lost)}{also}")
+        return Verdict("no", f"{certainly(lost)}{_besides(broken)}{also}")
+    if broken and broken[0].kind != "process_crashed":
+        return Verdict("no", f"{broken[0].text.removesuffix('.')}{_others(broken)}{also}")
+    if timeless := next((one for one in incident.reading.unread if one.text.startswith(BOOT_FAILED)), None):
+        why = f"{names.line(timeless)}: {shown(timeless.text)}"
+        return Verdict("no", f"a boot failed, at a time that is not told ({why})")
     if dropped and not (endangered and endangered[0][0].listed):
-        return Verdict("but", dropped)
+        return Verdict("unknown", dropped)
     if endangered:
         listed = endangered[0][0].listed
         told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
-        return Verdict("no" if listed else "but", told)
+        return Verdict("no" if listed else "unknown", told)
     if incident.outcome and incident.outcome["partitions"]:
-        return Verdict("but", "the cluster is still partitioned in the end, and sides that restart will lose what they"
+        return Verdict("no", "the cluster is still partitioned in the end, and sides that restart will lose what they"
                        " alone have")  # fmt: skip
+    if why := next(filter(None, (_unexplained(broken), *_not_read(incident, names))), ""):
+        return Verdict("unknown", why)
+    if incident.untold:
+        return Verdict("yes" if incident.is_quiet else "unknown", shown(incident.untold))
     if not incident.losses and _begins_late(incident):
-        return Verdict("but", "no log names a queue, and no listing was given: whether messages were lost cannot be"
-                       " told")  # fmt: skip
+        return Verdict("unknown", "no log names a queue, and no listing was given")
     if not incident.losses:
         return Verdict("yes", "the logs tell of no queue that could have lost any")
     return Verdict("yes", "nothing that the logs tell of has lost a message")
+
+
+def breakages(incident: Incident, names: Names) -> list[Sentence]:
+    """Return what broke by itself in the span that is told, the worst first."""
+    return worst(sentences([one for one in incident.told if one.kind in BROKEN], names))
+
+
+def _besides(broken: Sequence[Sentence]) -> str:
+    return f". Besides, {broken[0].text.removesuffix('.')}{_others(broken)}" if broken else ""
+
+
+def _others(broken: Sequence[Sentence]) -> str:
+    return f"; {counted(len(broken) - 1, 'other fault')} below" if len(broken) > 1 else ""
+
+
+def _unexplained(broken: Sequence[Sentence]) -> str:
+    return f"{broken[0].text.removesuffix('.')}, and no line tells what came of that" if broken else ""
+
+
+def _not_read(incident: Incident, names: Names) -> Iterator[str]:
+    """What hawb has not read, and may tell of a fault: lines that it does not know, files that are no logs or broke
+    off."""
+    reading = incident.reading
+    if reading.unread:
+        first, many = reading.unread[0], reading.severe > 1
+        yield (f"hawb does not know {counted(reading.severe, 'message')} of level error or worse, "
+               f"{'the first' if many else 'that'} in {names.line(first)}: {shown(first.text)}")  # fmt: skip
+    yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in strangers(reading))
+    yield from (f"{shown(file.file)} could not be read to its end: {shown(file.refused)}" for file in reading.files
+                if file.refused)  # fmt: skip
 
 
 def _dropped(incident: Incident) -> str:
@@ -77,7 +121,7 @@ def _begins_late(incident: Incident) -> bool:
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
-    asked = [*_rejoining(incident, names), *_narrower(incident), *_keeping(incident)]
+    asked = [*_mending(incident, names), *_rejoining(incident, names), *_narrower(incident), *_keeping(incident)]
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
     if spans:
@@ -86,6 +130,8 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
         if from_us > begins(incident):
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
         asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
+    if incident.retold is None and asked:
+        return tuple(asked[:MOST_TO_DO])
     if incident.retold is None and incident.asked != WHOLE:
         return (ToDo("Ask for a longer span, or leave out --since and --until: the other lines are read as well."),)
     if incident.retold is None:
@@ -97,6 +143,82 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     asked.append(ToDo("Change the story, and play it again.",
                       ("hawb incident LOGS --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
     return tuple(asked[:MOST_TO_DO])
+
+
+BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    causes.FLAG: ("Boot {node} with the release that it had before, enable all stable feature flags there, and upgrade"
+                  " it again.", ("rabbitmqctl -n {node} enable_feature_flag all",)),
+    causes.FLAGS: ("Enable all stable feature flags on the nodes that run, and start {node} again; where it was"
+                   " upgraded too far, go back to the release before.", ("rabbitmqctl enable_feature_flag all",)),
+    causes.CLUSTER: ("Find out which nodes still have {node} as a member. Where none has, save what is on its disk,"
+                     " reset it, and join it again.", ("rabbitmqctl cluster_status",)),
+    causes.LEADER: ("Start the other members of the cluster of {node}: a majority has to run at once.", ()),
+    causes.TABLES: ("Start {others} first. Only if they are lost for good, have {node} boot without them.",
+                    ("rabbitmqctl -n {node} force_boot",)),
+    causes.SCHEMA: ("Boot {node} with the release that wrote its disk, or save its disk, reset it, and join it again.",
+                    ()),
+    causes.PORT: ("Find what uses the port on the host of {node}, end it, and start {node} again.", ("ss -ltnp",)),
+    causes.COOKIE: ("Have the file of the Erlang cookie of {node} belong to the user that runs RabbitMQ, with mode"
+                    " 400.", ()),
+    causes.DISK: ("Free space on the disk of {node}, and start it again.", ("df -h",)),
+    causes.ACCESS: ("Have the folders of data, logs and configuration of {node} belong to the user that runs RabbitMQ.",
+                    ()),
+    causes.DAMAGE: ("Save the disk of {node} before anything else. Then forget it, reset it, and join it again, so that"
+                    " it is sent what the other members have.", ()),
+    causes.SETTINGS: ("Correct the setting that the lines before the failure name, and start {node} again.", ()),
+    causes.HOST: ("Have the names of all hosts of the cluster resolve on the host of {node}, and start it again.", ()),
+    causes.ERLANG: ("Install an Erlang on the host of {node} that its release takes, and start it again.", ()),
+}
+"""What to do about a boot that failed, by its cause, and the commands."""
+QUEUE_STATES = "rabbitmqctl -n {node} list_queues --vhost {vhost} name type state"
+FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "data_corrupt": ("Where a majority of the other members of {queue} runs, take its member on {node} away and add it"
+                     " again: it is sent the log anew. Look at the disk of {node}.",
+                     ("rabbitmq-queues -n {node} quorum_status {name} --vhost {vhost}",)),
+    "vhost_failed": ("Save the disk of {node}, and start its virtual host again.",
+                     ("rabbitmqctl -n {node} restart_vhost",)),
+    "queue_crashed": ("See whether {queue} is in use again.", (QUEUE_STATES,)),
+    "store_crashed": ("See whether {node} is a member of the metadata store again.",
+                      ("rabbitmq-diagnostics -n {node} metadata_store_status",)),
+    "coordinator_failed": ("See whether a majority of the stream coordinator's members runs.",
+                           ("rabbitmq-streams -n {node} coordinator_status",)),
+    "stream_failed": ("See which replicas of the stream run.", ("rabbitmqctl -n {node} list_queues name type state",)),
+    "cookie_refused": ("Give {node} and {name} the same Erlang cookie.", ()),
+    "operation_timed_out": ("See whether all queues have a leader, and whether the disk of {node} keeps up.",
+                            ("rabbitmqctl -n {node} list_queues name type state",)),
+    "consumer_timed_out": ("Have consumers acknowledge sooner, or raise consumer_timeout, which is 30 minutes by"
+                           " default.", ("rabbitmqctl -n {node} environment",)),
+    "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
+}
+"""What to do about other faults."""
+
+
+def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
+    """What to do about the worst that broke by itself."""
+    found = sorted((one for one in incident.told if one.kind in BROKEN),
+                   key=lambda one: (BROKEN.index(one.kind), one.at_us))  # fmt: skip
+    if not found:
+        return
+    one, fills = found[0], _fills(found[0])
+    if one.kind == "clusters_apart":
+        kept, *others = one.nodes
+        yield ToDo(f"Decide which cluster is to stay, such as that of {names.node(kept)}. Take the messages and"
+                   " definitions that only another one has out of it: joining deletes them. Then have its nodes join.",
+                   tuple(f"rabbitmqctl -n {node} {command}" for node in others
+                         for command in ("stop_app", "reset", f"join_cluster {kept}", "start_app")))  # fmt: skip
+        return
+    what, commands = FAULT_TODO.get(one.kind, ("", ()))
+    if one.kind in ("boot_failed", "boot_error"):
+        what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), ("", ()))
+    if what:
+        yield ToDo(what.format_map(fills), tuple(command.format_map(fills) for command in commands))
+
+
+def _fills(one: Happening) -> dict[str, str]:
+    vhost, name = split_queue(one.queue) if one.queue else ("/", one.name or "")
+    others = listing(one.name.split(", ")) if one.name else "the other nodes"
+    return {"node": shown(one.node or ""), "queue": shown(one.queue or "the queue"), "others": others,
+            "vhost": quote(shown(vhost)), "name": quote(shown(name)) if one.queue else shown(name)}  # fmt: skip
 
 
 def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:

@@ -76,6 +76,9 @@ def _spans(lives: Sequence[Life], end_us: int, names: Names) -> Iterator[Span]:
     for place, life in enumerate(lives):
         node, until_us = names.node(life.node), end_us if life.until_us is None else life.until_us
         booted_us = life.from_us
+        if life.ended_by == "failed":
+            yield Span(node, "booting", life.from_us, until_us)
+            continue
         if life.first.kind == "node_starting":
             booted_us = min(life.started_us or until_us, until_us)
             yield Span(node, "booting", life.from_us, booted_us)

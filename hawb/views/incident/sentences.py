@@ -12,14 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from hawb.incident import causes
 from hawb.incident.events import Event
 from hawb.incident.happening import Happening
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
 from hawb.views.incident.times import lasted
 
-MINOR_US, REPEATED_US, LONG_US = 3_000_000, 60_000_000, 2_000_000
-"""How far apart things of one kind are told together; a process that crashes again and again; what took long."""
+MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
+"""How far apart things of one kind are told together; a process that crashes again and again; a node that boots again
+and again; what took long."""
 MOST_NAMES, FEW_LETTERS = 3, 24
 STORY = 2
 AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
@@ -49,10 +51,38 @@ WORDS: Mapping[str, Words] = {
     "node_stopped": Words("stopped", "{nodes} {was} asked to stop.", "asked to stop", 2),
     "node_killed": Words("killed", "{nodes} went without a word: killed, crashed, or without power{why}.", "killed", 2),
     "node_paused": Words("paused", "{by}.", "paused", 2),
-    "boot_failed": Words("crashed", "{nodes} gave up booting{why}.", "gives up booting", 2),
+    "boot_failed": Words("crashed", "{nodes} failed to boot{times}{boot_why}.", "fails to boot", 2, CRASH_LOOP_US),
+    "boot_error": Words("crashed", "{nodes} logged an error of booting{boot_why}.", "error of booting", 2,
+                        CRASH_LOOP_US),
+    "clusters_apart": Words("missed", "{others} formed {count_of_clusters} clusters: each found no other node to join.",
+                            "a cluster of its own", 2),
+    "data_corrupt": Words("lost", "{nodes} found damaged data on its disk{of_what}{why}.", "damaged data", 2,
+                          REPEATED_US),
+    "store_crashed": Words("crashed", "{nodes}: the member of the metadata store crashed{times}{why}.",
+                           "metadata store crashes", 2, REPEATED_US),
+    "queue_crashed": Words("crashed", "{nodes}: the process of {a_queue} crashed{times}{why}.", "queue crashes", 2,
+                           REPEATED_US),
+    "coordinator_failed": Words("crashed", "{nodes}: the stream coordinator failed{times}{why}.",
+                                "stream coordinator fails", 2, REPEATED_US),
+    "stream_failed": Words("crashed", "{nodes}: a replica of {a_stream} failed{times}{why}.", "stream replica fails", 2,
+                           REPEATED_US),
+    "application_ended": Words("crashed", "{nodes}: the application {name} ended by itself{why}.", "application ends",
+                               2),
+    "member_not_started": Words("dropped", "{nodes} did not start its member of a quorum queue{why}.",
+                                "member not started", 2, REPEATED_US),
+    "group_not_formed": Words("dropped", "{nodes} could not start the members of a new quorum queue, {name}.",
+                              "queue not formed", 2),
+    "cookie_refused": Words("missed", "{nodes} refused a connection of {name}: their Erlang cookies differ.",
+                            "another cookie", 2, REPEATED_US),
+    "operation_timed_out": Words("noted", "{nodes}: {operations} timed out{why}.", "operations time out", 2,
+                                 REPEATED_US),
+    "consumer_timed_out": Words("noted", "{nodes}: consumers of {a_queue} timed out{times}: they did not acknowledge in"
+                                " time, and lost their channels.", "consumers time out", 2, REPEATED_US),
+    "process_crashed": Words("crashed", "{nodes}: a process{of_process} crashed{times}{why}.", "process crashes", 2,
+                             REPEATED_US),
     "node_gone": Words("killed", "{nodes} {was} missed by the others; no log of {its} own tells how {it} went.", "gone",
                        2),
-    "node_waiting": Words("noted", "{nodes} booted, and waited for other nodes.", "waits for others", 2),
+    "node_waiting": Words("noted", "{nodes} waited for other nodes to boot.", "waits for others", 2),
     "disk_lost": Words("lost", "{nodes} booted on an empty database: {its} disk was lost.", "disk lost", 2),
     "node_drained": Words("noted", "{nodes} {was} put into maintenance mode.", "drained"),
     "node_revived": Words("noted", "{nodes} came back from maintenance mode.", "revived"),
@@ -112,6 +142,25 @@ REASONS: Mapping[str, str] = {
 """What Erlang has for a node that is gone, in words."""
 ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
 """The words of an Erlang term whose other words were taken out."""
+CAUSES: Mapping[str, str] = {
+    causes.FLAG: "{flags} {are} not enabled, or not known to all nodes",
+    causes.FLAGS: "its feature flags and those of {others} do not go together",
+    causes.CLUSTER: "the other nodes do not have it as a member of their cluster, or it does not have them",
+    causes.LEADER: "it waited in vain for a leader of the metadata store, for which a majority of the nodes must run",
+    causes.TABLES: "it waited in vain for the tables of {others}",
+    causes.SCHEMA: "the tables on its disk are not those that this release or the other nodes have",
+    causes.PORT: "a port{about}, or its name, is in use already",
+    causes.COOKIE: "the file of its Erlang cookie cannot be used",
+    causes.DISK: "the disk is full or cannot be written",
+    causes.ACCESS: "it may not read or write a file",
+    causes.DAMAGE: "data on its disk is damaged",
+    causes.SETTINGS: "its configuration is not valid",
+    causes.HOST: "the name of a host is not found, or its epmd does not answer",
+    causes.ERLANG: "its Erlang is too old",
+    causes.TIMEOUT: "it waited in vain for something",
+}
+"""Why boots fail, by what tells it."""
+TAKEN_OUT = re.compile(r"<\w+>")
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
 """What makes a broker stop by itself."""
 
@@ -237,7 +286,14 @@ def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
         "mirrors": "mirrors" if several or many else "a mirror",
         "were": "were" if several else "was",
         "everything": f"{_many(queues)} {'were' if several else 'was'}" if queues else "Every quorum queue was",
-        "why": f" ({_reason(first.reason, 'them' if many else 'it')})" if first.reason else "",
+        "boot_why": _boot_why(part, names),
+        "count_of_clusters": "two" if first.count == 2 else str(first.count),
+        "of_what": f" ({listing(queues)})" if queues else f" ({shown(first.name)})" if first.name else "",
+        "a_queue": _many(queues) if queues else "a queue",
+        "a_stream": f"the stream {shown(first.name)}" if first.name and first.name.startswith("__") else "a stream",
+        "of_process": f" ({shown(first.name)})" if first.name else "",
+        "operations": counted(sum(one.count or 0 for one in part), "operation") + " of clients",
+        "why": f" ({_reason(first.reason, 'them' if many else 'it')})" if tells(first.reason) else "",
         "by": _by(first, listing(nodes), it), "term": _term(part),
         "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
         "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
@@ -250,11 +306,33 @@ def _many(names: Sequence[str]) -> str:
     return listing(names) if len(names) <= MOST_NAMES else f"{counted(len(names), 'queue')} ({listing(names)})"
 
 
+def tells(reason: str | None) -> bool:
+    """Return True if a reason holds more than what stands for words that were taken out."""
+    return bool(reason) and bool(TAKEN_OUT.sub("", reason).strip(" .,"))
+
+
 def _reason(reason: str, it: str) -> str:
     """A reason in words; of an Erlang term the atoms that are known."""
     if reason.startswith(("{", "[")):
         reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
     return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
+
+
+def _boot_why(part: Sequence[Happening], names: Names) -> str:
+    """Why boots failed, in words, with RabbitMQ's own."""
+    first = part[0]
+    if first.reason is None or not tells(first.reason):
+        return ""
+    if first.reason not in causes.MARKS:
+        return f" ({_reason(first.reason, 'it')})"
+    told = [name for one in part for name in (one.name or "").split(", ") if name]
+    about = listing(map(names.node, dict.fromkeys(told)))
+    words = CAUSES[causes.MARKS[first.reason]].format(
+        about=f" ({about})" if about else "", others=about or "other nodes",
+        flags=f"the feature flag {about}" if len(told) == 1 else f"the feature flags {about}" if told
+        else "a feature flag that it needs", are="is" if len(told) < 2 else "are",
+    )  # fmt: skip
+    return f": {words} ({shown(first.reason)})"
 
 
 def _by(one: Happening, nodes: str, it: str) -> str:
@@ -279,6 +357,8 @@ def _took(one: Happening) -> str:
 
 def _times(part: Sequence[Happening]) -> str:
     count = max(Counter((one.node, one.queue) for one in part).values())
+    if part[0].queue is None:
+        return f" {counted(count, 'time')}" if count > 1 else ""
     return f", up to {count} times each" if count > 1 and len({one.queue for one in part}) > 1 else (
         f", {count} times" if count > 1 else "")  # fmt: skip
 

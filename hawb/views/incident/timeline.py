@@ -26,6 +26,7 @@ ABOUT = ("queue", "vhost", "name", "peer", "nodes", "term", "count", "release", 
 """The fields of an event that its row tells, in this order."""
 USUAL = "vhost", "/"
 """What goes without saying."""
+OF_FILES = ("file", "lines", "messages", "cut", "timeless", "refused", "is_log")
 MOST_TEMPLATES = 10
 NEAR_US = 100_000
 """Clocks that are no further apart than this are told as alike: what both ends note may be as far apart."""
@@ -75,6 +76,8 @@ def notes(reading: Reading, told: int) -> Iterator[str]:
     for file in reading.files:
         if file.refused:
             yield f"{shown(file.file)} could not be read to its end: {shown(file.refused)}."
+        if not file.is_log and file.lines:
+            yield f"{shown(file.file)} is not a RabbitMQ log."
         if file.cut or file.timeless:
             yield (f"{shown(file.file)}: {counted(file.cut, 'line')} of no message, and "
                    f"{counted(file.timeless, 'message')} without a time.")  # fmt: skip
@@ -118,9 +121,10 @@ def plain(reading: Reading) -> dict[str, Any]:
     return {
         "events": [to_builtins(event) | {"settled_us": settled_us(event, reading.clocks)} for event in reading.events],
         "clocks": to_builtins(reading.clocks),
-        "files": [{name: getattr(file, name) for name in ("file", "lines", "messages", "cut", "timeless", "refused")}
-                  for file in reading.files],
+        "files": [{name: getattr(file, name) for name in OF_FILES} for file in reading.files],
         "unknown": [{"level": level, "template": template, "count": count}
                     for (level, template), count in sorted(templates.items())],
+        "unread": to_builtins(reading.unread),
+        "severe": reading.severe,
         "repeated": reading.repeated,
     }  # fmt: skip

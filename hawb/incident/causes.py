@@ -1,0 +1,131 @@
+"""Why a boot failed or a process crashed: the word of RabbitMQ or Erlang in a message that tells it best.
+
+Reasons are Erlang terms that may go over many lines, so a message is searched without its white space. A mark is looked
+up as text, one after the other, the most telling first: no message, however long, costs more than one pass for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+FLAG, FLAGS, CLUSTER, LEADER, TABLES = "flag", "flags", "cluster", "leader", "tables"
+SCHEMA, PORT, COOKIE, DISK, ACCESS = "schema", "port", "cookie", "disk", "access"
+DAMAGE, SETTINGS, HOST, ERLANG, TIMEOUT = "damage", "settings", "host", "erlang", "timeout"
+
+MARKS: Mapping[str, str] = {
+    "ra_log_segment_crc_check_failure": DAMAGE,
+    "ra_log_segment_unexpected_eof": DAMAGE,
+    "wal_checksum_validation_failure": DAMAGE,
+    "crc_validation_failure": DAMAGE,
+    "corrupted_segment": DAMAGE,
+    "failed CRC check": DAMAGE,
+    "CRC32 check failed": DAMAGE,
+    "corrupt_or_missing_cluster_files": DAMAGE,
+    "corrupt_cluster_status_files": DAMAGE,
+    "disabled_required_feature_flag": FLAG,
+    "required feature flag not enabled": FLAG,
+    "incompatible_feature_flags": FLAGS,
+    "INCOMPATIBLE: feature flags": FLAGS,
+    "failed_to_initialize_feature_flags_registry": FLAG,
+    "feature_flag_registry_reload_failure": FLAG,
+    "failed_to_deny_deprecated_features": FLAG,
+    "unsupported feature flag": FLAG,
+    "inconsistent_cluster": CLUSTER,
+    "thinks it's clustered with": CLUSTER,
+    "cluster_already_initialized_but_tables_empty": CLUSTER,
+    "failed_to_cluster_with": CLUSTER,
+    "timeout_waiting_for_leader": LEADER,
+    "timeout_waiting_for_khepri_projections": LEADER,
+    "timeout_waiting_for_tables": TABLES,
+    "failed_waiting_for_tables": TABLES,
+    "Timeout contacting cluster nodes": TABLES,
+    "schema_integrity_check_failed": SCHEMA,
+    "table_attributes_mismatch": SCHEMA,
+    "table_missing": SCHEMA,
+    "table_content_invalid": SCHEMA,
+    "incompatible_schema": SCHEMA,
+    "Incompatible schema": SCHEMA,
+    "cannot_create_schema": SCHEMA,
+    "Bad cookie in table definition": SCHEMA,
+    "previous_upgrade_failed": SCHEMA,
+    "version_not_available": SCHEMA,
+    "eaddrinuse": PORT,
+    "dist_port_already_used": PORT,
+    "could not bind to distribution port": PORT,
+    "duplicate_node_name": PORT,
+    "is already running on host": PORT,
+    "could_not_start_listener": PORT,
+    "must be accessible by owner only": COOKIE,
+    "Failed to create cookie file": COOKIE,
+    "Failed to read cookie": COOKIE,
+    ".erlang.cookie": COOKIE,
+    "bad_cookie": COOKIE,
+    "enospc": DISK,
+    "no space left on device": DISK,
+    "erofs": DISK,
+    "eacces": ACCESS,
+    "permission denied": ACCESS,
+    "failed_to_prepare_configuration": SETTINGS,
+    "failed_to_parse_configuration_file": SETTINGS,
+    "failed_to_parse_advanced_configuration_file": SETTINGS,
+    "failed_to_read_advanced_configuration_file": SETTINGS,
+    "no_configuration_schema_found": SETTINGS,
+    "config_decryption_error": SETTINGS,
+    "Error while decrypting key": SETTINGS,
+    "epmd error": HOST,
+    "epmd_error": HOST,
+    "no_epmd_port": HOST,
+    "nxdomain": HOST,
+    "erlang_version_too_old": ERLANG,
+    "channel_operation_timeout": TIMEOUT,
+    "channel_termination_timeout": TIMEOUT,
+    "{timeout,{gen_": TIMEOUT,
+    "{timeout,{'Elixir": TIMEOUT,
+    "due to timeout": TIMEOUT,
+    "operation timed out": TIMEOUT,
+    "timed out consuming": TIMEOUT,
+    "{error,timeout}": TIMEOUT,
+}
+"""What a message holds that tells a cause, and which cause; the most telling first."""
+PACKED = {"".join(mark.split()): mark for mark in MARKS}
+OF_CRASHES = frozenset({DAMAGE, DISK, TIMEOUT})
+"""What a process may crash of; the other causes are those of boots."""
+
+SAYS_WHY = re.compile(r"\*\* Reason for termination|exception (?:exit|error|throw)|[Rr]eason: ")
+GROUP = re.compile(r"(?:State machine|[Pp]rocess|registered_name:|child)\s+'([^'\n]{1,300})'")
+RESOURCE = re.compile(r"\{resource,\s*<<\"([^\"\n]{1,300})\">>,\s*queue,\s*<<\"([^\"\n]{1,300})\">>\}")
+RAFT = ("ra_server", "ra_log")
+
+
+class Process(NamedTuple):
+    """Which queue a process was of, if a report of its crash tells."""
+
+    vhost: str | None = None
+    queue: str | None = None
+
+
+def cause(text: str) -> str | None:
+    """Return the mark of the cause that a message tells, a key of MARKS; None if it tells none."""
+    packed = "".join(text.split())
+    return next((mark for found, mark in PACKED.items() if found in packed), None)
+
+
+def cause_of_crash(text: str) -> str | None:
+    """Return the mark of why a process crashed: what the report says of its state is no reason."""
+    found = SAYS_WHY.search(text)
+    mark = cause(text[found.start() :]) if found else None
+    return mark if mark and MARKS[mark] in OF_CRASHES else None
+
+
+def process(text: str) -> Process:
+    """Return the queue of a process that crashed: a member of a quorum queue is named for it
+    (`rabbit_quorum_queue:qname_to_internal_name`), and a classic queue's has its record in its state."""
+    found = GROUP.search(text)
+    if found and (found[1].startswith("%2F_") or any(one in text for one in RAFT)):
+        vhost, _, queue = found[1].partition("_")
+        return Process("/" if vhost == "%2F" else vhost, queue) if queue else Process()
+    if any(one in text for one in ("amqqueue", "prequeue")) and (found := RESOURCE.search(text)):
+        return Process(found[1], found[2])
+    return Process()

@@ -1,0 +1,187 @@
+"""What went wrong beside nodes and links, as messages tell it: boots that failed, clusters that formed apart, damaged
+data, processes that crashed, streams, and what clients waited for in vain.
+
+No rule of the model makes any of this, so none of it is played. Several messages about one fault (the report of a
+crash, that of its supervisor, the next try) are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from hawb.incident import causes
+from hawb.incident.events import Event, queue_of
+from hawb.incident.happening import TOGETHER_US, Happening
+from hawb.incident.lives import Life
+from hawb.incident.reading import SEVERE
+
+Timed = tuple[int, Event]
+FAULTS = (
+    "process_crashed", "child_ended", "data_corrupt", "stream_failed", "stream_reader_ended", "coordinator_failed",
+    "application_ended", "operation_timed_out", "consumer_timed_out", "cookie_refused", "member_not_started",
+    "group_not_formed", "boot_error",
+)  # fmt: skip
+"""The kinds of events that tell of a fault by themselves."""
+BROKEN = (
+    "boot_failed", "boot_error", "clusters_apart", "data_corrupt", "vhost_failed", "store_crashed", "application_ended",
+    "queue_crashed", "coordinator_failed", "stream_failed", "member_not_started", "group_not_formed", "cookie_refused",
+    "operation_timed_out", "consumer_timed_out", "process_crashed",
+)  # fmt: skip
+"""The kinds of happenings that broke by themselves, the worst first."""
+WHY_BOOTS_FAIL = ("boot_failed", "boot_error", "boot_disagreed", "process_crashed")
+"""What tells why a boot failed."""
+AROUND_US = 30_000_000
+"""How long before the broker says that it starts it may say why it cannot."""
+PROCESSES = (
+    ("rabbit_stream_coordinator", "coordinator_failed"), ("rabbitmq_metadata", "store_crashed"),
+    ("osiris_", "stream_failed"), ("rabbit_amqqueue", "queue_crashed"), ("rabbit_prequeue", "queue_crashed"),
+    ("ra_server", "queue_crashed"), ("ra_log", "queue_crashed"),
+)  # fmt: skip
+"""What the name of a process, or of its supervisor, holds, and what its crash is."""
+CRASHES = frozenset({"data_corrupt", "store_crashed", "coordinator_failed", "queue_crashed", "process_crashed",
+                     "stream_failed"})  # fmt: skip
+"""Faults of processes, of which there are several reports."""
+ON_PURPOSE = ("normal", "shutdown", "killed", "noproc", "noconnection", "stopped", "nodedown", "{shutdown")
+"""How processes end that something else has ended: their node, their leader, a person."""
+
+
+def boot_failed(life: Life, told: Iterable[Timed]) -> Happening:
+    """Return the boot that failed, with the most telling reason; `told` is what its node said of boots and crashes."""
+    until_us = life.until_us or life.seen_us
+    near = [(at_us, event) for at_us, event in told
+            if event.node == life.node and life.from_us - AROUND_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
+    marks = [*causes.MARKS]
+    reasons = [reason for _, event in near if (reason := _why(event)) in causes.MARKS]
+    best = min(reasons, key=marks.index, default=life.last.reason)
+    about = [event for _, event in near if best and _same_cause(_why(event), best)]
+    names = dict.fromkeys(name for event in about if event.kind != "process_crashed"
+                          for name in (event.peer or event.name, *event.nodes) if name and name != life.node)
+    events = tuple(dict.fromkeys((life.last, *about)))
+    return Happening(kind="boot_failed", at_us=until_us, node=life.node, reason=best, name=", ".join(names) or None,
+                     events=events)  # fmt: skip
+
+
+def _why(event: Event) -> str | None:
+    return "inconsistent_cluster" if event.kind == "boot_disagreed" else event.reason
+
+
+def _same_cause(one: str | None, other: str) -> bool:
+    return one == other or (one in causes.MARKS and causes.MARKS.get(other) == causes.MARKS[one or ""])
+
+
+def clusters_apart(alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
+    """Nodes that began a cluster of their own, each: `joined` tells of those that have joined another one since."""
+    last = {event.node: (at_us, event) for at_us, event in alone}
+    for at_us, event in joined:
+        for node in (event.node, event.peer):
+            if node in last and last[node][0] <= at_us:
+                del last[node]
+    for life in failed:
+        if life.node in last and life.from_us <= last[life.node][0] <= (life.until_us or 0):
+            del last[life.node]
+    if len(last) > 1:
+        told = sorted(last.values(), key=lambda one: one[0])
+        yield Happening(kind="clusters_apart", at_us=told[1][0], nodes=tuple(event.node for _, event in told),
+                        count=len(told), events=tuple(event for _, event in told))  # fmt: skip
+
+
+def faults(told: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
+    """What messages tell of single faults, in the order of time. `restarted` tells of classic queues that RabbitMQ
+    restarted or a mirror took over, which is told and played by itself; what crashed in a boot that failed is a part of
+    that."""
+    open_: list[Happening] = []
+    for at_us, event in told:
+        one = _fault(at_us, event)
+        if one is None or _is_of_a_boot(one, failed) or _is_restarted(one, restarted):
+            continue
+        place = next((place for place, other in enumerate(open_) if _is_one(other, one)), None)
+        if place is None:
+            yield from (other for other in open_ if at_us - _last_us(other) > TOGETHER_US)
+            open_ = [other for other in open_ if at_us - _last_us(other) <= TOGETHER_US]
+            open_.append(one)
+        else:
+            open_[place] = _both(open_[place], one)
+    yield from open_
+
+
+def _fault(at_us: int, event: Event) -> Happening | None:
+    """What one message tells; None where it only tells what something else has brought about."""
+    kind, node, name, count = event.kind, event.node, event.name, None
+    if kind in ("stream_reader_ended", "child_ended", "application_ended") and _on_purpose(event.reason):
+        return None
+    if kind == "boot_error" and event.level not in SEVERE:
+        return None
+    if kind == "stream_reader_ended":
+        kind = "stream_failed"
+    elif kind in ("stream_failed", "coordinator_failed"):
+        node = event.peer or node
+    elif kind in ("process_crashed", "child_ended"):
+        kind = _crash(event)
+    elif kind == "cookie_refused":
+        name = event.peer
+    elif kind == "operation_timed_out":
+        name, count = None, 1
+    return Happening(kind=kind, at_us=at_us, node=node, queue=queue_of(event), name=name, reason=event.reason,
+                     nodes=event.nodes, count=count, events=(event,))  # fmt: skip
+
+
+def _on_purpose(reason: str | None) -> bool:
+    return reason is not None and reason.startswith(ON_PURPOSE)
+
+
+def _crash(event: Event) -> str:
+    """What the crash of a process is, by its reason, its queue or its name."""
+    if event.reason in causes.MARKS and causes.MARKS[event.reason] == causes.DAMAGE:
+        return "data_corrupt"
+    if event.queue:
+        return "queue_crashed"
+    named = event.name or ""
+    if (kind := next((kind for part, kind in PROCESSES if part in named), None)) is not None:
+        return kind
+    timed_out = event.reason in causes.MARKS and causes.MARKS[event.reason] == causes.TIMEOUT
+    return "operation_timed_out" if timed_out and "rabbit_channel" in named else "process_crashed"
+
+
+def _is_of_a_boot(one: Happening, failed: Sequence[Life]) -> bool:
+    return one.kind in CRASHES | {"application_ended", "boot_error"} and any(
+        life.node == one.node and life.from_us - AROUND_US <= one.at_us <= (life.until_us or 0) + TOGETHER_US
+        for life in failed
+    )
+
+
+def _is_restarted(one: Happening, restarted: Sequence[Timed]) -> bool:
+    """Whether RabbitMQ has restarted the queue that crashed, or a mirror has taken over."""
+    return one.kind in ("queue_crashed", "process_crashed") and any(
+        abs(at_us - one.at_us) <= TOGETHER_US and (one.queue or queue_of(event)) == queue_of(event)
+        and (event.kind == "mirror_promoted" or event.node == one.node) for at_us, event in restarted
+    )  # fmt: skip
+
+
+def _last_us(one: Happening) -> int:
+    return one.until_us or one.at_us
+
+
+def _is_one(one: Happening, other: Happening) -> bool:
+    """Whether two messages are about one fault: of one kind and thing, or reports of one crash."""
+    if one.node != other.node or other.at_us - _last_us(one) > TOGETHER_US:
+        return False
+    if one.kind == other.kind:
+        return None in (one.queue, other.queue) or one.queue == other.queue if one.queue or other.queue \
+            else one.name == other.name or one.kind in CRASHES  # fmt: skip
+    return {one.kind, other.kind} <= CRASHES and (None in (one.queue, other.queue) or one.queue == other.queue)
+
+
+def _both(one: Happening, other: Happening) -> Happening:
+    """Two messages about one fault: it is of the weightier kind, and has what either tells."""
+    kinds = ("data_corrupt", "store_crashed", "coordinator_failed", "stream_failed", "queue_crashed")
+    kind = next((kind for kind in kinds if kind in (one.kind, other.kind)), one.kind)
+    told = [each for each in (one, other) if each.kind == kind] + [one, other]
+    return replace(
+        one, kind=kind, until_us=other.at_us, queue=one.queue or other.queue,
+        name=next((each.name for each in told if each.name), None),
+        reason=next((each.reason for each in (*told, one) if each.reason in causes.MARKS), None)
+        or next((each.reason for each in told if each.reason), None),
+        count=None if one.count is None else one.count + (other.count or 0), events=(*one.events, *other.events),
+    )  # fmt: skip

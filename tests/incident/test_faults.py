@@ -1,0 +1,321 @@
+"""What broke by itself, and what was not read: the answer names the worst of it, and nothing is called well that hawb
+does not know."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hawb.incident.understanding import Incident, understand
+from hawb.scenario import verbs
+from hawb.views.incident.incident_report import account, report_of
+from hawb.views.incident.incident_verdict import verdict
+from hawb.views.terminal import text
+
+STARTS = "2026-04-22 09:00:10.000000+00:00 [info] <0.222.0>  Starting RabbitMQ 4.2.0 on Erlang 27.3 [jit]\n"
+RUNS = "2026-04-22 09:00:15.000000+00:00 [info] <0.222.0> Server startup complete; 4 plugins started.\n"
+STARTS_3_8 = "2026-04-22 09:00:10.000 [info] <0.222.0>  Starting RabbitMQ 3.8.9 on Erlang 23.2\n"
+CHANNEL = "Channel error on connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, vhost: '/', user: 'mary'), channel 2:"
+
+
+def severe(*lines: str, level: str = "error", second: int = 11) -> str:
+    """Lines of one message since 3.9."""
+    return "".join(f"2026-04-22 09:05:{second}.100000+00:00 [{level}] <0.255.0> {line}\n" for line in lines)
+
+
+def failed(*lines: str) -> str:
+    """A boot that failed, for the reason of these lines."""
+    return severe("", "BOOT FAILED", "===========", *lines, "")
+
+
+def each(*lines: str) -> str:
+    """Lines that 3.8 logs each by itself."""
+    return "".join(f"2026-04-22 09:05:11.100 [error] <0.255.0> {line}\n" for line in lines)
+
+
+FAILED_BOOTS = {
+    "no leader of the metadata store": (
+        STARTS + failed("Error during startup: {error,timeout_waiting_for_leader}"), "timeout_waiting_for_leader"),
+    "no leader, as an exception": (
+        STARTS + failed("Exception during startup:", "", "exit:timeout_waiting_for_leader", "", "    rabbit:start/2"),
+        "timeout_waiting_for_leader"),
+    "a feature flag that is not enabled": (
+        severe("Feature flags: `stream_queue`: required feature flag not enabled! It must be enabled before upgrading"
+               " RabbitMQ.")
+        + severe("Failed to initialize feature flags registry: {disabled_required_feature_flag,",
+                 "                                              stream_queue}")
+        + failed("Error during startup: {error,failed_to_initialize_feature_flags_registry}")
+        + severe("  crasher:", "    initial call: application_master:init/4",
+                 "    exception exit: {failed_to_initialize_feature_flags_registry,{rabbit,start,[normal,[]]}}"),
+        "the feature flag stream_queue is not enabled, or not known to all nodes (disabled_required_feature_flag)"),
+    "feature flags that differ": (
+        STARTS_3_8 + each("Feature flags: node `rabbit@b` is INCOMPATIBLE: feature flags enabled remotely are not"
+                          " supported locally", "", "BOOT FAILED", "===========",
+                          "Error during startup: {error,incompatible_feature_flags}"),
+        "its feature flags and those of rabbit@b do not go together (incompatible_feature_flags)"),
+    "another cluster, line by line": (
+        STARTS_3_8 + each("BOOT FAILED", "===========", "Error during startup: {error,", "    {inconsistent_cluster,",
+                          "    \"Node 'rabbit@n1' thinks it's clustered with node 'rabbit@b', but it disagrees\"}}"),
+        "inconsistent_cluster"),
+    "another cluster, of 3.7": (
+        "2019-11-22 09:47:27.184 [error] <0.21818.0> \nError description:\n    rabbit_mnesia:init_with_lock/3"
+        " line 671\nthrow:{error,{inconsistent_cluster,\"Node rabbit@n1 thinks it's clustered\"}}\n",
+        "inconsistent_cluster"),
+    "tables of others": (
+        STARTS + failed("Timeout contacting cluster nodes: ['rabbit@b'].", "", "BACKGROUND", "=========="),
+        "it waited in vain for the tables of b (Timeout contacting cluster nodes)"),
+    "tables of others, of 3.7": (
+        "2026-04-22 09:05:11.100 [error] <0.5.0> Error description:\n   {could_not_start,rabbit,\n"
+        "     {{timeout_waiting_for_tables,[rabbit_durable_queue]},{rabbit,start,[normal,[]]}}}\n",
+        "timeout_waiting_for_tables"),
+    "a schema that does not fit, of 3.6": (
+        "=INFO REPORT==== 22-Apr-2026::09:05:11 ===\nError description:\n   {could_not_start,rabbit,\n"
+        "       {{schema_integrity_check_failed,\n            [{table_attributes_mismatch,rabbit_user,[],[]}]},x}}\n",
+        "schema_integrity_check_failed"),
+    "a port that is in use": (
+        STARTS + severe("Failed to start Ranch listener {acceptor,{0,0,0,0,0,0,0,0},5672} in ranch_tcp:listen([{port,"
+                        "5672}]) for reason eaddrinuse (address already in use)")
+        + failed("Error during startup: {error,", "    {could_not_start_listener,\"::\",5672,",
+                 "      {{shutdown,{failed_to_start_child,x}},eaddrinuse}}}"),
+        "a port (5672), or its name, is in use already (eaddrinuse)"),
+    "Erlang's port that is in use": (
+        severe("", "BOOT FAILED", "===========",
+               "ERROR: could not bind to distribution port 25672, it is in use by another node: rabbit@b"),
+        "could not bind to distribution port"),
+    "a cookie that others may read": (
+        severe("  crasher:", "    initial call: auth:init/1",
+               '    exception exit: {"Cookie file /var/lib/rabbitmq/.erlang.cookie must be accessible by owner only",'),
+        "the file of its Erlang cookie cannot be used (must be accessible by owner only)"),
+    "a full disk": (
+        STARTS + failed("Error during startup: {error,", '    {could_not_write_file,"/var/x",enospc}}'), "(enospc)"),
+    "a file that may not be read": (
+        STARTS + failed("Error during startup: {error,", '    {cannot_create_mnesia_dir,"/var/lib/x",eacces}}'),
+        "(eacces)"),
+    "a host without a name": (
+        failed("ERROR: epmd error for host b: nxdomain (non-existing domain)"), "(epmd error)"),
+    "settings, from a container that prints the end twice": (
+        "n1  | " + severe("Error preparing configuration in phase validation:")
+        + "n1  |\nn1  | BOOT FAILED\nn1  | ===========\n"
+          "n1  | Error during startup: {error,failed_to_prepare_configuration}\n"
+        + "".join(f"n1  | {line}\n" for line in failed("Error during startup: {error,failed_to_prepare_configuration}")
+                  .splitlines()),
+        "(failed_to_prepare_configuration)"),
+    "as JSON": (
+        json.dumps({"time": "2026-04-22 09:05:11.100000+00:00", "level": "error", "pid": "<0.255.0>",
+                    "msg": "\nBOOT FAILED\n===========\nError during startup: {error,timeout_waiting_for_leader}\n"}),
+        "timeout_waiting_for_leader"),
+    "an unknown reason": (STARTS + failed("Error during startup: {error,something_of_its_own}"), "n1 failed to boot"),
+}  # fmt: skip
+
+
+def told(folder, **logs: str) -> Incident:
+    for name, log in logs.items():
+        (folder / f"rabbit@{name}.log").write_text(log, encoding="utf-8")
+    return understand([folder], keepers=False)
+
+
+def answer(found: Incident) -> tuple[str, str]:
+    said = verdict(found, account(found).names)
+    return said.answer, said.why
+
+
+@pytest.mark.parametrize(("log", "why"), FAILED_BOOTS.values(), ids=FAILED_BOOTS)
+def test_a_boot_that_failed_is_the_answer_with_its_reason(log, why, tmp_path):
+    found = told(tmp_path, n1=log)
+    assert answer(found)[0] == "no" and answer(found)[1].startswith("n1 failed to boot") and why in answer(found)[1]
+    assert account(found).picture.title.startswith("At 09:0" if "2026-04-22" in log or "Apr" in log else "At ")
+    assert [life.ended_by for life in found.lives] == ["failed"]
+    assert "node_started" not in {one.kind for one in found.happenings}
+    assert "all 1 event went" not in text(report_of(account(found)))
+
+
+def test_a_boot_without_a_time_that_failed_is_no_all_clear(tmp_path):
+    said, why = answer(told(tmp_path, n1="BOOT FAILED\n===========\nERROR: epmd error for host b: nxdomain\n"))
+    assert said == "no" and "a boot failed" in why
+
+
+def test_an_error_of_booting_alone_is_told(tmp_path):
+    found = told(tmp_path, n1=severe("Feature flags: `x`: required feature flag not enabled! It must be enabled before"
+                                     " upgrading RabbitMQ."))  # fmt: skip
+    assert answer(found)[1].startswith("n1 logged an error of booting: the feature flag x is not enabled")
+
+
+STOPS = (
+    "2026-04-22 09:00:00.000000+00:00 [info] <0.480.0> RabbitMQ is asked to stop...\n"
+    "2026-04-22 09:00:03.000000+00:00 [info] <0.480.0> Successfully stopped RabbitMQ and its dependencies\n"
+)
+
+
+def test_a_node_whose_boot_failed_is_not_started_in_the_story(tmp_path):
+    """It is down in the end, and it is up once a later boot has succeeded."""
+    log = STOPS + STARTS + failed("Error during startup: {error,timeout_waiting_for_leader}")
+    found = told(tmp_path, n1=log)
+    assert [type(step.verb) for step in found.retold.scenario.steps] == [verbs.Stop, verbs.Wait]
+    assert found.outcome["nodes"]["rabbit@n1"] != "running"
+    again = log + STARTS.replace("09:00:10", "09:06:00") + RUNS.replace("09:00:15", "09:06:05")
+    found = told(tmp_path, n1=again)
+    assert [type(step.verb) for step in found.retold.scenario.steps] == [verbs.Stop, verbs.Start, verbs.Wait]
+    assert answer(found)[0] == "no"
+
+
+def test_a_node_that_boots_and_fails_again_and_again_is_told_once(tmp_path):
+    log = "".join(STARTS.replace("09:00", f"09:0{minute}")
+                  + failed("Error during startup: {error,timeout_waiting_for_leader}").replace("09:05", f"09:0{minute}")
+                  for minute in range(1, 6))  # fmt: skip
+    assert answer(told(tmp_path, n1=log))[1].startswith("n1 failed to boot 5 times: it waited in vain for a leader")
+
+
+ALONE = {
+    "3.7": "Discovered no peer nodes to cluster with",
+    "3.8": "Discovered no peer nodes to cluster with. Some discovery backends can filter nodes out based on a readiness"
+    " criteria. Enabling debug logging might help troubleshoot.",
+    "3.13": "Peer discovery: discovered no peer nodes to cluster with. Some discovery backends can filter nodes out",
+    "4.2": "Peer discovery: could not discover and join another node; proceeding as a standalone node",
+    "no contact": "Could not successfully contact any node of: rabbit@a,rabbit@b (as in Erlang distribution). Starting"
+    " as a blank standalone node...",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("says", ALONE.values(), ids=ALONE)
+def test_two_nodes_that_found_no_other_have_formed_two_clusters(says, tmp_path):
+    log = STARTS + severe(says, level="info") + RUNS.replace("09:00:15", "09:06:00")
+    found = told(tmp_path, a=log, b=log.replace("09:0", "09:1"))
+    assert answer(found) == ("no", "a and b formed two clusters: each found no other node to join")
+    [first, *_] = report_of(account(found)).todo
+    assert "rabbitmqctl -n rabbit@b join_cluster rabbit@a" in first.commands
+
+
+def test_a_node_that_joined_since_is_no_cluster_of_its_own(tmp_path):
+    log = STARTS + severe(ALONE["3.8"], level="info") + RUNS.replace("09:00:15", "09:06:00")
+    joined = log + severe("Clustering with ['rabbit@a'] as disc node", level="info", second=50)
+    for name, said in (("a", log), ("b", joined)):
+        (tmp_path / f"rabbit@{name}.log").write_text(said.replace("09:05:50", "09:07:00"), encoding="utf-8")
+    assert "clusters_apart" not in {one.kind for one in understand([tmp_path], keepers=False).happenings}
+    assert "clusters_apart" not in {one.kind for one in told(tmp_path, a=log, b=STARTS + RUNS).happenings}
+
+
+FAULTS = {
+    "a segment of Raft": (
+        "2026-04-02 12:32:43.529 [error] <0.318.28> ** State machine '%2F_orders' terminating\n** Last event = x\n"
+        "** Reason for termination = error:{case_clause,{'EXIT',ra_log_segment_crc_check_failure}}\n",
+        "n1 found damaged data on its disk (orders) (ra_log_segment_crc_check_failure)"),
+    "the end of a segment": (
+        severe("** State machine '%2F_orders' terminating", "** Last event = {cast,", "     go}",
+               "** Reason for termination = exit:{ra_log_segment_unexpected_eof,9733,", "     x}"),
+        "n1 found damaged data on its disk (orders) (ra_log_segment_unexpected_eof)"),
+    "the write-ahead log": (
+        severe("WAL in quorum_queues: record failed CRC check during recovery. Unable to recover WAL data safely"),
+        "n1 found damaged data on its disk (the write-ahead log of Raft)"),
+    "a member of a quorum queue": (
+        severe("** State machine '%2F_orders' terminating", "** Last event = x",
+               "** Reason for termination = error:function_clause", "** Callback modules = [ra_server_proc]")
+        + severe("  crasher:", "    initial call: ra_server_proc:init/1", "    registered_name: '%2F_orders'",
+                 "    exception error: no function clause matching x", second=12),
+        "n1: the process of orders crashed"),
+    "a queue of another virtual host": (
+        severe("** State machine 'shop_orders' terminating", "** Reason for termination = error:badarg",
+               "** Callback modules = [ra_server_proc]"), "n1: the process of shop::orders crashed"),
+    "a classic queue that is not restarted": (
+        severe("** Generic server <0.255.0> terminating", "** Last message in was x", "** When Server state == {q,",
+               '     {amqqueue,{resource,<<"/">>,queue,<<"orders">>},true}}', "** Reason for termination ==",
+               "** badarg"), "n1: the process of orders crashed"),
+    "the stream coordinator": (
+        severe("** State machine rabbit_stream_coordinator terminating", "** Last event = x",
+               "** Reason for termination = error:function_clause"), "n1: the stream coordinator failed"),
+    "the stream coordinator does not answer": (
+        severe("Coordinator timeout on server 'rabbit@n1' when processing command new_stream", level="warning"),
+        "n1: the stream coordinator failed (timeout)"),
+    "a replica of a stream": (
+        severe("rabbit_stream_coordinator: Error while starting replica for __logs_1 on node rabbit@n1 in 3 :"
+               " {error,x}", level="warning"), "n1: a replica of the stream __logs_1 failed"),
+    "the supervisor of a stream's replica": (
+        severe("    supervisor: {local,osiris_server_sup}", "    errorContext: child_terminated",
+               "    reason: replica_reader_exit"), "n1: a replica of a stream failed"),
+    "a consumer": (
+        severe(CHANNEL, "operation none caused a channel exception precondition_failed: delivery acknowledgement on"
+               " channel 2 timed out. Timeout value used: 1800000 ms."), "n1: consumers of a queue timed out"),
+    "a consumer of a queue": (
+        severe("Consumer 'c' on channel 2 and queue 'orders' in vhost '/' has timed out waiting for a consumer"
+               " acknowledgement of a delivery", level="warning"), "n1: consumers of orders timed out"),
+    "an operation": (
+        severe(CHANNEL, "operation queue.declare caused a channel exception not_found: failed to perform operation on"
+               " queue 'orders' in vhost '/' due to timeout"), "n1: 1 operation of clients timed out (due to timeout)"),
+    "an operation, as a term": (
+        severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, vhost: '/', user: 'mary', state:"
+               " running), channel 1:", " {{timeout,", "   {gen_server2,call,[<0.3.0>,x,15000]}},", "  []}"),
+        "n1: 1 operation of clients timed out"),
+    "an application": (
+        severe("Application ra exited with reason: reached_max_restart_intensity", level="notice"),
+        "n1: the application ra ended by itself"),
+    "another cookie": (
+        severe("** Connection attempt from node 'rabbit@b' rejected. Invalid challenge reply. **"),
+        "n1 refused a connection of rabbit@b: their Erlang cookies differ"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "why"), FAULTS.values(), ids=FAULTS)
+def test_what_broke_by_itself_is_the_answer(log, why, tmp_path):
+    found = told(tmp_path, n1=log)
+    assert answer(found)[0] == "no" and answer(found)[1].startswith(why)
+    assert why in account(found).picture.title
+    assert "mary" not in text(report_of(account(found)))
+
+
+def test_the_worst_is_told_first_and_the_others_are_counted(tmp_path):
+    names = "a consumer of a queue", "an operation", "the end of a segment"
+    consumer, operation, segment = (FAULTS[name][0] for name in names)
+    said, why = answer(told(tmp_path, n1=STARTS + RUNS + consumer + operation.replace("09:05", "09:06")
+                            + segment.replace("09:05", "09:07")))  # fmt: skip
+    assert (said, why) == ("no", "n1 found damaged data on its disk (orders) (ra_log_segment_unexpected_eof);"
+                           " 2 other faults below")  # fmt: skip
+
+
+def test_a_queue_that_was_restarted_after_its_crash_is_no_fault_of_its_own(tmp_path):
+    crash = FAULTS["a classic queue that is not restarted"][0]
+    restarted = severe("Restarting crashed queue 'orders' in vhost '/'.", second=12)
+    assert "queue_crashed" not in {one.kind for one in told(tmp_path, n1=crash + restarted).happenings}
+
+
+def test_supervisors_and_applications_that_end_with_their_node_are_no_faults(tmp_path):
+    log = STARTS + RUNS + severe("Application rabbit exited with reason: stopped", level="notice") + severe(
+        "    supervisor: {<0.1.0>,rabbit_channel_sup_sup}", "    errorContext: shutdown_error", "    reason: noproc")
+    assert answer(told(tmp_path, n1=log))[0] == "yes"
+
+
+ODD = severe("Something frobnicated the store of user 'alice' from 10.0.0.1:4711 badly")
+
+
+@pytest.mark.parametrize("level", ["error", "critical", "erro"])
+def test_an_error_that_is_not_known_is_shown_and_is_no_all_clear(level, tmp_path):
+    found = told(tmp_path, n1=STARTS + RUNS + ODD.replace("[error]", f"[{level}]"))
+    assert answer(found) == (
+        "unknown", "hawb does not know 1 message of level error or worse, that in rabbit@n1.log:3: Something"
+        " frobnicated the store of user <text> from <n> badly")  # fmt: skip
+    shown = text(report_of(account(found)))
+    assert "Messages of errors that hawb does not know" in shown and "frobnicated" in shown
+    assert "alice" not in shown and "10.0.0.1" not in shown and "No node failed" not in account(found).picture.title
+
+
+def test_of_many_errors_that_are_not_known_a_few_are_shown_with_their_number(tmp_path):
+    log = "".join(ODD.replace("09:05:11", f"09:{10 + minute}:11") for minute in range(45))
+    found = told(tmp_path, n1=STARTS + RUNS + log)
+    assert found.reading.severe == 45 and len(found.reading.unread) == 20
+    assert "45 messages in all." in text(report_of(account(found)))
+
+
+def test_errors_of_clients_and_known_noise_are_no_fault(tmp_path):
+    log = severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, state: starting):",
+                 "PLAIN login refused: user 'mary' - invalid credentials") + severe(
+        CHANNEL, "operation basic.publish caused a channel exception not_found: no exchange 'x' in vhost '/'"
+    )  # fmt: skip
+    assert answer(told(tmp_path, n1=STARTS + RUNS + log)) == (
+        "yes", "no log tells of anything that went wrong or was changed")  # fmt: skip
+
+
+def test_a_file_that_is_no_log_beside_one_is_named_and_is_no_all_clear(tmp_path):
+    (tmp_path / "access.log").write_text('10.0.0.9 - - [22/Apr/2026:09:00:00 +0000] "GET / HTTP/1.1" 200 1\n')
+    (tmp_path / "rabbit@n1_upgrade.log").write_text("")
+    found = told(tmp_path, n1=STARTS + RUNS)
+    assert answer(found)[0] == "unknown" and "access.log is not a RabbitMQ log" in answer(found)[1]
+    assert "_upgrade" not in text(report_of(account(found)))
