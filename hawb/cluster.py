@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import NODEFAULT, structs
 
+from hawb.scenario import numbering
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump, plain
 from hawb.scenario.forms import Bare, Flag, Verb
@@ -162,9 +163,9 @@ class Cluster:
 
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
         """The same story under each single change that could have been made: what each would have kept of a queue's
-        messages, and at what cost. `step` is the index of the step that did harm, by default of
-        the last that lost messages, or else of the last. The
-        runs are in the answer's `alternatives`. Raises ValueError, naming what there is, where nothing did."""
+        messages, and at what cost. `step` is the index, from 0, of the step that did harm, by default of the last that
+        lost messages, or else of the last. The runs are in the answer's `alternatives`. Raises ValueError, naming the
+        steps that did harm, if this one did not."""
         from hawb.planning.alternatives import what_would_have_kept
         from hawb.planning.harm import harms
         from hawb.views.planning.alternatives import Table
@@ -172,9 +173,10 @@ class Cluster:
         found = [harm for harm in harms(self.run) if harm.queue == queue]
         chosen = [harm for harm in found if step in (None, harm.step)]
         if not chosen:
-            there = ", ".join(str(harm.step) for harm in found)
+            there = ", ".join(numbering.place(harm.step) for harm in found)
             known = f"steps that did: {there}" if found else "it has lost nothing and could always be used"
-            raise ValueError(f"nothing did harm to {queue!r}{'' if step is None else f' at step {step}'}; {known}")
+            asked = "" if step is None else f" at {numbering.place(step)}"
+            raise ValueError(f"nothing did harm to {queue!r}{asked}; {known}")
         return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
 
     def safe_to_stop(self, *nodes: str) -> ForecastTable:

@@ -32,6 +32,7 @@ from hawb.broker.races import (
 )
 from hawb.broker.real import Played
 from hawb.engine.runs import as_lists, minus, normal
+from hawb.scenario import numbering
 from hawb.scenario.document import Scenario, Uncompared
 
 ABSENT = "absent"
@@ -53,7 +54,7 @@ class Difference(NamedTuple):
     broker: Any
 
     def __str__(self) -> str:
-        where = "at the end" if self.step is None else f"at step {self.step}"
+        where = "at the end" if self.step is None else f"at {numbering.place(self.step)}"
         return f"{where}, {self.field}: the model says {self.model}, the broker {self.broker}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hawb.scenario import verbs
+from hawb.scenario import numbering, verbs
 from hawb.scenario.document import Scenario
 
 MOST_MESSAGES = 50_000
@@ -43,11 +43,11 @@ def _reasons(scenario: Scenario) -> Iterator[str]:
     for index, step in enumerate(scenario.steps):
         verb = step.verb
         if isinstance(verb, verbs.Consume) and verb.rate is not None and verb.ack == "auto":
-            yield f"steps[{index}]: a consumer with a rate that acknowledges nothing"
+            yield f"{numbering.place(index)}: a consumer with a rate that acknowledges nothing"
         if isinstance(verb, verbs.Publisher) and verb.mode == "tx":
-            yield f"steps[{index}]: a steady publisher with transactions"
+            yield f"{numbering.place(index)}: a steady publisher with transactions"
         if isinstance(verb, verbs.Publish) and (reason := too_much(verb.count, verb.size)):
-            yield f"steps[{index}]: {reason}"
+            yield f"{numbering.place(index)}: {reason}"
 
 
 def too_much(count: int, size_bytes: int) -> str | None:

@@ -18,7 +18,7 @@ from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.views.formatting import shown
+from hawb.views.formatting import one_line, shown
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Live
@@ -63,15 +63,23 @@ def refuse(reason: object) -> int:
 
 def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
     """Writes a file's line, and below it the differences; returns the exit status for it. A title may hold anything."""
-    click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(title)}")
+    click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(one_line(title))}")
     for difference in differences:
         click.echo(f"         {difference}")
     return 1 if differences else 0
 
 
 def read(file: Path) -> Scenario:
-    """A scenario file, or standard input. Raises ScenarioRefused, which names the file."""
-    return load(sys.stdin.buffer.read(), "standard input") if str(file) == STDIN else load(file)
+    """Return the scenario of a file, or of standard input. Raise ScenarioRefused, which names the file and, if it holds
+    no scenario, the command for what it holds."""
+    if str(file) == STDIN:
+        return load(sys.stdin.buffer.read(), "standard input")
+    try:
+        return load(file)
+    except ScenarioRefused as refused:
+        from hawb.cli.other_files import instead
+
+        raise instead(refused, file) from None
 
 
 def is_scenario(file: str) -> bool:

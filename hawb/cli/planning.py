@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import cluster_of, is_scenario, of_reports, play, refuse, refused_in, tell_notes, write_scenario
+from hawb.cli.files import (
+    STDIN,
+    cluster_of,
+    is_scenario,
+    of_reports,
+    play,
+    refuse,
+    refused_in,
+    tell_notes,
+    write_scenario,
+)
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
 from hawb.cli.live import live_cluster
 from hawb.cli.spark import spark_session
@@ -117,7 +127,8 @@ def explore(
     """Search all that could happen where a scenario FILE ends for the shortest story that ends badly.
 
     The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like; then it says how
-    far it came. Exit status 1: there is such a story.
+    far it came. Exit status: 0, no story ends badly; 1, one does; 2, the scenario is refused; 3, the search was stopped
+    before it could tell.
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
@@ -138,13 +149,14 @@ def explore(
         answer = watched(progress, view.rate)
     if answer.story is not None and output is not None:
         write_scenario(output, dump(answer.story))
+    files = view.Files(str(file), view.UNNAMED.story if output is None or str(output) == STDIN else str(output))
     if report is not None:
-        write_scenario(report, view.page(asked, answer))
+        write_scenario(report, view.page(asked, answer, files))
     if as_json:
         click.echo(json.dumps(view.plain_answer(asked, answer)))
     else:
-        click.echo(view.told(asked, answer, output is None, *terminal()))
-    raise SystemExit(answer.story is not None)
+        click.echo(view.told(asked, answer, output is None, *terminal(), files))
+    raise SystemExit(view.verdict(asked, answer).exit_status)
 
 
 def tell_of_compiling() -> None:

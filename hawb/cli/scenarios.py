@@ -49,19 +49,24 @@ def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | N
 def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) -> None:
     """Prints what came of a scenario, and writes its page where one is asked for."""
     from hawb.scenario.outcome import outcome, outcome_json
+    from hawb.scenario.unknown_names import unknown_names
 
+    if as_json:
+        click.echo(outcome_json(played))
+        if report is None:
+            return
+    told = outcome(played)
+    unknown = unknown_names(scenario, told)
     if report is not None:
         from hawb.scenario.dump import dump
         from hawb.views.story.report import page
 
-        write_scenario(report, page(outcome(played), dump(scenario)))
-    if as_json:
-        click.echo(outcome_json(played))
-    else:
+        write_scenario(report, page(told, dump(scenario), unknown))
+    if not as_json:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(outcome(played), *terminal()))
+        click.echo(run_report.report(told, *terminal(), unknown))
 
 
 @click.command()

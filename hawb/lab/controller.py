@@ -31,6 +31,7 @@ from hawb.planning.safe_to_stop import Forecast
 from hawb.planning.variants import Variant, policy
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import Profile
+from hawb.scenario import numbering
 from hawb.scenario.dump import dump
 from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.run import Run
@@ -375,7 +376,7 @@ class Controller:
             steps = self.now.run.steps
             told = ((error["step"], error["text"]) for error in new)
             refused = N_("step {number}, {verb}: {refusal}")
-            lines = [_(refused, number=at, verb=steps[at].name, refusal=text) for at, text in told]
+            lines = [_(refused, number=numbering.number(at), verb=steps[at].name, refusal=text) for at, text in told]
             if lines:
                 self.messages[place] = "\n".join([_("RabbitMQ refuses now what it took before:"), *lines])
 

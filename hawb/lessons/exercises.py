@@ -22,7 +22,7 @@ from hawb.languages import N_, _, ngettext
 from hawb.lessons import step_forms
 from hawb.scenario import text
 from hawb.scenario.refused import ScenarioRefused, render
-from hawb.views.formatting import counted, listing, paragraph, shown
+from hawb.views.formatting import counted, listing, one_line, paragraph, shown
 
 MOST_STEPS = 30
 BOOT_S = 5.0
@@ -233,8 +233,3 @@ def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float
 def of_the_first(count: int, runs: list[list[int]]) -> int:
     """How many of messages 1 to `count` there are in runs."""
     return sum(min(last, count) - first + 1 for first, last in runs if first <= count)
-
-
-def one_line(words: str) -> str:
-    """RabbitMQ's words, which may be several lines, as one."""
-    return ": ".join(line.strip() for line in words.splitlines() if line.strip())

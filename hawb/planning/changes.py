@@ -22,6 +22,7 @@ from hawb.planning.story import Change, Story
 from hawb.rules import quorum_declaration
 from hawb.rules.policies import HaMode, effective_definition
 from hawb.rules.queue_arguments import OF_OTHER_TYPES
+from hawb.scenario import numbering
 from hawb.scenario.beginning import MICROSECONDS, arguments_of
 from hawb.scenario.run import Run
 
@@ -254,7 +255,7 @@ def controlled_stop(story: Story) -> Iterator[Change]:
             changed = document["steps"][story.harm.step]
             changed["stop"] = changed.pop(verb)
             what = _("a controlled stop in place of the {verb}", verb=verb)
-            yield story.change(what, _("step {number}", number=story.harm.step), document)
+            yield story.change(what, _("step {number}", number=numbering.number(story.harm.step)), document)
 
 
 def synchronised_before(story: Story) -> Iterator[Change]:
@@ -275,7 +276,7 @@ def synchronised_before(story: Story) -> Iterator[Change]:
             step["at"] += max(0.0, done_s + AFTERWARDS_S - first_s)
     document["steps"][index:index] = [sync]
     what = _("sync_queue, waited for, before the {verb}", verb=story.run.steps[index].name)
-    yield Change(what, _("step {number}", number=index), index + 1, document)
+    yield Change(what, _("step {number}", number=numbering.number(index)), index + 1, document)
 
 
 PROPOSALS: tuple[Callable[[Story], Iterator[Change]], ...] = (

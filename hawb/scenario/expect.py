@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from hawb.scenario import numbering
 from hawb.scenario.outcome import outcome
-from hawb.scenario.refused import render_path
+from hawb.scenario.refused import literal, render_path
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Expect
 
@@ -28,9 +29,9 @@ class Difference(Struct, frozen=True):
     got: object
 
     def __str__(self) -> str:
-        where = "at the end" if self.step is None else f"step {self.step}"
-        got = "nothing" if self.got is MISSING else repr(self.got)
-        return f"{where}: {self.place}: expected {self.expected!r}, got {got}"
+        where = "at the end" if self.step is None else numbering.place(self.step)
+        got = "nothing" if self.got is MISSING else literal(self.got)
+        return f"{where}: {self.place}: expected {literal(self.expected)}, got {got}"
 
 
 def check(run: Run, expect: dict | None) -> list[Difference]:

@@ -12,7 +12,6 @@ Decisions:
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -25,6 +24,7 @@ from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.fields import Name
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes, Verb
 from hawb.scenario.kinds import Kind, fields_of, kind_of
+from hawb.scenario.near import did_you_mean
 from hawb.scenario.refused import LONGEST, NOTHING, QUOTE, ScenarioRefused, Where, render
 from hawb.scenario.verbs import VERBS
 
@@ -161,7 +161,8 @@ class Reader:
             return {key: self._entry(kind, key, inner, (*path, key)) for key, inner in given.items()}
         value = _convert(kind, given, given, path)
         if kind.names_node and isinstance(value, str) and value not in self._nodes:
-            raise _refused("not a node of this cluster", path, given, _listed(tuple(self._nodes)))
+            hint = did_you_mean(given, self._nodes)
+            raise _refused("not a node of this cluster", path, given, _listed(tuple(self._nodes)), hint)
         return value
 
     def _entry(self, kind: Kind, key: str, given: Any, path: Where) -> Any:
@@ -223,10 +224,7 @@ def _build(struct: type[msgspec.Struct], values: dict[str, Any], path: Where) ->
 
 
 def _unknown(what: str, given: str, path: Where, known: Iterable[str]) -> ScenarioRefused:
-    near = difflib.get_close_matches(given[:LONGEST], known, n=1)
-    return _refused(
-        f"unknown {what}", (*path, given), given, ", ".join(known), f"did you mean {near[0]}?" if near else ""
-    )
+    return _refused(f"unknown {what}", (*path, given), given, ", ".join(known), did_you_mean(given, known))
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hawb.scenario import numbering
+
 NOTHING = object()
 LONGEST = 80
 QUOTE = "quote it, if text is meant"
@@ -54,7 +56,7 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
 
     def __str__(self) -> str:
         place = ", ".join(filter(None, (self.file, self.line and f"line {self.line}")))
-        step = "" if self.step is None else f"step {self.step}"
+        step = "" if self.step is None else numbering.place(self.step)
         lines = [": ".join(filter(None, (place, step, self.field, self.problem)))]
         if self.given is not NOTHING:
             lines.append(f"  given: {render(self.given)}")
@@ -66,15 +68,20 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 def render(given: Any) -> str:
-    """A value as a message shows it: on one line, cut to 80 characters, with the file's true, false and null."""
+    """Return a value as a message shows it: on one line, cut to 80 characters, with the file's true, false and null."""
     if given is None or isinstance(given, bool):
         return {None: "null", True: "true", False: "false"}[given]
     if isinstance(given, int) and given.bit_length() > LONGEST:
         return f"a whole number of {given.bit_length()} bits"
     if isinstance(given, str) and len(given) > LONGEST:
         given = given[:LONGEST]
-    text = repr(given)
+    text = literal(given)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def literal(value: Any) -> str:
+    """Return a value as Python writes it, but with a space for each line break."""
+    return repr(value).replace("\\r", "").replace("\\n", " ")
 
 
 def render_path(path: Where) -> str:

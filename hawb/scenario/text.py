@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
 MAX_VALUES = 5_000_000
 MAX_DIGITS = 400
+ENCODINGS = "text in UTF-8 or UTF-16"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -58,17 +60,27 @@ def parse(source: str | bytes) -> Any:
 
 
 def decode(source: str | bytes) -> str:
-    """The text of a file: UTF-8, with or without byte order mark, of at most `MAX_BYTES`."""
+    """Return the text of a file of at most `MAX_BYTES`: UTF-8 with or without a byte order mark, or UTF-16 with one, as
+    the PowerShell of Windows writes it, or without one if it begins with a character of ASCII (as YAML 1.2 has it)."""
     if len(source) > MAX_BYTES:
         raise ScenarioRefused("the file is too large", accepted=f"at most {MAX_BYTES // 2**20} MiB")
     try:
         if isinstance(source, bytes):
-            return source.decode("utf-8-sig")
+            return source.decode(_encoding(source))
         source.encode()
         return source.removeprefix("\ufeff")
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         given = source[error.start : error.start + 8]
-        raise ScenarioRefused(f"not text at {error.start}: {error.reason}", given=given, accepted="UTF-8") from None
+        raise ScenarioRefused(f"not text at {error.start}: {error.reason}", given=given, accepted=ENCODINGS) from None
+
+
+def _encoding(source: bytes) -> str:
+    """Return the encoding that a text's first two bytes tell."""
+    if source.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    if len(source) > 1 and not all(source[:2]):
+        return "utf-16-le" if source[0] else "utf-16-be"
+    return "utf-8-sig"
 
 
 def check_values(value: Any, path: Where = ()) -> None:

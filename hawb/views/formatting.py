@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
+from hawb.engine import runs
 from hawb.languages import N_, Plural, _, ngettext, pgettext
 
 RIGHT_TO_LEFT = ("R", "AL")
@@ -40,6 +41,11 @@ def _shown(text: str) -> str:
     if any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in visible):
         return ISOLATE + visible + END_ISOLATE
     return visible
+
+
+def one_line(text: str) -> str:
+    """Return a text of several lines as one, each line break and indentation a space."""
+    return " ".join(text.split())
 
 
 def html(name: object) -> str:
@@ -95,6 +101,11 @@ def holds(ids: list[list[int]], number: int) -> bool:
     return any(first <= number <= last for first, last in ids)
 
 
+def common(some: list[list[int]], others: list[list[int]]) -> list[list[int]]:
+    """Return the numbers that are in both of two runs as an outcome has them."""
+    return runs.as_lists(runs.common(*(tuple((first, last) for first, last in ids) for ids in (some, others))))
+
+
 def messages(ids: list[list[int]]) -> str:
     """messages 1 to 100; message 5; messages 1 to 3, 5 and 7; many runs are summed up."""
     if not ids:
@@ -102,11 +113,11 @@ def messages(ids: list[list[int]]) -> str:
     if len(ids) > LISTED:
         between = {"first": f"{ids[0][0]:,}", "last": f"{ids[-1][1]:,}"}
         return _("{count} messages between {first} and {last}", count=f"{size(ids):,}", **between)
-    runs = [
+    numbers = [
         f"{first:,}" if first == last else _("{first} to {last}", first=f"{first:,}", last=f"{last:,}")
         for first, last in ids
     ]
-    return ngettext("message {numbers}", "messages {numbers}", size(ids), numbers=joined(runs))
+    return ngettext("message {numbers}", "messages {numbers}", size(ids), numbers=joined(numbers))
 
 
 COUNTED = {

@@ -128,7 +128,7 @@ def test_what_cannot_be_driven_is_named() -> None:
         "  - consume: {consumer: c, queue: q, rate: 5, ack: auto}\n  - publish: {queue: q, count: 1000000}\n"
         "  - publish: {queue: q, count: 600, size: 1000000}\n"
     )
-    assert [reason.partition(":")[0] for reason in undriven(scenario)] == [
+    assert [reason.partition(" ")[0] for reason in undriven(scenario)] == [
         "steps[0]", "steps[1]", "steps[2]", "steps[3]",
     ]  # fmt: skip
     assert undriven(load(STORY)) == []
@@ -225,7 +225,7 @@ def test_a_field_that_differs_is_named_with_both_values() -> None:
     told.outcome["queues"]["ha"]["messages"] = 2
     told.glances[4]["nodes"]["a"] = "down"
     assert [str(difference) for difference in compare(told)] == [
-        "at step 4, nodes.a: the model says running, the broker down",
+        "at steps[4] (the 5th step), nodes.a: the model says running, the broker down",
         "at the end, queues.ha.messages: the model says 3, the broker 2",
     ]
 

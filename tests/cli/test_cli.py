@@ -93,7 +93,7 @@ def test_a_full_disk_is_told_in_a_line(story: Path, command: str):
 def test_a_title_cannot_reach_beyond_its_line(tmp_path: Path):
     file = tmp_path / "escapes.yaml"
     file.write_text(SMALL.replace("x", r'"\e[31m\a\n"', 1) + "  - wait: 1\n")
-    assert hawb("check", file).stdout == f"ok       {file}: " r"\x1b[31m\x07\n" "\n"
+    assert hawb("check", file).stdout == f"ok       {file}: " r"\x1b[31m\x07" "\n"
 
 
 def test_a_refused_file_among_others_is_named_and_the_rest_is_checked(tmp_path: Path, story: Path):
@@ -119,9 +119,9 @@ BAD = {
     "code": ("scenario: !!python/object/apply:os.system ['echo pwned']", "tag"),
     "unknown verb": (SMALL + "  - explode: a", "explode"),
     "unknown key": (SMALL + "  - publish: {queue: q, count: 1, colour: red}", "colour"),
-    "unknown node": (SMALL + "  - kill: z", "step 0"),
-    "nan": (SMALL + "  - wait: .nan", "step 0"),
-    "infinity": (SMALL + "  - wait: .inf", "step 0"),
+    "unknown node": (SMALL + "  - kill: z", "steps[0] (the 1st step)"),
+    "nan": (SMALL + "  - wait: .nan", "steps[0] (the 1st step)"),
+    "infinity": (SMALL + "  - wait: .inf", "steps[0] (the 1st step)"),
     "true for 1": (SMALL + "  - publish: {queue: q, count: true}", "count"),
     "negative": (SMALL + "  - publish: {queue: q, count: -1}", "-1"),
     "float for a version": (SMALL.replace('"3.10"', "3.10"), "quote"),

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from headlines import disagreements
 from json_schemas import validate
 from msgspec.structs import replace
 
@@ -67,6 +68,8 @@ def test_scenario(file: Path, subtests):
     with subtests.test("ends as it expects to"):
         assert scenario.expect, "it expects nothing"
         assert [str(difference) for difference in check(run, scenario.expect)] == []
+    with subtests.test("has headlines that its ledger bears out"):
+        assert disagreements(told) == []
     with subtests.test("names the source of its rule first"):
         comment = re.match(r"(# .*\n)*", file.read_text(encoding="utf-8"))[0]
         assert re.search("guide|rabbit", comment, re.IGNORECASE)

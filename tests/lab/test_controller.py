@@ -149,7 +149,7 @@ def test_another_profile_plays_the_same_steps_and_names_those_that_are_refused_n
     lab.open_scenario(tmp_path / "one.yaml")
     lab.set_profile("4.0")
     assert lab.profile.version == "4.0"
-    assert "step 1, set_policy: Validation failed" in lab.messages[Place.PROFILE]
+    assert "step 2, set_policy: Validation failed" in lab.messages[Place.PROFILE]
     lab.undo()
     assert lab.profile.version == "3.10"
     assert lab.outcome["errors"] == []

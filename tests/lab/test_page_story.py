@@ -60,7 +60,7 @@ def test_what_would_have_kept_them_is_a_table_and_each_change_can_be_opened(lab)
     assert what_if.ask.disabled
     assert "nothing to keep" in what_if.table.value
     on_node(lab, "a", "kill")
-    assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 15 (kill)"
+    assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
     press(lab, "what would have kept them?")
     told = page_text(lab)
     assert "ha-sync-mode: automatic" in told

@@ -12,13 +12,17 @@ def test_a_story_is_played_and_shown_as_a_scenario():
     before = cluster.outcome
     found = worst(cluster, "lost-confirmed", 1, 1, "stop kill")
     assert found.cluster.losses[0]["cause"] == "unsynchronised_promotion"
-    assert repr(found).startswith("# ✕ No: confirmed messages of orders are lost after 2 steps: stop a; kill b.")
+    assert repr(found).startswith("# Is every confirmed message safe?\n")
+    assert repr(found).splitlines()[1].startswith("# ✕ No: confirmed messages of orders are lost after 2 steps: stop a; kill b.")
     assert cluster.outcome == before
 
 
 def test_without_a_story_it_says_so():
     found = worst(quorum(), "lost-confirmed", 1, 0)
-    assert repr(found).startswith("✓ Yes: no confirmed message is lost within 1 fault and no operations.")
+    told = repr(found).splitlines()
+    assert told[:2] == [
+        "Is every confirmed message safe?", "✓ Yes: no confirmed message is lost within 1 fault and no operations.",
+    ]  # fmt: skip
     with pytest.raises(ValueError, match="no story"):
         _ = found.cluster
 

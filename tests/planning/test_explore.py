@@ -226,7 +226,9 @@ def test_the_command_writes_the_story(tmp_path):
     found = explored(tmp_path, SYNC_BY_HAND, "--without", "publish")
     assert found.exit_code == 1, found.output
     assert check(Run.of(load(found.stdout)), load(found.stdout).expect) == []
-    assert found.stdout.startswith("# ✕ No: confirmed messages of q are lost after 2 steps: stop a; kill b.\n")
+    question, answer, *_ = found.stdout.splitlines()
+    assert question == "# Is every confirmed message safe?"
+    assert answer == "# ✕ No: confirmed messages of q are lost after 2 steps: stop a; kill b."
     kept = tmp_path / "kept.yaml"
     told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "-o", str(kept))
     assert (told.exit_code, load(kept)) == (1, load(found.stdout))
@@ -236,7 +238,9 @@ def test_the_command_writes_the_story(tmp_path):
 def test_the_command_says_that_there_is_none(tmp_path):
     none = explored(tmp_path, QUORUM, "--operations", "0")
     assert none.exit_code == 0
-    assert none.stdout.startswith("✓ Yes: no confirmed message is lost within 1 fault and no operations.\n")
+    question, answer, *_ = none.stdout.splitlines()
+    assert question == "Is every confirmed message safe?"
+    assert answer == "✓ Yes: no confirmed message is lost within 1 fault and no operations."
     as_json = json.loads(explored(tmp_path, QUORUM, "--operations", "0", "--json").stdout)
     assert (as_json["story"], as_json["over"], as_json["faults"]) == (None, True, 1)
 

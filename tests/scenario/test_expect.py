@@ -119,7 +119,7 @@ def test_an_expect_step_sees_the_cluster_as_it_is_then():
     scenario = load(EXPECTING)
     (only,) = check(Run.of(scenario), scenario.expect)
     assert (only.step, only.place, only.expected, only.got) == (5, "queues.q.master", "a", "b")
-    assert str(only) == "step 5: queues.q.master: expected 'a', got 'b'"
+    assert str(only) == "steps[5] (the 6th step): queues.q.master: expected 'a', got 'b'"
 
 
 def test_both_the_steps_and_the_end_are_compared():

@@ -131,7 +131,7 @@ def test_a_join_makes_its_node_known_to_the_whole_file():
     ("tail", "step", "field", "given", "says"),
     [
         ("steps: [kill: d]", 0, "kill", "d", ["not a node of this cluster", "accepted: a, b, c"]),
-        ("steps: [kill: a, kill: [a, d]]", 1, "kill[1]", "d", ["not a node", "step 1: kill[1]"]),
+        ("steps: [kill: a, kill: [a, d]]", 1, "kill[1]", "d", ["not a node", "steps[1] (the 2nd step): kill[1]"]),
         ("steps: [crash: {queue: q, node: d}]", 0, "crash.node", "d", ["not a node"]),
         ("steps: [partition: [[a], [d]]]", 0, "partition[1][0]", "d", ["not a node"]),
         ("steps: [kil: a]", 0, "kil", "kil", ["unknown verb", "power_off", "did you mean kill?"]),
@@ -245,7 +245,7 @@ def test_a_joining_node_cannot_be_down_at_the_start_as_well():
 def test_a_refusal_names_line_step_field_given_and_accepted():
     found = refused(f"{HEAD}steps:\n- stop: b\n\n- publish:\n    queue: q\n    count: many\n", "drill.yaml")
     assert str(found) == (
-        "drill.yaml, line 8: step 1: publish.count: not accepted\n"
+        "drill.yaml, line 8: steps[1] (the 2nd step): publish.count: not accepted\n"
         "  given: 'many'\n"
         "  accepted: a whole number from 0 to 10**12"
     )
@@ -254,7 +254,7 @@ def test_a_refusal_names_line_step_field_given_and_accepted():
 def test_a_path_is_a_file_and_its_name_stands_in_messages(tmp_path):
     path = tmp_path / "drill.yaml"
     path.write_text(HEAD + "steps: [kill: d]")
-    assert str(refused(path)).startswith(f"{path}, line 3: step 0: kill: ")
+    assert str(refused(path)).startswith(f"{path}, line 3: steps[0] (the 1st step): kill: ")
     path.write_text(HEAD)
     assert load(path) == load(HEAD)
 

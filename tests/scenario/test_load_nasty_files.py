@@ -32,7 +32,7 @@ NASTY = {
     "text": ("drill.yaml", "not a map"),
     "list": ("[1]", "not a map"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "not text"),
-    "utf-16": ("scenario: t".encode("utf-16"), "not text"),
+    "utf-16 that breaks off": ("scenario: t".encode("utf-16")[:-1], "not text"),
     "nul": ("scenario: \x00", "not YAML"),
     "half a surrogate": ("scenario: \ud800", "not text"),
     "half a surrogate in JSON": ('{"scenario": "\\ud800"}', "half of a surrogate pair"),

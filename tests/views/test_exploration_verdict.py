@@ -11,7 +11,7 @@ from hawb.planning.explore import Progress, Question
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import Spent
 from hawb.scenario.load import load
-from hawb.views.planning.exploration_verdict import HOLDS, QUESTIONS, step_in_words, todo, verdict
+from hawb.views.planning.exploration_verdict import HOLDS, QUESTIONS, Files, step_in_words, todo, verdict
 
 SCENARIOS = ("autoheal-who-wins", "unsynchronised-mirror-promoted")
 LOST = Question("lost-confirmed", Spent(1, 0), frozenset({"kill"}))
@@ -29,23 +29,25 @@ def test_every_goal_has_its_question_and_its_answers(goal: str):
 def test_a_story_is_a_no_and_tells_its_steps():
     answer = searched(alone(), LOST)
     assert verdict(LOST, answer).sentence == "No: confirmed messages of q are lost after 1 step: kill a."
-    assert [one.commands for one in todo(LOST, answer)] == [("hawb run story.yaml",), ("make lab",)]
+    asked = todo(LOST, answer, Files("drill.yaml", "worst case.yaml"))
+    assert [one.commands for one in asked] == [("hawb run 'worst case.yaml'",), ("hawb lab 'worst case.yaml'",)]
 
 
 def test_a_search_that_is_over_is_a_yes_within_its_bound():
     question = Question("lost-confirmed", Spent(0, 1), frozenset({"publish"}))
     answer = searched(alone(), question)
     assert verdict(question, answer).sentence == "Yes: no confirmed message is lost within no faults and 1 operation."
-    assert todo(question, answer)[0].commands == ("hawb explore … --for lost-confirmed --faults 1",)
+    more = todo(question, answer, Files("drill.yaml"))
+    assert more[0].commands == ("hawb explore drill.yaml --for lost-confirmed --faults 1",)
 
 
-def test_a_search_that_was_stopped_is_a_yes_with_a_but():
+def test_a_search_that_was_stopped_cannot_tell():
     answer = Progress(states=7, tried=9, depth=2, left=3)
     assert verdict(LOST, answer).sentence == (
-        "Yes, but only as far as it was searched: no confirmed message is lost by stories of up to 2 steps within"
+        "Cannot tell: only as far as it was searched: no confirmed message is lost by stories of up to 2 steps within"
         " 1 fault and no operations."
     )
-    assert len(todo(LOST, answer)) == 1
+    assert len(todo(LOST, answer)) == 1 and verdict(LOST, answer).exit_status == 3
 
 
 def test_steps_are_told_as_they_are_typed():

@@ -76,4 +76,4 @@ def test_the_lanes_are_of_the_queues_that_came_off_worst():
 
 def test_refusals_are_told():
     page = page_of(Cluster("a", version="3.10").declare("q", node="a").delete("q").declare("q", passive=True).outcome)
-    assert "step 2: 404 NOT_FOUND" in page.said
+    assert "step 3: 404 NOT_FOUND" in page.said

@@ -40,7 +40,7 @@ def test_a_leader_alone_commits_nothing_and_sides_do_not_agree():
 def test_who_cannot_publish_and_that_there_is_nothing_to_lose_is_told():
     alarm = steps(DECLARE, {"alarm": {"node": "b", "resource": "memory"}})
     assert verdict(alarm)["text"] == "Nothing is lost, but publishers are blocked by a memory alarm."
-    assert verdict(steps())["text"] == "Nothing is lost: there is no queue."
+    assert verdict(steps())["text"] == "Nothing is lost, and there is no queue."
 
 
 def test_metadata_that_cannot_be_changed_is_told():
@@ -82,6 +82,9 @@ def test_a_step_in_a_few_words(step, words):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_text_in_one_line(name):
     told = hostile(name)
-    assert verdict(told)["text"] == f"3 messages of {shown(name)} are lost, all of them confirmed."
+    assert verdict(told)["text"] == (
+        f"3 messages of {shown(name)} are lost, all of them confirmed; {shown(name)} is down"
+        f" and {shown(f'{name}2')} is without a majority."
+    )
     (reason,) = reasons(told)
     assert reason.startswith(f"Messages 1 to 3 of {shown(name)} were lost at 1.011 s.") and "\n" not in reason

@@ -18,6 +18,7 @@ from hawb.broker.cluster import lacking
 from hawb.broker.compare import ABSENT, SKIPPED, compare, uncompared
 from hawb.broker.real import Played
 from hawb.broker.recordings import Recording
+from hawb.scenario import numbering
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.dump import plain
@@ -192,7 +193,7 @@ def pair(kept: Kept, of: str, step: int | None = None) -> Verdicts:
 
 
 def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -> Verdicts:
-    when = "at the end" if step is None else f"at step {step}"
+    when = "at the end" if step is None else f"at step {numbering.number(step)}"
     rows = [
         (field.name.removeprefix(f"{of}."), brief(field.model), brief(field.broker), field.verdict)
         for field in fields(played, known)

@@ -12,6 +12,7 @@ from hawb.engine import runs
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives, Result
 from hawb.planning.harm import Harm
+from hawb.scenario import numbering
 from hawb.views import style, tables
 from hawb.views.cluster.matrix import STATES
 from hawb.views.display import mimebundle
@@ -73,7 +74,7 @@ def harm_in_words(harm: Harm, step: str) -> str:
         if harm.lost
         else N_("{queue} could not be used at {t} s, by step {number} ({verb})")
     )
-    words = {"queue": shown(harm.queue), "t": seconds(harm.t_s), "number": harm.step, "verb": step}
+    words = {"queue": shown(harm.queue), "t": seconds(harm.t_s), "number": numbering.number(harm.step), "verb": step}
     return _(told, messages=counted(runs.size(harm.lost)), **words)
 
 

@@ -12,7 +12,7 @@ from hawb.scenario.outcome import outcome as outcome_of
 from hawb.scenario.run import Run
 from hawb.views.formatting import counted
 from hawb.views.page import report_page
-from hawb.views.planning.exploration_verdict import QUESTIONS, todo, verdict
+from hawb.views.planning.exploration_verdict import QUESTIONS, UNNAMED, Files, todo, verdict
 from hawb.views.report import Report
 from hawb.views.story import report as story_report
 from hawb.views.tables import WIDTH
@@ -29,24 +29,27 @@ def report(question: Question, answer: Progress, with_story: bool) -> str:
     return told(question, answer, with_story, WIDTH, colour=False)
 
 
-def told(question: Question, answer: Progress, with_story: bool, width: int, colour: bool) -> str:
+def told(
+    question: Question, answer: Progress, with_story: bool, width: int, colour: bool, files: Files = UNNAMED
+) -> str:
     """The answer for a terminal. Where the story follows, all above it is a comment: the whole is a scenario."""
-    found = report_of(question, answer)
+    found = report_of(question, answer, files)
     if not with_story or answer.story is None:
         return text(found, width, colour)
     above = "".join(f"# {line}".rstrip() + "\n" for line in text(found, width - 2, colour).splitlines())
     return above + dump(answer.story).rstrip()
 
 
-def report_of(question: Question, answer: Progress) -> Report:
+def report_of(question: Question, answer: Progress, files: Files = UNNAMED) -> Report:
     """The report on a search."""
     goal = f"Looked for: {question.goal}. {extent(answer)}."
-    return Report(QUESTIONS[question.goal], goal, verdict(question, answer), todo(question, answer), (), ASSUMED)
+    asked = todo(question, answer, files)
+    return Report(QUESTIONS[question.goal], goal, verdict(question, answer), asked, (), ASSUMED)
 
 
-def page(question: Question, answer: Progress) -> str:
+def page(question: Question, answer: Progress, files: Files = UNNAMED) -> str:
     """One page, with the story that was found as it is played; it fetches and runs nothing."""
-    found = report_of(question, answer)
+    found = report_of(question, answer, files)
     if answer.story is None:
         return report_page(found)
     outcome = outcome_of(Run.of(answer.story))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from hawb.planning.explore import Progress, Question
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
 from hawb.views.formatting import counted, listing, shown
+from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo, Verdict
 
 HOLDS = {
@@ -23,9 +24,21 @@ QUESTIONS = {
 FAULTS_AGAIN = 9
 
 
+class Files(NamedTuple):
+    """The file of the scenario that a search begins with, and the file that the story goes to."""
+
+    scenario: str = "scenario.yaml"
+    story: str = "story.yaml"
+
+
+UNNAMED = Files()
+
+
+
+
 def verdict(question: Question, answer: Progress) -> Verdict:
-    """Yes where every story within the bound was tried and none ends in the goal, yes with a but where the search was
-    stopped before, no where one does."""
+    """Return no if a story ends in the goal, unknown if the search was stopped before every story within the bound was
+    tried, yes if none ends in it."""
     held, broken = HOLDS[question.goal]
     if answer.story is not None:
         told = "; ".join(map(step_in_words, new_steps(answer)))
@@ -35,7 +48,7 @@ def verdict(question: Question, answer: Progress) -> Verdict:
         return Verdict("yes", f"{held} within {bound(question)}")
     steps = counted(answer.depth, "step")
     return Verdict(
-        "but", f"only as far as it was searched: {held} by stories of up to {steps} within {bound(question)}"
+        "unknown", f"only as far as it was searched: {held} by stories of up to {steps} within {bound(question)}"
     )
 
 
@@ -67,12 +80,16 @@ def _in_words(value: Any) -> str:
     return "" if value is None or value is True else shown(value)
 
 
-def todo(question: Question, answer: Progress) -> tuple[ToDo, ...]:
-    """What to do next: play what was found and try what would have kept it, or ask for more."""
+def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[ToDo, ...]:
+    """Return what to do next: play what was found and try what would have kept it, or ask for more."""
+    scenario, story = bash_word(files.scenario), bash_word(files.story)
     if answer.story is not None:
         return (
-            ToDo("Play the story, to read why.", ("hawb run story.yaml",)),
-            ToDo("Open it in the lab, where each single change is tried that would have kept it.", ("make lab",)),
+            ToDo("Play the story, to read why.", (f"hawb run {story}",)),
+            ToDo(
+                "Open it in the lab, where each single change is tried that would have kept it.",
+                (f"hawb lab {story}",),
+            ),
         )
     if not answer.over:
         return (
@@ -83,5 +100,8 @@ def todo(question: Question, answer: Progress) -> tuple[ToDo, ...]:
     if question.most.faults >= FAULTS_AGAIN:
         return ()
     return (
-        ToDo("Ask for one fault more.", (f"hawb explore … --for {question.goal} --faults {question.most.faults + 1}",)),
+        ToDo(
+            "Ask for one fault more.",
+            (f"hawb explore {scenario} --for {question.goal} --faults {question.most.faults + 1}",),
+        ),
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hawb.languages import N_, _
+from hawb.scenario import numbering
+from hawb.scenario.unknown_names import Unknown
 from hawb.views import terminal
 from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
-from hawb.views.formatting import commas, seconds, shown
+from hawb.views.formatting import commas, one_line, seconds, shown
 from hawb.views.report import Report
-from hawb.views.story.story_verdict import todo, verdict
+from hawb.views.story.story_verdict import QUESTION, todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 from hawb.views.style import LOOKS
@@ -20,10 +22,10 @@ LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refuse
 """The headings."""
 
 
-def report(outcome: dict, width: int = WIDTH, colour: bool = False) -> str:
+def report(outcome: dict, width: int = WIDTH, colour: bool = False, unknown: Sequence[Unknown] = ()) -> str:
     """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
-    RabbitMQ refused, and what happened when."""
-    top = Report("", about(outcome), verdict(outcome), todo(outcome))
+    RabbitMQ refused, and what happened when. `unknown` are names of its scenario that are most likely misspelt."""
+    top = Report(_(QUESTION), about(outcome), verdict(outcome, unknown), todo(outcome, unknown))
     refused = [refusal(error) for error in outcome["errors"]]
     parts = [
         terminal.text(top, width, colour),
@@ -40,7 +42,7 @@ def about(outcome: dict) -> str:
     told = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
     states = commas(f"{shown(name)} {LOOKS[state].told}" for name, state in outcome["nodes"].items())
     words = {"version": outcome["version"], "t": seconds(outcome["time_s"]), "states": states}
-    return _(told, title=shown(outcome["scenario"]), **words)
+    return _(told, title=shown(one_line(outcome["scenario"])), **words)
 
 
 def _section(title: str, lines: list[str], width: int, colour: bool) -> list[str]:
@@ -65,4 +67,5 @@ def _paragraphs(texts: Iterable[str], width: int) -> list[str]:
 def refusal(error: dict) -> str:
     """RabbitMQ's refusal, and the step that it refused."""
     code = "" if error["code"] is None else f"{error['code']} "
-    return _("step {number}: {refusal}", number=error["step"], refusal=f"{code}{shown(error['text'])}")
+    step = numbering.number(error["step"])
+    return _("step {number}: {refusal}", number=step, refusal=f"{code}{shown(one_line(error['text']))}")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from hawb.engine.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.views.formatting import counted, listing, messages, seconds, shown, size
+from hawb.rules.profiles import PROFILES
+from hawb.scenario import numbering
+from hawb.scenario.unknown_names import Unknown
+from hawb.views.formatting import listing, seconds, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
+from hawb.views.story.headline import Headline, headline
 
+QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
 MOST_COMMANDS = 3
 LONG_S = 1.0
 """An outage that is longer is told."""
@@ -29,60 +36,88 @@ REMEDIES = {
 }
 """What would have kept messages that were lost for each cause (`hawb.engine.trace.CAUSES`)."""
 
-
-LOST = {
-    "none": Plural("{messages} of {queues} was lost, not confirmed", "{messages} of {queues} were lost, not confirmed"),
-    "all": Plural(
-        "{messages} of {queues} was lost, though confirmed", "{messages} of {queues} were lost, though confirmed"
-    ),
-    "some": Plural(
-        "{messages} of {queues} was lost, {confirmed} of them confirmed",
-        "{messages} of {queues} were lost, {confirmed} of them confirmed",
-    ),
+WITHOUT_MIRRORS = {
+    "transient_message": N_("Publish persistent messages, to a quorum queue."),
+    "transient_queue": N_("Declare the queue durable, as a quorum queue."),
+    "node_forgotten": N_("Start the node once more before it is forgotten, or use a quorum queue."),
+    "node_reset": N_("Empty the node's queues before it is reset, or use quorum queues."),
 }
-"""What was lost, by how much of it had been confirmed."""
+"""The same for releases that do not mirror classic queues, where that is something else."""
+
+NOTHING = {
+    "queue": Plural("there is no queue {names}", "there are no queues {names}"),
+    "pattern": Plural("policy {names} matches no queue", "policies {names} match no queue"),
+    "policy": Plural("there is no policy {names}", "there are no policies {names}"),
+    "exchange": Plural("there is no exchange {names}", "there are no exchanges {names}"),
+    "node": Plural("{names} is no node of the cluster", "{names} are no nodes of the cluster"),
+    "client": Plural("there is no client {names}", "there are no clients {names}"),
+}
+"""That names name nothing, by their kind."""
+
+MEANT = {
+    "queue": N_("there is no queue {name}: did you mean {near}?"),
+    "pattern": N_("policy {name} matches no queue, its pattern is {pattern}: did you mean {near}?"),
+    "policy": N_("there is no policy {name}: did you mean {near}?"),
+    "exchange": N_("there is no exchange {name}, so dead letters go nowhere: did you mean {near}?"),
+    "node": N_("{name} is no node of the cluster: did you mean {near}?"),
+    "client": N_("there is no client {name}: did you mean {near}?"),
+}
+"""What a name may have been meant for, by its kind."""
 
 
-def verdict(outcome: dict) -> Verdict:
-    """No where messages were lost, a queue or confirmed messages are gone; yes with a but where a queue cannot be used,
-    or could not for long; yes where everything held."""
-    lost = {name: account["lost"] for name, account in outcome["ledger"].items() if account["lost"]}
-    if lost:
-        confirmed = sum(account["lost_confirmed"] for account in outcome["ledger"].values())
-        every = sum(map(size, lost.values()))
-        (name, ids), *others = lost.items()
-        which = {
-            "messages": counted(every) if others else messages(ids),
-            "queues": listing(lost) if others else shown(name),
-        }
-        known = "none" if not confirmed else "all" if confirmed == every else "some"
-        return Verdict("no", ngettext(*LOST[known], every, confirmed=f"{confirmed:,}", **which))
-    away = [name for name, queue in outcome["queues"].items() if queue["state"] in ("down", "minority")]
-    if away:
-        return Verdict("but", _("{queues} cannot be used at the end; nothing is lost", queues=listing(away)))
+def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
+    """Return no if messages are lost, no queue took them, something cannot be used at the end, RabbitMQ refused a step,
+    or names are most likely misspelt (`unknown`). Return unknown if sides of a partition do not see each other or
+    do not agree: the messages of one side may yet be lost. Return yes if everything held."""
+    told = headline(outcome)
+    harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
+    more = [*_outages(outcome)] if not harmed else []
+    more += [_("nodes do not see each other")] if outcome["partitions"] and not told.disputed else []
+    more += _misspelt(told, unknown)
+    answer = "no" if harmed or unknown else "unknown" if outcome["partitions"] or told.disputed else "yes"
+    return Verdict(answer, told.text(more))
+
+
+def _outages(outcome: dict) -> Iterator[str]:
+    """Which queues could not be used meanwhile, and for how long."""
     times = {name: of["publish_down_s"] for name, of in outcome["availability"].items()}
     long = sorted((name for name in times if times[name] > LONG_S), key=lambda name: -times[name])
     if long:
-        could_not = N_("{queues} could not be used for up to {t} s; nothing is lost")
-        return Verdict("but", _(could_not, queues=listing(long), t=seconds(times[long[0]])))
-    if outcome["partitions"]:
-        return Verdict("but", _("nodes do not see each other; nothing is lost so far"))
-    if not outcome["queues"]:
-        return Verdict("yes", _("nothing is lost"))
-    return Verdict("yes", _("nothing is lost, and every queue is in use"))
+        could_not = N_("{queues} could not be used for up to {t} s")
+        yield _(could_not, queues=listing(long), t=seconds(times[long[0]]))
 
 
-def todo(outcome: dict) -> tuple[ToDo, ...]:
-    """What to do: whatever would have kept what was lost, bring back nodes, synchronise mirrors."""
-    causes = list(dict.fromkeys(loss["cause"] for loss in outcome["losses"]))
-    asked = [ToDo(_(REMEDIES[cause])) for cause in causes if cause in REMEDIES]
-    down = [name for name, state in outcome["nodes"].items() if state == "down"]
+def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
+    """The names that name nothing, but for queues of which the headline says that they took no messages."""
+    by_kind: dict[str, list[str]] = {}
+    for one in unknown:
+        if one.name not in told.untaken.messages:
+            by_kind.setdefault("pattern" if one.pattern else one.kind, []).append(one.name)
+    return [ngettext(*NOTHING[kind], len(names), names=listing(names)) for kind, names in by_kind.items()]
+
+
+def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
+    """What to do: correct names that are most likely misspelt, whatever would have kept what was lost, declare queues
+    before messages are published to them, bring back nodes, synchronise mirrors."""
+    untaken = headline(outcome).untaken.messages
+    asked = [ToDo(_did_you_mean(one)) for one in sorted(unknown, key=lambda one: one.name not in untaken)]
+    lost: dict[str, dict[str, None]] = {}
+    for loss in outcome["losses"]:
+        lost.setdefault(loss["cause"], {})[loss["queue"]] = None
+    asked += [
+        ToDo(_("{queues}: {remedy}", queues=listing(queues), remedy=_(_remedy(cause, outcome["version"]))))
+        for cause, queues in lost.items()
+    ]
+    asked += _undeclared(outcome, {one.name for one in unknown})
+    out = _outside(outcome)
+    down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
     if down:
         starts = tuple(
             f"systemctl start rabbitmq-server   # on {shown(name)}" for name in down[:MOST_COMMANDS]
         )
         start = N_("Start {nodes}: what is there is no longer replicated as it should be.")
         asked.append(ToDo(_(start, nodes=listing(down)), starts))
+    asked += _join_again(outcome, out)
     behind = [
         name for name, queue in outcome["queues"].items()
         if set(queue.get("mirrors") or ()) - set(queue.get("synchronised_mirrors") or ())
@@ -92,6 +127,60 @@ def todo(outcome: dict) -> tuple[ToDo, ...]:
         synchronise = N_("Synchronise {queues} before another node goes; each blocks meanwhile.")
         asked.append(ToDo(_(synchronise, queues=listing(behind)), commands))
     return tuple(asked[:MOST_TO_DO])
+
+
+def _remedy(cause: str, version: str) -> str:
+    return REMEDIES[cause] if PROFILES[version].mirroring else WITHOUT_MIRRORS.get(cause, REMEDIES[cause])
+
+
+def _did_you_mean(one: Unknown) -> str:
+    """What a misspelt name was most likely meant for, and where it stands."""
+    first, *another = map(shown, one.near)
+    near = _("{one} or {another}", one=first, another=another[0]) if another else first
+    words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern)}
+    told = MEANT["pattern" if one.pattern else one.kind]
+    if one.step is None:
+        return _(told, **words)
+    return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(told, **words))
+
+
+def _undeclared(outcome: dict, misspelt: set[str]) -> list[ToDo]:
+    """Declare the queues that were not there when messages were published to them."""
+    early = {
+        event["queue"]: event["step"] for event in reversed(outcome["events"])
+        if event["event"] == "messages_refused" and event["detail"]["reason"] == "no_queue"
+        and event["queue"] not in misspelt and event["step"] is not None
+    }  # fmt: skip
+    declare = N_("Declare {queue} before step {number}, which publishes to it: no queue of that name was there.")
+    return [ToDo(_(declare, queue=shown(name), number=numbering.number(step))) for name, step in early.items()]
+
+
+def _outside(outcome: dict) -> dict[str, str]:
+    """The nodes that are down and no members any more, and the event that made them so."""
+    out: dict[str, str] = {}
+    for event in outcome["events"]:
+        if event["event"] in ("node_forgotten", "node_reset"):
+            out[event["node"]] = event["event"]
+        elif event["event"] == "node_joined":
+            out.pop(event["node"], None)
+    return {name: how for name, how in out.items() if outcome["nodes"].get(name) == "down"}
+
+
+def _join_again(outcome: dict, out: dict[str, str]) -> list[ToDo]:
+    """How nodes that are no members any more come back to one that runs."""
+    to = next((name for name, state in outcome["nodes"].items() if state == "running"), None)
+    if to is None:
+        return []
+    told = []
+    for name, how in out.items():
+        words, on = {"node": shown(name), "to": shown(to)}, f"   # on {shown(name)}"
+        join = (f"rabbitmqctl join_cluster {bash_word(to)}{on}", f"rabbitmqctl start_app{on}")
+        if how == "node_reset":
+            told.append(ToDo(_("Join {node} to {to} again: it has been reset.", **words), join))
+        else:
+            again = N_("Reset {node} and join it to {to} again: the cluster has forgotten it, and it would not boot.")
+            told.append(ToDo(_(again, **words), (f"rabbitmqctl reset{on}", *join)))
+    return told
 
 
 def _sync(queue: str) -> str:

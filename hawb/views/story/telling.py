@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
+from hawb.views.formatting import commas, counted, joined, listing, messages, one_line, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
 from hawb.views.story.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.story.log_lines import log_lines
@@ -156,7 +156,7 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "Metadata": _("As seen by {seen_by}, metadata", **told) if seen else _("Metadata"),
         "exchange_name": _exchange(detail, words),
         "to_targets": _to_targets(detail, words),
-        "refusal": f"{code}{shown(' '.join(detail.get('text', '').split()).removesuffix('.'))}",
+        "refusal": f"{code}{shown(one_line(detail.get('text', '')).removesuffix('.'))}",
     }
 
 

@@ -6,9 +6,8 @@ an outcome does not tell, such as the definition of a policy that nobody set dur
 
 from __future__ import annotations
 
-from hawb.engine import runs
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.views.formatting import commas, holds, listing, messages, paragraph, seconds, shown, size
+from hawb.views.formatting import commas, common, holds, listing, messages, paragraph, seconds, shown, size
 from hawb.views.story import losses
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.copies import copies, published
@@ -38,7 +37,7 @@ def whys(outcome: dict) -> list[str]:
             size(ids), messages=messages(ids), queue=shown(queue),
         )
         for queue, account in outcome["ledger"].items()
-        if (ids := _common(account["refused"], account["confirmed"]))
+        if (ids := common(account["refused"], account["confirmed"]))
     ]  # fmt: skip
 
 
@@ -279,8 +278,8 @@ def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str
     account = chronicle.outcome["ledger"][queue]
     told, count = [], size(ids)
     for answer, every, some in ANSWERS:
-        if common := _common(account[answer], ids):
-            told.append(ngettext(*every, count) if common == ids else _(some, messages=messages(common)))
+        if both := common(account[answer], ids):
+            told.append(ngettext(*every, count) if both == ids else _(some, messages=messages(both)))
     if not told and (failed := _last(chronicle, queue, "transaction_failed", ids[0][0])) is not None:
         closed = N_("The publisher's channel was closed at {t} s instead of committing the transaction.")
         return [_(closed, t=seconds(failed["t"]))]
@@ -308,7 +307,3 @@ FROM_THE_START = Plural(
 NEVER_TOLD = Plural(
     "The publisher was never told what became of it.", "The publisher was never told what became of them."
 )
-
-
-def _common(a: list[list[int]], b: list[list[int]]) -> list[list[int]]:
-    return runs.as_lists(runs.common(losses.as_runs(a), losses.as_runs(b)))

@@ -1,0 +1,34 @@
+"""The names that someone may have meant who wrote one that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+LONGEST = 80
+"""Longer names are compared by their beginnings: what is given comes from outside, and comparing takes its square."""
+
+LEAST = 0.6
+"""The least likeness of a name that may be meant, as difflib has it."""
+
+MOST = 2
+"""More names that are equally near are no help."""
+
+
+def nearest(given: str, known: Iterable[str], least: float = LEAST) -> tuple[str, ...]:
+    """Return the names most like `given`: one, or two that are equally near; none if none is as near as `least`. Upper
+    and lower case are not told apart."""
+    wanted = difflib.SequenceMatcher(b=given[:LONGEST].casefold(), autojunk=False)
+    best, found = least, []
+    for name in known:
+        wanted.set_seq1(name[:LONGEST].casefold())
+        if wanted.real_quick_ratio() < best or wanted.quick_ratio() < best or (ratio := wanted.ratio()) < best:
+            continue
+        best, found = ratio, [*(found if ratio == best else ()), name]
+    return tuple(found) if len(found) <= MOST else ()
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return the hint of a refusal, `did you mean kill?`, or nothing if no known name is near."""
+    near = nearest(given, known)
+    return f"did you mean {' or '.join(near)}?" if near else ""

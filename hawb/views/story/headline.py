@@ -1,0 +1,146 @@
+"""The headline of an outcome: what is lost, what no queue took, what cannot be used, and what RabbitMQ refused. Every
+number in it is one of the ledger's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+from msgspec import Struct
+
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.scenario import numbering
+from hawb.views.formatting import common, counted, joined, listing, size
+
+LOST = {
+    "none": Plural("{messages} of {queues} is lost", "{messages} of {queues} are lost"),
+    "all": Plural(
+        "{messages} of {queues} is lost, it was confirmed", "{messages} of {queues} are lost, all of them confirmed"
+    ),
+    "some": Plural(
+        "{messages} of {queues} is lost, {confirmed} of them confirmed",
+        "{messages} of {queues} are lost, {confirmed} of them confirmed",
+    ),
+}
+"""What is lost, by how much of it had been confirmed."""
+
+UNTAKEN = {
+    "none": Plural("no queue took {messages} for {queues}", "no queue took {messages} for {queues}"),
+    "all": Plural(
+        "no queue took {messages} for {queues}, though it was confirmed",
+        "no queue took {messages} for {queues}, though all of them were confirmed",
+    ),
+    "some": Plural(
+        "no queue took {messages} for {queues}, though {confirmed} of them were confirmed",
+        "no queue took {messages} for {queues}, though {confirmed} of them were confirmed",
+    ),
+}
+"""What no queue took, by how much of it had been confirmed all the same."""
+
+TROUBLE = {
+    "down": Plural("{queues} is down", "{queues} are down"),
+    "minority": Plural("{queues} is without a majority", "{queues} are without a majority"),
+    "syncing": Plural("{queues} is blocked by a synchronisation", "{queues} are blocked by a synchronisation"),
+}
+"""The states of a queue in which it cannot be used, in words."""
+
+COMMITS_NOTHING = Plural("{queues} commits nothing", "{queues} commit nothing")
+
+BLOCKED = {
+    "memory": N_("publishers are blocked by a memory alarm"),
+    "disk": N_("publishers are blocked by a disk alarm"),
+}
+"""What alarms do, by what a node is short of."""
+
+REFUSED = Plural("RabbitMQ refused step {numbers}", "RabbitMQ refused steps {numbers}")
+
+
+class Toll(Struct, frozen=True):
+    """Messages of one fate: how many of each queue, and how many of them had been confirmed."""
+
+    messages: dict[str, int]
+    confirmed: int
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return sum(self.messages.values())
+
+
+class Headline(Struct, frozen=True):
+    """What a person is to know first of an outcome: messages, what is in `trouble` and which queues are `disputed`
+    between the sides of a partition, both in words, and the indices of the steps that RabbitMQ refused."""
+
+    lost: Toll
+    untaken: Toll
+    trouble: tuple[str, ...]
+    disputed: tuple[str, ...]
+    refused: tuple[int, ...]
+    queues: bool
+
+    def text(self, more: Iterable[str] = ()) -> str:
+        """Return the sentence without its full stop, and not begun with a capital letter; `more` are parts behind."""
+        of_messages = [_clause(*told) for told in ((LOST, self.lost), (UNTAKEN, self.untaken)) if told[1].count]
+        trouble = joined([*self.trouble, *self.disputed])
+        if of_messages:
+            told = [*of_messages, *filter(None, [trouble])]
+        elif trouble:
+            told = [_("nothing is lost, but {trouble}", trouble=trouble)]
+        else:
+            in_use = N_("nothing is lost, and every queue can be used")
+            told = [_(in_use) if self.queues else _("nothing is lost, and there is no queue")]
+        if self.refused:
+            numbers = listing(map(numbering.number, self.refused))
+            told.append(ngettext(*REFUSED, len(self.refused), numbers=numbers))
+        return reduce(lambda one, another: _("{one}; {another}", one=one, another=another), [*told, *more])
+
+
+def headline(outcome: Mapping) -> Headline:
+    """Return the headline of an outcome."""
+    refused = dict.fromkeys(error["step"] for error in outcome["errors"])
+    return Headline(
+        _toll(outcome, "lost"), _toll(outcome, "refused"), _trouble(outcome), _disputed(outcome), tuple(refused),
+        bool(_queues(outcome)),
+    )
+
+
+def _toll(outcome: Mapping, fate: str) -> Toll:
+    ledger = {name: account for name, account in outcome["ledger"].items() if account[fate]}
+    confirmed = sum(size(common(account[fate], account["confirmed"])) for account in ledger.values())
+    return Toll({name: size(account[fate]) for name, account in ledger.items()}, confirmed)
+
+
+def _clause(forms: Mapping[str, Plural], toll: Toll) -> str:
+    known = "none" if not toll.confirmed else "all" if toll.confirmed == toll.count else "some"
+    queues = listing(sorted(toll.messages, key=lambda name: -toll.messages[name]))
+    words = {"messages": counted(toll.count), "queues": queues, "confirmed": f"{toll.confirmed:,}"}
+    return ngettext(*forms[known], toll.count, **words)
+
+
+def _trouble(outcome: Mapping) -> tuple[str, ...]:
+    queues = _queues(outcome)
+    told = []
+    for state, words in TROUBLE.items():
+        names = [name for name, queue in queues.items() if queue["state"] == state]
+        told += [ngettext(*words, len(names), queues=listing(names))] if names else []
+    alone = [name for name, queue in queues.items() if _commits_nothing(queue)]
+    told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
+    if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
+        told.append(_("metadata cannot be changed"))
+    resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
+    return (*told, *(_(BLOCKED[resource]) for resource in resources))
+
+
+def _disputed(outcome: Mapping) -> tuple[str, ...]:
+    names = [name for name, queue in _queues(outcome).items() if "views" in queue]
+    return (_("the sides of the partition do not agree about {queues}", queues=listing(names)),) if names else ()
+
+
+def _queues(outcome: Mapping) -> dict[str, dict]:
+    return outcome["queues"] | outcome.get("queues_elsewhere", {})
+
+
+def _commits_nothing(queue: Mapping) -> bool:
+    """Return True if the leader of a queue reaches no majority, though enough members run."""
+    roles = [replica["role"] for replica in queue.get("replicas", {}).values()]
+    return queue["state"] == "running" and "leader_alone" in roles

@@ -1,0 +1,90 @@
+"""The headline of a story: it says what the ledger says, whatever happened. Each scenario of data/ is compared where it
+is played (`tests/house/test_scenarios.py`)."""
+
+from __future__ import annotations
+
+import pytest
+from headlines import disagreements
+from samples import sample
+from views_outcomes import play, policy, steps
+
+from hawb.broker.random_scenarios import random_scenario
+from hawb.scenario.document import Scenario
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.views.story.headline import headline
+from hawb.views.story.verdict import verdict
+
+STORIES = 20
+"""Random stories of a test; `make test` takes the first test, `make test-full` 2,000 stories."""
+VERSIONS = ("3.10", "3.8", "3.13", "4.0", "4.3")
+
+WITH_QUEUE_AND_ONE_MORE = """
+scenario: Five messages are lost with their queue, a sixth never found it
+cluster: {nodes: [a, b], version: "3.8"}
+steps:
+  - declare: {queue: q, node: a}
+  - publish: {queue: q, count: 5}
+  - kill: a
+  - publish: {queue: q, count: 1, node: b}
+  - forget_cluster_node: {node: a, from: b}
+  - start: a
+"""
+
+
+def told_of(scenario: Scenario) -> list[str]:
+    """Where headlines are wrong, at the end of a story and after each of its steps."""
+    run = Run.of(scenario)
+    return [wrong for count in range(len(run.steps) + 1) for wrong in disagreements(outcome(run, run.moment(count)))]
+
+
+@pytest.mark.parametrize("first", sample(range(0, 2000, STORIES)))
+def test_random_stories_have_headlines_that_their_ledgers_bear_out(first: int):
+    for number in range(first, first + STORIES):
+        assert told_of(random_scenario(13, number, VERSIONS[number % len(VERSIONS)])) == []
+
+
+def test_what_is_lost_with_its_queue_and_what_no_queue_took_are_told_apart():
+    told = play(WITH_QUEUE_AND_ONE_MORE)
+    assert disagreements(told) == []
+    assert verdict(told)["text"] == (
+        "5 messages of q are lost, all of them confirmed; no queue took 1 message for q, though it was confirmed;"
+        " RabbitMQ refused step 6."
+    )
+
+
+def test_only_some_that_were_lost_had_been_confirmed():
+    transient = {"declare": {"queue": "q", "node": "a", "durable": False}}
+    plain = {"publish": {"queue": "q", "count": 2, "mode": "plain", "node": "a"}}
+    told = steps(transient, {"publish": {"queue": "q", "count": 3, "node": "a"}}, plain, {"kill": "a"})
+    assert disagreements(told) == []
+    assert verdict(told)["text"].startswith("5 messages of q are lost, 3 of them confirmed")
+
+
+@pytest.mark.parametrize("mode", ["confirm", "plain", "tx"])
+def test_messages_that_no_queue_took_are_no_all_clear(mode: str):
+    told = steps({"declare": {"queue": "ha.orders"}}, {"publish": {"queue": "ha.order", "count": 3, "mode": mode}})
+    assert disagreements(told) == []
+    assert verdict(told)["tone"] == "harmed"
+    assert verdict(told)["text"].startswith("No queue took 3 messages for ha.order")
+
+
+def test_a_full_queue_that_takes_no_more_is_told():
+    full = {"queue": "q", "arguments": {"x-max-length": 2, "x-overflow": "reject-publish"}}
+    told = steps({"declare": full}, {"publish": {"queue": "q", "count": 5}}, {"publish": {"queue": "q", "count": 5}})
+    assert disagreements(told) == []
+    assert headline(told).untaken.count and not headline(told).untaken.confirmed
+
+
+def test_losses_outages_and_refusals_stand_in_one_headline():
+    told = steps(
+        {"declare": {"queue": "t", "node": "a", "durable": False}}, {"declare": {"queue": "q", "node": "a"}},
+        {"publish": {"queue": "t", "count": 2, "node": "a"}}, {"kill": "a"}, {"purge": "x"},
+    )  # fmt: skip
+    assert verdict(told)["text"] == (
+        "2 messages of t are lost, all of them confirmed; q is down; RabbitMQ refused step 5."
+    )
+    healthy = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, {"purge": "x"})
+    assert verdict(healthy) == {
+        "tone": "well", "text": "Nothing is lost, and every queue can be used; RabbitMQ refused step 3.",
+    }  # fmt: skip
