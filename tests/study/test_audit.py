@@ -225,7 +225,8 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
     result = hawb(fleet, "--output", tmp_path / "out")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[1].startswith("✕ No: ") and "  3 clusters, 10 queues: 9 classic, 1 quorum\n" in result.stdout
+    assert result.stdout.splitlines()[1].startswith("✕ No: ")
+    assert "  3 clusters, 10 queues: 9 classic, 1 quorum\n" in result.stdout
     assert "west.json" in result.stdout
     assert HASH not in result.output
     assert {part.name for part in (tmp_path / "out").iterdir()} == {"queues", "clusters", "findings", "refusals"}
