@@ -37,6 +37,7 @@ from hawb.engine import (
     quorum_view,
     raft_inputs,
     settling,
+    streams,
     subscriptions,
     timeouts,
 )
@@ -126,6 +127,16 @@ def hold_ends(turn: Turn, event: events.HoldEnds) -> None:
 def hold_ended(turn: Turn, event: operations.HoldEnded) -> None:
     """A quorum queue takes back what a consumer out of reach holds."""
     out_of_reach.hold_ended(turn, event.queue, event.consumer)
+
+
+def coordinator_awaited(turn: Turn, event: events.CoordinatorAwaited) -> None:
+    """Carries out what the coordinator of streams was asked, if it has a majority by now; else refuses it."""
+    if not streams.coordinates(turn, event.node):
+        streams.refuse_unavailable(turn, event)
+        return
+    for request in event.requests:
+        if not quorum_requests.propose(turn, request):
+            HANDLERS[type(request)](turn, request)
 
 
 def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
@@ -232,6 +243,10 @@ HANDLERS: dict[type, Callable] = {
     events.NodeMarked: maintenance.mark,
     events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
     events.FollowersStop: quorum_membership.stop_followers,
+    events.CoordinatorAwaited: coordinator_awaited,
+    events.AddReplica: lambda turn, event: quorum_membership.add_member(turn, event.queue, event.replica),
+    events.DeleteReplica: lambda turn, event: quorum_membership.delete_member(turn, event.queue, event.replica),
+    events.RestartStream: lambda turn, event: quorum_membership.transfer(turn, event.queue, event.replica),
     events.TransferLeadership: maintenance.transfer_leadership,
     events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,

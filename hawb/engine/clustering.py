@@ -19,6 +19,7 @@ from hawb.engine import (
     quorum_sight,
     raft_inputs,
     runs,
+    streams,
 )
 from hawb.engine.booting import boot_order
 from hawb.engine.booting.arrival import INCONSISTENT
@@ -124,7 +125,7 @@ def stand_alone(turn: Turn, node: int) -> None:
     else:
         for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
             going_down.miss_late(turn, other)
-            turn.change_node(other, member=False)
+            turn.change_node(other, member=False, coordinates=streams.has_streams(turn))
         turn.because = turn.emit("node_stands_alone", node=node)
         sides.drop_unheld(turn, turn.because)
         raft_inputs.stand_alone(turn, STORE, node)
@@ -240,9 +241,9 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
     elif turn.setup.khepri and turn.nodes[node].status == DOWN:
-        quorum_membership.forget(turn, node)
-        event = NodeForgotten(origin, node)
-        if metadata_store.strikes_off(turn, origin, node) or not metadata.stall(turn, event):
+        written = metadata_store.strikes_off(turn, origin, node)
+        quorum_membership.forget(turn, node, fails=not written and not metadata.is_writable(turn, origin))
+        if written or not metadata.stall(turn, NodeForgotten(origin, node)):
             strike_off(turn, node, origin)
     elif not turn.setup.khepri and metadata.stall(turn, NodeForgotten(origin, node)):
         return
@@ -282,7 +283,7 @@ def leave(turn: Turn, node: int, reason: str) -> None:
     (`rabbit_khepri:reset`): its classic queues stay on record, and are empty once it has joined again."""
     going_down.miss_late(turn, node)
     cause = turn.because
-    turn.change_node(node, member=False)
+    turn.change_node(node, member=False, coordinates=streams.outlives(turn))
     if turn.setup.khepri:
         metadata_store.node_leaves(turn, node)
     if not (turn.setup.khepri and reason == "node_reset"):

@@ -329,6 +329,37 @@ class TransferAnswered(Struct, frozen=True):
     queue: str
 
 
+class AddReplica(Struct, frozen=True):
+    """rabbitmq-streams add_replica reaches the coordinator of streams."""
+
+    queue: str
+    replica: int
+
+
+class DeleteReplica(Struct, frozen=True):
+    """rabbitmq-streams delete_replica reaches the coordinator of streams."""
+
+    queue: str
+    replica: int
+
+
+class RestartStream(Struct, frozen=True):
+    """rabbitmq-streams restart_stream reaches the coordinator of streams; it prefers a leader at `replica`."""
+
+    queue: str
+    replica: int
+
+
+class CoordinatorAwaited(Struct, frozen=True):
+    """The coordinator of streams had no majority, and the time is over for which a command of `node` waits for each of
+    its members. `requests` are what the command asks; `text` is its error, with `code` where a client gets it."""
+
+    node: int
+    requests: tuple[Any, ...]
+    text: str
+    code: int | None = None
+
+
 class Rebalance(Struct, frozen=True):
     """rabbitmq-queues rebalance reaches the cluster."""
 

@@ -24,6 +24,7 @@ from hawb.engine.events import (
     BootAttempt,
     BootGivesUp,
     ConfirmsDue,
+    CoordinatorAwaited,
     DeliveryArrives,
     GiveUp,
     LinksTimeOut,
@@ -42,7 +43,7 @@ from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, 
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
-NODE_FIELDS = {"node", "master", "forgotten", "removed"}
+NODE_FIELDS = {"node", "master", "forgotten", "removed", "replica"}
 NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
@@ -145,6 +146,7 @@ def _new_names(state: State) -> list[int]:
             state.nodes[node].member,
             state.nodes[node].virgin,
             state.nodes[node].drained,
+            state.nodes[node].coordinates,
             state.nodes[node].silent,
             sorted(resource for at, resource in state.alarms if at == node),
             len(state.nodes[node].believes_running),
@@ -171,7 +173,7 @@ def _role(queue: Queue, node: int) -> tuple:
 def _node(state: State, node: int, names: tuple[int, ...], sides: dict[int, int]) -> tuple:
     value = state.nodes[node]
     believed = tuple(sorted(names[other] for other in value.believes_running))
-    means = value.silent, value.awaits, value.may_boot_alone
+    means = value.silent, value.awaits, value.may_boot_alone, value.coordinates
     return value.status, value.member, value.virgin, value.drained, *means, sides[value.side], believed
 
 
@@ -307,6 +309,9 @@ def _meaning(state: State, event: Struct, names: tuple[int, ...]) -> tuple:
     """An event without the numbers that only tell it from a stale one."""
     if isinstance(event, ConfirmsDue):
         return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
+    if isinstance(event, CoordinatorAwaited):
+        asked = ((type(request).__name__, *_meaning(state, request, names)) for request in event.requests)
+        return names[event.node], tuple(asked)
     if isinstance(event, SyncFinished | SyncPauses | SyncTooSlow):
         queues = [side.queues[event.queue] for side in state.sides if event.queue in side.queues]
         return event.queue, any(queue.sync is not None and queue.sync.number == event.number for queue in queues)

@@ -37,8 +37,11 @@ from hawb.rules import rebalancing
 
 
 def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
-    """A queue's master moves to another node. A queue that synchronises moves afterwards."""
+    """A queue's master moves to another node. A queue that synchronises moves afterwards. A stream whose coordinator is
+    not available stays where it is, which is no error of the rebalancing (`rabbit_amqqueue`, not_migrated)."""
     queue = turn.queues.get(event.queue)
+    if queue is not None and queue.type == STREAM and not streams.coordinates(turn, turn.first_running()):
+        return
     if queue is not None and queue.has_group:
         quorum_membership.transfer(turn, event.queue, event.node)
         return

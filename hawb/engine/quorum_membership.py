@@ -3,10 +3,12 @@
 `rabbitmq-queues add_member`, `delete_member`, `grow`, `shrink` and `rebalance` change a group one member at a time; a
 new member has nothing and is sent the log. A leader takes a change into its log, where it counts at once; the next one
 it takes when that is committed. Of streams that is `rabbitmq-streams add_replica` and `delete_replica`, and where the
-release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`.
+release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`. A stream's replicas
+and leader change through the coordinator of streams, which is asked first (`hawb.engine.streams`).
 
 Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`,
-`force_all_queues_shrink_member_to_current_member`), `ra`.
+`force_all_queues_shrink_member_to_current_member`), `rabbit_stream_queue` (`add_replica`, `delete_replica`,
+`delete_all_replicas`, `transfer_leadership`), forget_cluster_node_command.ex, `ra`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from hawb.engine import raft_inputs, streams
-from hawb.engine.events import FollowersStop
+from hawb.engine.events import AddReplica, DeleteReplica, FollowersStop, RestartStream
 from hawb.engine.naming import described, split_queue
 from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
 from hawb.engine.quorum.group import STORE, Group
@@ -33,6 +35,8 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 APPLIED_US = 5_000_000
 """How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
+DELETE_UNAVAILABLE = json.dumps(["badmatch", ["error", streams.UNAVAILABLE]])
+"""The error of `delete_replica`, which takes nothing but an answer of the coordinator."""
 FORCE_SHRINK = "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0"
 WHO_LEADS_US = 30_000_000
 """How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
@@ -52,15 +56,16 @@ def found(turn: Turn, name: str) -> Queue | None:
 
 def add_member(turn: Turn, name: str, node: int) -> None:
     """`rabbitmq-queues add_member`. To add who is there already changes nothing. Who is about to leave is what it is,
-    its leader perhaps, until that is committed; then nobody is added."""
+    its leader perhaps, until that is committed; then nobody is added. Of a stream the node is looked at first, then the
+    leader, which is asked how far its replicas are, and then the coordinator."""
     queue = found(turn, name)
     if queue is None or (node in queue.members and queue.type == QUORUM):
         return
     if not turn.runs_anywhere(node):
         turn.refuse(None, "node_not_running")
-    elif node in queue.members:
-        return  # of a stream that is looked at second
-    elif is_led(turn, queue):
+    elif not is_led(turn, queue) or waits(turn, queue, AddReplica(name, node)):
+        return
+    elif node not in queue.members:
         group = turn.groups.own(name)
         if node not in group.members or group.stopped >> node & 1:
             # One that a drain had stopped went with its removal; the new one is started although the node is drained.
@@ -92,10 +97,12 @@ def member_awaited(turn: Turn, event: MemberAwaited) -> None:
 def delete_member(turn: Turn, name: str, node: int) -> None:
     """`rabbitmq-queues delete_member`, of a node that runs or not. To remove who is not there changes nothing."""
     queue = found(turn, name)
-    if queue is None or node not in queue.members:
+    if queue is None or (node not in queue.members and queue.type == QUORUM):
         return
     if queue.type == STREAM and not (turn.runs_anywhere(node) or streams.profile_of(turn).deletes_where_down):
         turn.refuse(None, "node_not_running")
+    elif waits(turn, queue, DeleteReplica(name, node), DELETE_UNAVAILABLE) or node not in queue.members:
+        return
     elif len(queue.members) == 1:
         last_stream = queue.type == STREAM
         turn.refuse(None, "last_stream_member" if last_stream else "the last node cannot be removed: last_node")
@@ -103,6 +110,11 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
         remove(turn, name, node)
         if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
             turn.refuse(None, "nodedown")
+
+
+def waits(turn: Turn, queue: Queue, request: object, text: str = streams.UNAVAILABLE) -> bool:
+    """Return True if a request is about a stream and its coordinator has no majority; then the step waits."""
+    return queue.type == STREAM and streams.waits(turn, turn.first_running(), (request,), text)
 
 
 def remove(turn: Turn, name: str, node: int) -> None:
@@ -154,19 +166,32 @@ STRATEGIES: dict[str, Callable[[Queue], bool]] = {
 
 def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
     """`rabbitmq-queues grow`: a member at `node` for each queue whose name matches and that has none there."""
-    for name in list(turn.queue_names()):
+    growing = []
+    for name in turn.queue_names():
         queue = turn.queues[name]
         _, short = split_queue(name)
         missing = changes_with_all(turn, queue) and node not in queue.members and turn.runs_anywhere(node)
         if missing and STRATEGIES[strategy](queue) and patterns.outcome(pattern, short) is Match.YES:
-            add_member(turn, name, node)
+            growing.append(name)
+    for name in changing(turn, growing, node, AddReplica):
+        add_member(turn, name, node)
 
 
 def shrink(turn: Turn, node: int) -> None:
     """`rabbitmq-queues shrink`: every queue loses its member at `node`, but for one that has no other."""
-    for name in members_on(turn, node):
-        if changes_with_all(turn, turn.queues[name]):
-            delete_member(turn, name, node)
+    shrinking = [name for name in members_on(turn, node) if changes_with_all(turn, turn.queues[name])]
+    for name in changing(turn, shrinking, node, DeleteReplica):
+        delete_member(turn, name, node)
+
+
+def changing(
+    turn: Turn, names: list[str], node: int, request: Callable[[str, int], object], text: str = streams.UNAVAILABLE
+) -> list[str]:
+    """Return the queues of `names` that one command can change now: not the streams, for which it waits, one after the
+    other, while their coordinator has no majority."""
+    asked = tuple(request(name, node) for name in names if turn.queues[name].type == STREAM)
+    wait = streams.waits(turn, turn.first_running(), asked, text)
+    return [name for name in names if not wait or turn.queues[name].type == QUORUM]
 
 
 def changes_with_all(turn: Turn, queue: Queue) -> bool:
@@ -180,18 +205,32 @@ def members_on(turn: Turn, node: int) -> list[str]:
     return [name for name, queue in known if queue.has_group and node in queue.members]
 
 
-def forget(turn: Turn, node: int) -> None:
+def forget(turn: Turn, node: int, *, fails: bool = False) -> None:
     """A node is no member of the cluster any more, or is not to be: every queue with a leader loses its member there
     (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log), but
-    in a release that leaves them on record."""
-    for name in members_on(turn, node):
+    in a release that leaves them on record. Where the coordinator of streams has no majority they keep their replicas
+    there, and the command fails, though the node is no member any more; unless it `fails` for another reason, of which
+    alone it tells."""
+    loses = {
+        STREAM: streams.has_streams(turn) and streams.profile_of(turn).forgets,
+        QUORUM: QUORUM_PROFILES[turn.settings.profile.version].shrinks_as_forgetting,
+    }
+    if fails and not streams.coordinates(turn, turn.first_running()):
+        loses[STREAM] = False
+    losing = [name for name in members_on(turn, node) if loses[turn.queues[name].type]]
+    for name in changing(turn, losing, node, DeleteReplica, forget_fails(turn, node)):
         queue = turn.queues[name]
-        if queue.type == STREAM:
-            loses = streams.profile_of(turn).forgets
-        else:
-            loses = QUORUM_PROFILES[turn.settings.profile.version].shrinks_as_forgetting
-        if queue.master != NOWHERE and len(queue.members) > 1 and loses:
+        if queue.master != NOWHERE and len(queue.members) > 1:
             remove(turn, name, node)
+
+
+def forget_fails(turn: Turn, node: int) -> str:
+    """The error of `forget_cluster_node` where the coordinator of streams is not available. Up to 4.0 the tool takes
+    nothing but an answer of the coordinator."""
+    if turn.settings.profile.version != "4.3":
+        return DELETE_UNAVAILABLE
+    name = turn.settings.names[node]
+    return f"RabbitMQ failed to shrink some entities on node {name} : Streams, Stream coordinator"
 
 
 def force_shrink(turn: Turn, node: int) -> None:
@@ -218,6 +257,8 @@ def transfer(turn: Turn, name: str, node: int) -> None:
         turn.refuse(None, f"{described(name)} is a stream, whose leader nothing moves in {release}: from 3.13 on")
     elif not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
+    elif waits(turn, queue, RestartStream(name, node)):
+        return
     elif is_led(turn, queue) and not (queue.type == STREAM and node not in set(queue.members) - {queue.master}):
         if queue.type == QUORUM and lags(turn, queue, node):
             turn.refuse(None, "not_up_to_date")

@@ -72,7 +72,8 @@ class Node(Struct):
     of the side whose records it has, on its disk while it is down, and `remembers` those records as they were when it
     went, which others may have changed since. `silent` is whether it went and no node has noticed, `awaits` what must
     hold before a node that stops its broker by itself starts it again, `may_boot_alone` whether force_boot was asked
-    for, `drained` whether it is in maintenance mode.
+    for, `drained` whether it is in maintenance mode, `coordinates` whether the coordinator of streams still counts it
+    although it has left the cluster.
     """
 
     status: str = RUNNING
@@ -86,6 +87,7 @@ class Node(Struct):
     awaits: int = NOTHING
     may_boot_alone: bool = False
     drained: bool = False
+    coordinates: bool = False
 
     def __hash__(self) -> int:
         return hash(astuple(self))

@@ -7,21 +7,27 @@ majority kept is the next writer, which Raft's election comes to as well. What d
 - The coordinator of all streams, a Raft group over the cluster's nodes, chooses writers, and takes declarations,
   deletions and changes of replicas. So an election takes a majority of the cluster's nodes too. Here every node is in
   it from the first stream on; a real one takes in nodes that did not run then at its next tick, after 30 s.
+- Without a majority of its members the coordinator carries out nothing. Whoever asks it waits 30 s for each member that
+  it reaches, one after the other, and then gets coordinator_unavailable.
 - Nothing is taken out: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
 - A channel need not be known before it publishes. One that is cut off while a new leader is chosen goes on writing to
   the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
 
 Left out: consumers and their offsets, retention by size and age, super streams, filters, single active consumers and
 the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
-replicas while nobody leads; that a change of replicas makes a new epoch, and perhaps another writer; and that none is
-added while a replica is 10 s behind.
+replicas while nobody leads; that a change of replicas makes a new epoch, and perhaps another writer; that none is
+added while a replica is 10 s behind; and that a coordinator that gets its majority back may still carry out a command
+that was answered with coordinator_unavailable, if a leader has it in its log.
 
 Source: `rabbit_stream_queue`, `rabbit_stream_coordinator`, `osiris_writer`, `osiris_replica`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from hawb.engine.access import fail
+from hawb.engine.events import CoordinatorAwaited
 from hawb.engine.naming import described
 from hawb.engine.operations import Declare, Delete, Get, Operation, Purge
 from hawb.engine.quorum.group import Channel, Group
@@ -33,6 +39,10 @@ from hawb.rules.streams import STREAM_PROFILES, StreamProfile
 
 NOT_SUPPORTED = {Get: "basic.get", Purge: "queue.purge"}
 """What no stream does."""
+
+COMMAND_US = 30_000_000
+"""How long a command waits for each member of the coordinator (CMD_TIMEOUT)."""
+UNAVAILABLE = "coordinator_unavailable"
 
 
 def is_stream(turn: Turn, name: str) -> bool:
@@ -46,9 +56,47 @@ def profile_of(turn: Turn) -> StreamProfile:
 
 
 def coordinates(turn: Turn, node: int) -> bool:
-    """Whether a node reaches a coordinator that can decide: a majority of the cluster's nodes."""
-    members = [other for other, value in enumerate(turn.nodes) if value.member]
-    return sum(turn.runs_anywhere(other) and turn.linked(node, other) for other in members) >= majority(len(members))
+    """Return True if a node reaches a majority of the coordinator's members. These are the cluster's nodes, and those
+    that left the cluster while the coordinator had no majority to let them go."""
+    members = [other for other, value in enumerate(turn.nodes) if value.member or value.coordinates]
+    return len(reached(turn, node)) >= majority(len(members))
+
+
+def reached(turn: Turn, node: int) -> list[int]:
+    """Return the nodes with a member of the coordinator that a node reaches."""
+    return [other for other in range(len(turn.nodes)) if turn.runs_anywhere(other) and turn.linked(node, other)]
+
+
+def outlives(turn: Turn) -> bool:
+    """Return True if the coordinator goes on counting a node that leaves the cluster now: there is a stream, and no
+    majority to remove a member (`rabbit_stream_coordinator`, `forget_node`, `maybe_resize_coordinator_cluster`)."""
+    return has_streams(turn) and not coordinates(turn, turn.first_running())
+
+
+def has_streams(turn: Turn) -> bool:
+    """Return True if any side knows a stream."""
+    return any(queue.type == STREAM for side in turn.sides.values() for queue in side.queues.values())
+
+
+def waits(turn: Turn, node: int, requests: tuple[Any, ...], text: str = UNAVAILABLE, code: int | None = None) -> bool:
+    """Return True if the coordinator that a node reaches has no majority for what a command asks. The command then
+    waits, each of its `requests` for each member in turn, and fails with `text` where there is still no majority."""
+    if not requests or coordinates(turn, node):
+        return False
+    delay_us = len(requests) * len(reached(turn, node)) * COMMAND_US
+    turn.schedule(delay_us, CoordinatorAwaited(node, requests, text, code))
+    return True
+
+
+def refuse_unavailable(turn: Turn, event: CoordinatorAwaited) -> None:
+    """Refuse the command that asked the coordinator in vain. A client that is gone gets no answer."""
+    [request, *_] = event.requests
+    if not turn.runs_anywhere(event.node):
+        return
+    if isinstance(request, Operation):
+        fail(turn, request, event.code, event.text)
+    else:
+        turn.refuse(event.code, event.text)
 
 
 def note_channel(turn: Turn, group: Group, channel: Channel | None) -> None:
@@ -74,33 +122,28 @@ def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
 
 
 def can_be_declared(turn: Turn, operation: Declare) -> bool:
-    """Whether the coordinator takes a new stream; if not, the step was refused. The first one starts it, on the nodes
-    that run: that is not simulated where these are too few."""
-    if coordinates(turn, operation.node):
-        return True
+    """Return True if the coordinator takes a new stream; if not, the step waits or was refused. The first one starts
+    the coordinator, on the nodes that run: that is not simulated where these are too few."""
     name, profile = described(operation.queue), turn.settings.profile
-    if any(queue.type == STREAM for side in turn.sides.values() for queue in side.queues.values()):
-        node = turn.settings.names[operation.node]
-        fail(turn, operation, 541, f"INTERNAL_ERROR - {streams.not_formed(name, node, profile)}")
-    else:
+    if not has_streams(turn) and not coordinates(turn, operation.node):
         turn.refuse(
             None,
             f"not simulated: {name} as the first stream, while most nodes do not run, whose coordinator begins with "
             "the others; accepted while a majority of the nodes runs",
         )
-    return False
+        return False
+    reason = streams.not_formed(name, turn.settings.names[operation.node], profile)
+    return not waits(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)
 
 
 def refuses(turn: Turn, operation: Operation) -> bool:
-    """Whether a stream does not do what a client asks of it; if so, the step was refused."""
+    """Return True if a stream does not do now what a client asks of it; then the step waits or was refused."""
     name = described(operation.queue)
     if type(operation) in NOT_SUPPORTED:
         method = NOT_SUPPORTED[type(operation)]
         fail(turn, operation, 540, f"NOT_IMPLEMENTED - {method} not supported by stream queues {name}")
-    elif isinstance(operation, Delete) and not coordinates(turn, operation.node):
-        node = turn.settings.names[operation.node]
-        reason = streams.not_deleted(name, node, turn.settings.profile)
-        fail(turn, operation, 541, f"INTERNAL_ERROR - {reason}")
-    else:
+        return True
+    if not isinstance(operation, Delete):
         return False
-    return True
+    reason = streams.not_deleted(name, turn.settings.names[operation.node], turn.settings.profile)
+    return waits(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)
