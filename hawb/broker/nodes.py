@@ -50,6 +50,7 @@ def configuration(entry: Cluster, erlang: dict[str, str]) -> tuple[str, str]:
         "mirroring_sync_batch_size": entry.mirroring_sync_batch_size,
         "mirroring_sync_max_throughput": entry.mirroring_sync_max_throughput,
         "slave_wait_timeout": None if entry.slave_wait_timeout is None else round(entry.slave_wait_timeout * 1000),
+        "consumer_timeout": entry.consumer_timeout,
         "quorum_cluster_size": entry.quorum_cluster_size,
         "quorum_commands_soft_limit": entry.quorum_commands_soft_limit,
         "khepri_leader_wait_retry_timeout": round(tables_s * 1000) if PROFILES[entry.version].khepri else None,

@@ -46,6 +46,7 @@ SETTINGS: dict[str, tuple[str, ...] | type[int]] = {
     "quorum_commands_soft_limit": int,
     "mirroring_sync_batch_size": int,
     DEFAULT_TYPE: ("classic", "quorum", "stream", *TYPE_MODULES),
+    "consumer_timeout": int,
 }
 """The settings of rabbitmq.conf that are read, and their values there. All but the default queue type are a
 scenario's."""

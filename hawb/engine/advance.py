@@ -179,6 +179,7 @@ HANDLERS: dict[type, Callable] = {
     operations.Retry: delayed_retry.retry,
     events.RetriesDue: delayed_retry.retries_due,
     operations.TimeOut: timeouts.time_out,
+    events.ChannelTicks: timeouts.channel_ticks,
     events.AnswersDue: timeouts.answers_due,
     raft_events.MembersAbreast: quorum_sight.abreast,
     raft_events.MajorityReached: quorum_sight.majority_reached,

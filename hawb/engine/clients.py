@@ -42,8 +42,10 @@ class Consumer(Struct, frozen=True):
     found it without room when it was due.
 
     A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its
-    `clock`, of which `beats` are over. `timeout_ms` is how long it may take to answer for a delivery, None where nobody
-    looks.
+    `clock`, of which `beats` are over. `timeout_ms` is how long it may take to answer for a delivery where its queue
+    looks, None where that does not. Where its channel looks, `sent` are the times of its deliveries, each with how many
+    were sent then, those included that it has answered for since the last delivery; the channel's ticks count from
+    `ticks_from_us`.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Consumer(Struct, frozen=True):
     beats: int = 0
     deliveries: Runs = EMPTY
     timeout_ms: int | None = None
+    sent: tuple[tuple[int, int], ...] = ()
+    ticks_from_us: int = 0
 
     @property
     def in_sequence(self) -> Runs:

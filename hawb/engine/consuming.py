@@ -120,7 +120,11 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
     else:
         held = runs.union(consumer.held, numbers)
         deliveries = runs.chain(consumer.in_sequence, ordered)
-        turn.change_consumer(consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries)
+        changed = turn.change_consumer(
+            consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries,
+            **deadlines.with_delivery(turn, consumer, runs.size(numbers)),
+        )  # fmt: skip
+        deadlines.plan(turn, changed)
         turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
         if queue.type == QUORUM:
             turn.change_queue(name, fifo=fifo.checked_out(queue, numbers))
@@ -349,6 +353,8 @@ def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
         places=EMPTY if steady else known.places,
         settled_early=known.settled_early,
         uncredited=known.uncredited,
+        sent=known.sent,
+        ticks_from_us=known.ticks_from_us,
         received=known.received,
         carried=runs.size(known.held),
     )

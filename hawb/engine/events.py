@@ -160,6 +160,13 @@ class MessagesExpire(Struct, frozen=True):
     queue: str
 
 
+class ChannelTicks(Struct, frozen=True):
+    """The channel of a consumer that is connected to `node` looks whether its oldest delivery is too old."""
+
+    node: int
+    consumer: str
+
+
 class AnswersDue(Struct, frozen=True):
     """The leader of a quorum queue at `node` looks whether consumers have answered in time."""
 

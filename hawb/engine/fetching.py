@@ -69,8 +69,9 @@ def answer_get(turn: Turn, operation: Get) -> None:
         refuse_tag(turn, known)
         return
     holder = Consumer(
-        operation.holder or "", queue.name, operation.node, operation.connection, timeout_ms=deadlines.timeout_ms(queue)
-    )
+        operation.holder or "", queue.name, operation.node, operation.connection,
+        timeout_ms=deadlines.timeout_ms(turn, queue),
+    )  # fmt: skip
     if known is None or known.state != "active" or known.queue != queue.name:
         turn.consumers[holder.name] = with_past(holder, known)
     hand_over(turn, queue.name, holder.name, numbers)

@@ -18,11 +18,13 @@ from functools import cache, lru_cache, partial
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hawb.engine import places, quorum_key, runs
+from hawb.engine import deadlines, places, quorum_key, runs
+from hawb.engine.agenda import EVENT
 from hawb.engine.clients import NEVER_US, Clock
 from hawb.engine.events import (
     BootAttempt,
     BootGivesUp,
+    ChannelTicks,
     ConfirmsDue,
     CoordinatorAwaited,
     DeliveryArrives,
@@ -40,6 +42,7 @@ from hawb.engine.ranks import KEPT, Ranks, in_their_order, present, ranks_of
 from hawb.engine.runs import EMPTY
 from hawb.engine.settings import Settings
 from hawb.engine.state import NOWHERE, Batch, Queue, Side, State, Sync, Unread, bits_of, nodes_of
+from hawb.rules.consumer_timeouts import TICK_US
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
@@ -77,7 +80,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
         tuple(_publisher(state, name, ranks, names) for name in sorted(state.publishers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
-        tuple(_event(state, entry, ranks, names, sides) for entry in sorted(state.agenda)),
+        tuple(_event(state, entry, ranks, names, sides) for entry in sorted(state.agenda) if _counts(entry)),
         tuple(places.matter(state, side, names) for side in everywhere) if by_place else (),
     )
 
@@ -228,6 +231,9 @@ def _consumer(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int
     rank, in_order = _numbering(ranks, consumer.queue)
     fields = _renamed(consumer, names)
     del fields["received"]
+    sent = deadlines.sent(consumer)
+    fields["sent"] = tuple((us - state.time_us, count) for us, count in sent)
+    fields["ticks_from_us"] = (consumer.ticks_from_us - state.time_us) % TICK_US if sent else 0
     fields["subscription"] = consumer.subscription != 0
     for field in ("held", "settled_early", "uncredited"):
         fields[field] = rank(getattr(consumer, field))
@@ -292,6 +298,11 @@ def _unread(state: State, unread: Unread, names: tuple[int, ...]) -> tuple:
     name, node, vhost = unread.connection
     kind = type(unread.operation).__name__
     return name, names[node], vhost, kind, *_meaning(state, unread.operation, names)
+
+
+def _counts(entry: tuple) -> bool:
+    """Return True if an event is not planned by what the key says of a consumer anyway."""
+    return not isinstance(entry[EVENT], ChannelTicks)
 
 
 def _event(

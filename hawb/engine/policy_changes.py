@@ -14,7 +14,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import consuming, expiry, quorum_requests
+from hawb.engine import consuming, deadlines, expiry, quorum_requests
 from hawb.engine import limits as lengths
 from hawb.engine.classic.ports import on_record
 from hawb.engine.classic.record_ports import is_replicated
@@ -37,9 +37,8 @@ from hawb.rules.profiles import HA_SETTINGS
 from hawb.rules.quorum_declaration import QuorumSettings
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
-SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator"}
+SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator", "consumer-timeout"}
 """Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
-
 
 USER, OPERATOR = "", "operator_"
 """The two kinds of policies, by the prefix of their names."""
@@ -151,6 +150,7 @@ def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
     for name in turn.queue_names():
         if turn.queues[name].vhost == vhost and not turn.queues[name].absent:
             reconsider(turn, name, kind)
+            deadlines.plan_anew(turn, name)
 
 
 def reconsider(turn: Turn, name: str, kind: str) -> None:

@@ -216,8 +216,10 @@ def place_mirrors(turn: Turn, name: str) -> None:
 
 def tell_not_simulated(turn: Turn, queue: Queue) -> None:
     """Says which of the queue's arguments change nothing here."""
-    simulated = SIMULATED_ARGUMENTS | ({"x-queue-leader-locator"} if turn.settings.profile.leader_locator else set())
-    left = [key for key, _ in queue.arguments if key not in simulated]
+    profile = turn.settings.profile
+    of_release = {"x-queue-leader-locator": profile.leader_locator,
+                  "x-consumer-timeout": profile.queues_set_consumer_timeout}  # fmt: skip
+    left = [key for key, _ in queue.arguments if key not in SIMULATED_ARGUMENTS and not of_release.get(key)]
     if left:
         turn.emit("not_simulated", queue=queue.name, what=[f"argument {key}" for key in left])
 

@@ -63,7 +63,7 @@ def add_member(turn: Turn, name: str, node: int) -> None:
         return
     if not turn.runs_anywhere(node):
         turn.refuse(None, "node_not_running")
-    elif not is_led(turn, queue) or waits(turn, queue, AddReplica(name, node)):
+    elif not is_led(turn, queue) or awaits_coordinator(turn, queue, AddReplica(name, node)):
         return
     elif node not in queue.members:
         group = turn.groups.own(name)
@@ -101,7 +101,7 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
         return
     if queue.type == STREAM and not (turn.runs_anywhere(node) or streams.profile_of(turn).deletes_where_down):
         turn.refuse(None, "node_not_running")
-    elif waits(turn, queue, DeleteReplica(name, node), DELETE_UNAVAILABLE) or node not in queue.members:
+    elif awaits_coordinator(turn, queue, DeleteReplica(name, node), DELETE_UNAVAILABLE) or node not in queue.members:
         return
     elif len(queue.members) == 1:
         last_stream = queue.type == STREAM
@@ -112,9 +112,9 @@ def delete_member(turn: Turn, name: str, node: int) -> None:
             turn.refuse(None, "nodedown")
 
 
-def waits(turn: Turn, queue: Queue, request: object, text: str = streams.UNAVAILABLE) -> bool:
+def awaits_coordinator(turn: Turn, queue: Queue, request: object, text: str = streams.UNAVAILABLE) -> bool:
     """Return True if a request is about a stream and its coordinator has no majority; then the step waits."""
-    return queue.type == STREAM and streams.waits(turn, turn.first_running(), (request,), text)
+    return queue.type == STREAM and streams.awaits_coordinator(turn, turn.first_running(), (request,), text)
 
 
 def remove(turn: Turn, name: str, node: int) -> None:
@@ -190,7 +190,7 @@ def changing(
     """Return the queues of `names` that one command can change now: not the streams, for which it waits, one after the
     other, while their coordinator has no majority."""
     asked = tuple(request(name, node) for name in names if turn.queues[name].type == STREAM)
-    wait = streams.waits(turn, turn.first_running(), asked, text)
+    wait = streams.awaits_coordinator(turn, turn.first_running(), asked, text)
     return [name for name in names if not wait or turn.queues[name].type == QUORUM]
 
 
@@ -257,7 +257,7 @@ def transfer(turn: Turn, name: str, node: int) -> None:
         turn.refuse(None, f"{described(name)} is a stream, whose leader nothing moves in {release}: from 3.13 on")
     elif not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
-    elif waits(turn, queue, RestartStream(name, node)):
+    elif awaits_coordinator(turn, queue, RestartStream(name, node)):
         return
     elif is_led(turn, queue) and not (queue.type == STREAM and node not in set(queue.members) - {queue.master}):
         if queue.type == QUORUM and lags(turn, queue, node):

@@ -38,7 +38,7 @@ class PartitionHandling(Struct, frozen=True):
 
 class Settings(Struct, frozen=True):
     """What does not change while a cluster lives: its nodes' names, the broker's version and configuration, the
-    seed."""
+    seed. `consumer_timeout` is in milliseconds, `undefined` for none, and None for the release's default."""
 
     names: tuple[str, ...]
     file_order: tuple[int, ...]
@@ -52,6 +52,7 @@ class Settings(Struct, frozen=True):
     sync_batch_size: int = 4096
     sync_max_bytes_per_s: int = 0
     partition_handling: PartitionHandling = PartitionHandling()
+    consumer_timeout: int | str | None = None
 
     def node(self, name: str) -> int:
         """The index of the node called `name`."""

@@ -78,7 +78,9 @@ def has_streams(turn: Turn) -> bool:
     return any(queue.type == STREAM for side in turn.sides.values() for queue in side.queues.values())
 
 
-def waits(turn: Turn, node: int, requests: tuple[Any, ...], text: str = UNAVAILABLE, code: int | None = None) -> bool:
+def awaits_coordinator(
+    turn: Turn, node: int, requests: tuple[Any, ...], text: str = UNAVAILABLE, code: int | None = None
+) -> bool:
     """Return True if the coordinator that a node reaches has no majority for what a command asks. The command then
     waits, each of its `requests` for each member in turn, and fails with `text` where there is still no majority."""
     if not requests or coordinates(turn, node):
@@ -133,7 +135,7 @@ def can_be_declared(turn: Turn, operation: Declare) -> bool:
         )
         return False
     reason = streams.not_formed(name, turn.settings.names[operation.node], profile)
-    return not waits(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)
+    return not awaits_coordinator(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)
 
 
 def refuses(turn: Turn, operation: Operation) -> bool:
@@ -146,4 +148,4 @@ def refuses(turn: Turn, operation: Operation) -> bool:
     if not isinstance(operation, Delete):
         return False
     reason = streams.not_deleted(name, turn.settings.names[operation.node], turn.settings.profile)
-    return waits(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)
+    return awaits_coordinator(turn, operation.node, (operation,), f"INTERNAL_ERROR - {reason}", 541)

@@ -81,7 +81,7 @@ def consume(turn: Turn, operation: Consume) -> None:
         cancel_on_ha_failover=operation.cancel_on_ha_failover,
         cancel_notify=operation.cancel_notify,
         clock=None if operation.rate is None else clock_from(turn, operation.rate),
-        timeout_ms=deadlines.timeout_ms(queue),
+        timeout_ms=deadlines.timeout_ms(turn, queue),
     )
     consumer = with_past(consumer, known)
     again = queue.type == QUORUM and known is not None and known.subscription != 0 and bool(known.held)

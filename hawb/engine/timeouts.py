@@ -1,32 +1,53 @@
-"""Consumers of a quorum queue of 4.3 that do not answer in time: their messages go to others, and they get nothing.
+"""Consumers that do not answer in time. Up to 4.2 they lose their channel, whatever the type of their queue; in 4.3 a
+quorum queue gives their messages to others, and they get nothing.
 
 Source: `rabbit_fifo:apply` of `{timeout, evaluate_consumer_timeout}`, `handle_waiting_timedout_consumers`,
-`rabbit_queue_type:get_consumer_timeout`, `rabbit_channel` (`handle_queue_actions`, `handle_consumer_timed_out`).
+`rabbit_queue_type:get_consumer_timeout`, `rabbit_channel` (`handle_queue_actions`, `handle_consumer_timed_out`,
+`evaluate_consumer_timeout`).
 
-When the end of a delivery is over (`hawb.engine.deadlines`) the message is returned, which does not count towards a
-delivery limit. Its consumer is served again when it has answered for all that it lost so; these answers change nothing
-else. Meanwhile the next one is the single active consumer. A client that knows basic.cancel is sent one, though channel
-and queue keep the consumer until it cancels, too; any other client loses its channel (406, PRECONDITION_FAILED), and so
-does one that has fetched the message or has cancelled.
+A channel that finds its oldest delivery too old (`hawb.engine.deadlines`) is closed with an error (406,
+PRECONDITION_FAILED): its consumer is gone, and all that it held goes back to its queue, as when a client closes it.
 
-Left out: the consumer's own argument x-consumer-timeout, another consumer_timeout in the configuration, the order in
-which consumers that time out together are dealt with (here: as they subscribed), and a single active consumer that
-loses some of its messages and holds others: it does not become active with its answers while another one is, though in
-the source of 4.3.5 both would be served. Before 4.3 it is the channel that looks, once a minute, and classic queues of
-4.3 have no time-out: neither is simulated.
+In 4.3, when the end of a delivery is over, the message is returned, which does not count towards a delivery limit. Its
+consumer is served again when it has answered for all that it lost so; these answers change nothing else. Meanwhile the
+next one is the single active consumer. A client that knows basic.cancel is sent one, though channel and queue keep the
+consumer until it cancels, too; any other client loses its channel (406, PRECONDITION_FAILED), and so does one that has
+fetched the message or has cancelled. A classic queue of 4.3 has no timeout.
+
+Left out: the consumer's own argument x-consumer-timeout (4.3), the order in which consumers that time out together are
+dealt with (here: as they subscribed), and a single active consumer that loses some of its messages and holds others: it
+does not become active with its answers while another one is, though in the source of 4.3.5 both would be served.
 """
 
 from __future__ import annotations
 
-from hawb.engine import deadlines, fifo, quorum_requests, runs
+from hawb.engine import connections, deadlines, fifo, quorum_requests, runs
 from hawb.engine.clients import Consumer
 from hawb.engine.consuming import deliver, put_back
-from hawb.engine.events import AnswersDue
+from hawb.engine.events import AnswersDue, ChannelTicks
 from hawb.engine.operations import TIMED_OUT, TimeOut
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.single_active import activate_next, is_single_active
 from hawb.engine.state import NOWHERE
 from hawb.engine.turn import Turn
+from hawb.rules import consumer_timeouts
+
+
+def channel_ticks(turn: Turn, event: ChannelTicks) -> None:
+    """Close a channel whose oldest delivery is too old; else plan when it looks next."""
+    consumer = turn.consumers.get(event.consumer)
+    if consumer is None or consumer.state == "closed" or consumer.node != event.node:
+        return
+    due_us = deadlines.looks_us(turn, consumer)
+    if due_us is None or due_us > turn.now_us:
+        deadlines.plan(turn, consumer)
+        return
+    timeout_ms = deadlines.channel_timeout_ms(turn, turn.queues.get(consumer.queue))
+    turn.because = turn.emit(
+        "channel_timed_out", node=consumer.node, queue=consumer.queue, consumer=consumer.name,
+        timeout_s=timeout_ms / 1_000, code=406, text=consumer_timeouts.error(timeout_ms, turn.settings.profile),
+    )  # fmt: skip
+    connections.close_consumers(turn, [consumer], TIMED_OUT)
 
 
 def answers_due(turn: Turn, event: AnswersDue) -> None:

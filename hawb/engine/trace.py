@@ -88,6 +88,8 @@ EVENTS: dict[str, str] = {
     "channel_failed, timed_out.",
     "consumer_suspected": "A quorum queue does not reach a consumer, which keeps what it holds for a while. consumer, "
     "ids, timeout_s.",
+    "channel_timed_out": "A consumer's channel ended with an error: a delivery had not been answered for in time. "
+    "consumer, timeout_s, code, text.",
     "consumer_timed_out": "A consumer had not answered in time: it lost messages, and gets none until it has answered "
     "for them. consumer, ids, notified.",
     "answers_too_late": "A client answered for messages that it had lost because it took too long. consumer, ids.",

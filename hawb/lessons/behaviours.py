@@ -49,6 +49,7 @@ from hawb.engine.nodes import metadata, partition_handling
 from hawb.engine.steady import credit
 from hawb.raft import election, replication
 from hawb.rules import (
+    consumer_timeouts,
     limits,
     locators,
     partitions,
@@ -199,6 +200,10 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-consumer-out-of-reach-4-3"),
         _of("consumer-timeout: a consumer of a quorum queue that does not answer in time", timeouts.time_out, "",
             "quorum-consumer-timeout-4-3 quorum-consumer-timeout-and-a-new-leader-4-3"),
+        _of("consumer_timeout: a channel that does not acknowledge in time is closed", timeouts.channel_ticks, "",
+            "consumer-timeout-3-10"),
+        _of("consumer-timeout of a queue: its policy or argument counts", consumer_timeouts.timeout_ms, "",
+            "consumer-timeout-of-a-queue-4-0"),
         _of("delayed retry: returned messages wait before they are delivered again", retries.give_back, "",
             "quorum-delayed-retry-4-3"),
     ),
@@ -292,7 +297,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("stream: how many replicas, initial cluster size, leader locator", stream_rules.settings, "",
             "streams-declared"),
         _of("stream coordinator without a majority: coordinator_unavailable", streams.coordinates, "",
-            "streams-coordinator streams-khepri-minority"),
+            "streams-coordinator streams-coordinator-unavailable streams-khepri-minority"),
         _of("streams and quorum queues grown and shrunk together", quorum_membership.changes_with_all, "",
             "streams-replicas-changed streams-grow-4-3"),
         _of("rebalance: streams", maintenance.moves, "", "streams-leaders-stay-3-10 streams-leaders-move"),

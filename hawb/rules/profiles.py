@@ -76,6 +76,9 @@ class Profile(Struct, frozen=True):
     drain_awaits_elections: bool = False
     types_as_terms: bool = False
     remembers_returns: bool = False
+    consumer_timeout_ms: int | None = 1_800_000
+    queues_set_consumer_timeout: bool = True
+    channels_time_out: bool = True
 
     @property
     def mirroring(self) -> bool:
@@ -177,6 +180,8 @@ PROFILES: dict[str, Profile] = {
         denied_features=frozenset(),
         tells_blocked=False,
         unicode_errors=False,
+        consumer_timeout_ms=None,
+        queues_set_consumer_timeout=False,
     ),
     "3.10": Profile(
         version="3.10",
@@ -209,6 +214,7 @@ PROFILES: dict[str, Profile] = {
         denied_features=frozenset(),
         tells_blocked=False,
         unicode_errors=False,
+        queues_set_consumer_timeout=False,
     ),
     "3.13": Profile(
         version="3.13",
@@ -308,6 +314,7 @@ PROFILES: dict[str, Profile] = {
         remembers_returns=True,
         tells_blocked=True,
         unicode_errors=True,
+        channels_time_out=False,
     ),
 }
 """The profiles by the version that a scenario names."""

@@ -15,6 +15,7 @@ from math import inf
 
 from msgspec import Struct
 
+from hawb.rules.consumer_timeouts import SETTING as CONSUMER_TIMEOUT
 from hawb.rules.delayed_retry import DelayedRetry, delayed_retry
 from hawb.rules.limits import DROP_HEAD, REJECT_PUBLISH
 from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
@@ -43,8 +44,8 @@ class QuorumSettings(Struct, frozen=True):
 
     `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
     MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
-    consumers out of reach hold is returned at once, `consumer_timeout_ms` where the queue does not look how long
-    consumers take to answer, and `delayed_retry` where what is given back is ready at once.
+    consumers out of reach hold is returned at once, `consumer_timeout_ms` where the configuration says how
+    long they may take to answer, and `delayed_retry` where what is given back is ready at once.
     """
 
     group_size: int
@@ -102,7 +103,8 @@ def inequivalent(
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
     """Which of a queue's arguments, all accepted, change nothing, in their order."""
-    return [key for key in arguments if key not in WITHOUT_POLICY and key.removeprefix("x-") not in _settings(profile)]
+    known = {*_settings(profile), *([CONSUMER_TIMEOUT] if profile.queues_set_consumer_timeout else [])}
+    return [key for key in arguments if key not in WITHOUT_POLICY and key.removeprefix("x-") not in known]
 
 
 def _settings(profile: Profile) -> dict[str, Resolve]:
@@ -137,7 +139,7 @@ def quorum_settings(
         consumer_disconnected_timeout_ms=_or_else(
             read.get("consumer-disconnected-timeout"), known.consumer_disconnected_timeout_ms
         ),
-        consumer_timeout_ms=_or_else(read.get("consumer-timeout"), known.consumer_timeout_ms),
+        consumer_timeout_ms=read.get("consumer-timeout"),
         delayed_retry=delayed_retry(*(read.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))),
         properties_bytes=known.properties_bytes,
     )

@@ -67,8 +67,7 @@ class QuorumProfile(Struct, frozen=True):
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
     queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
-    reach keeps what it holds where nothing else is said, None in releases that return that at once, and
-    `consumer_timeout_ms` how long consumers may take to answer, None where it is not the queue that looks.
+    reach keeps what it holds where nothing else is said, None in releases that return that at once.
     """
 
     settings: Settings
@@ -92,7 +91,6 @@ class QuorumProfile(Struct, frozen=True):
     shrinks_by_force: bool = False
     shrinks_as_forgetting: bool = True
     consumer_disconnected_timeout_ms: int | None = None
-    consumer_timeout_ms: int | None = None
     properties_bytes: int = 0
 
 
@@ -187,7 +185,6 @@ _PROFILE_4_3 = replace(
     spares_laggards=True,
     awaits_members=True,
     consumer_disconnected_timeout_ms=60_000,
-    consumer_timeout_ms=1_800_000,
     properties_bytes=3,
 )
 

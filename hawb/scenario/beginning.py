@@ -40,6 +40,7 @@ def settings_of(scenario: Scenario) -> Settings:
         queue_master_locator=entry.queue_master_locator,
         quorum_cluster_size=entry.quorum_cluster_size or profile.quorum_cluster_size or QUORUM_CLUSTER_SIZE,
         quorum_commands_soft_limit=entry.quorum_commands_soft_limit or profile.quorum_commands_soft_limit,
+        consumer_timeout=entry.consumer_timeout,
         sync_batch_size=entry.mirroring_sync_batch_size or SYNC_BATCH_SIZE,
         sync_max_bytes_per_s=(entry.mirroring_sync_max_throughput or 0) if profile.limits_sync_throughput else 0,
     )

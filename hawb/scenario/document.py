@@ -42,6 +42,7 @@ from hawb.scenario.verbs import VERB_NAMES, Join
 
 Version = Literal["3.8", "3.10", "3.13", "4.0", "4.3"]
 WentDown = Literal["stopped", "killed", "forgotten"]
+ConsumerTimeout = AtLeastOne | Literal["undefined"]
 MasterLocator = Literal["client-local", "min-masters", "random"]
 
 
@@ -70,6 +71,7 @@ class Cluster(Part, frozen=True):
 
     `down` maps the nodes that are down at the start to how they went, in the order in which they went. A forgotten node
     is no member of the cluster any more, though queues may still have members there.
+    `consumer_timeout` is in milliseconds, as RabbitMQ has it; `undefined` switches it off, up to 4.2.
     """
 
     nodes: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of node names, not empty")]
@@ -83,6 +85,7 @@ class Cluster(Part, frozen=True):
     mirroring_sync_batch_size: AtLeastOne | None = None
     mirroring_sync_max_throughput: Bytes | None = None
     slave_wait_timeout: Seconds | None = None
+    consumer_timeout: ConsumerTimeout | None = None
     timing: Timing = Timing()
 
     def __post_init__(self) -> None:

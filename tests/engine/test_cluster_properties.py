@@ -156,6 +156,7 @@ NOT_REACHED: dict[str, str] = {
     **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "node_stands_alone",
                      "sides_rejoined"),
                     "of Khepri alone: tests/engine/test_metadata_store.py"),
+    "channel_timed_out": "takes a minute at least: test_timeouts_of_channels",
     **dict.fromkeys(("answers_too_late", "consumer_in_reach", "consumer_suspected", "consumer_timed_out",
                      "follower_stopped", "messages_delayed", "messages_retried"),
                     "of 4.3 alone: test_out_of_reach, test_timeouts, test_retries, and scenarios of drained nodes"),

@@ -123,7 +123,8 @@ def test_defaults_of_the_cluster_and_its_timing():
     assert described(Cluster).replace(str(Timing()), "{}") == (
         "nodes! down={} version=3.8 net_ticktime=60.0 cluster_partition_handling=ignore"
         " queue_master_locator=client-local quorum_cluster_size=None quorum_commands_soft_limit=None"
-        " mirroring_sync_batch_size=None mirroring_sync_max_throughput=None slave_wait_timeout=None timing={}"
+        " mirroring_sync_batch_size=None mirroring_sync_max_throughput=None slave_wait_timeout=None"
+        " consumer_timeout=None timing={}"
     )
     assert described(Timing) == (
         "link_latency_s=0.0005 network_mb_s=100.0 fsync_s=0.001 stop_s=1.0 start_s=5.0 boot_retry_s=30.0"

@@ -12,6 +12,7 @@ from hawb.languages import language
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.views.formatting import shown
 from hawb.views.story import run_report, story_verdict, telling, verdict, why
 
 SCENARIOS = sorted(Path("data/scenarios").glob("*.yaml"))
@@ -52,7 +53,8 @@ def names_of(told: dict) -> set[str]:
     events = {text for event in told["events"] for text in strings([event["queue"], event["node"], event["detail"]])}
     tables = set(strings([list(told[key]) for key in ("nodes", "queues", "ledger", "consumers", "publishers")]))
     refused = {text for error in told["errors"] for text in (error["text"], " ".join(error["text"].split()))}
-    refused |= {text.removesuffix(".") for text in refused} | {str(error["code"]) for error in told["errors"]}
+    refused |= {text.removesuffix(".") for text in (*refused, *map(shown, refused))}
+    refused |= {str(error["code"]) for error in told["errors"]}
     what = {one.rpartition(" ")[2] for event in told["events"] for one in event["detail"].get("what", ())}
     return (events | tables | refused | KEYS | what | {told["scenario"]}) - {"memory", "disk", ""}
 

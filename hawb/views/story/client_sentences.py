@@ -217,6 +217,13 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "fault",
         N_("{queues} does not reach {consumer} on {node}, which keeps {ids} for {timeout_s} s and gets nothing then."),
     ),
+    "channel_timed_out": (
+        "fault",
+        N_(
+            "{Consumer} of {queues} had not answered for a delivery in {timeout_s} s, so RabbitMQ closed its channel: "
+            "{refusal}."
+        ),
+    ),
     "consumer_timed_out": (
         "fault",
         N_(

@@ -52,6 +52,11 @@ BLOCKED = {
 }
 """What alarms do, by what a node is short of."""
 
+CLOSED = Plural(
+    "RabbitMQ closed consumer {consumers}, which had not acknowledged in time",
+    "RabbitMQ closed consumers {consumers}, which had not acknowledged in time",
+)
+
 REFUSED = Plural("RabbitMQ refused step {numbers}", "RabbitMQ refused steps {numbers}")
 
 
@@ -127,8 +132,16 @@ def _trouble(outcome: Mapping) -> tuple[str, ...]:
     told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
     if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
         told.append(_("metadata cannot be changed"))
+    closed = [name for name in timed_out(outcome) if outcome["consumers"][name]["state"] == "closed"]
+    told += [ngettext(*CLOSED, len(closed), consumers=listing(closed))] if closed else []
     resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
     return (*told, *(_(BLOCKED[resource]) for resource in resources))
+
+
+def timed_out(outcome: Mapping) -> list[str]:
+    """Return the consumers that did not acknowledge in time."""
+    events = (event for event in outcome["events"] if event["event"] in ("channel_timed_out", "consumer_timed_out"))
+    return list(dict.fromkeys(event["detail"]["consumer"] for event in events))
 
 
 def _disputed(outcome: Mapping) -> tuple[str, ...]:

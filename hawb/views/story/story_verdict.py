@@ -12,7 +12,7 @@ from hawb.scenario.unknown_names import Unknown
 from hawb.views.formatting import listing, seconds, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
-from hawb.views.story.headline import Headline, headline
+from hawb.views.story.headline import Headline, headline, timed_out
 
 QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
 MOST_COMMANDS = 3
@@ -64,6 +64,11 @@ MEANT = {
 }
 """What a name may have been meant for, by its kind."""
 
+TAKEN_BACK = Plural(
+    "RabbitMQ took deliveries back from consumer {consumers}, which had not acknowledged in time",
+    "RabbitMQ took deliveries back from consumers {consumers}, which had not acknowledged in time",
+)
+
 
 def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
     """Return no if messages are lost, no queue took them, something cannot be used at the end, RabbitMQ refused a step,
@@ -72,6 +77,7 @@ def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
     told = headline(outcome)
     harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
     more = [*_outages(outcome)] if not harmed else []
+    more += _taken_back(outcome)
     more += [_("nodes do not see each other")] if outcome["partitions"] and not told.disputed else []
     more += _misspelt(told, unknown)
     answer = "no" if harmed or unknown else "unknown" if outcome["partitions"] or told.disputed else "yes"
@@ -85,6 +91,12 @@ def _outages(outcome: dict) -> Iterator[str]:
     if long:
         could_not = N_("{queues} could not be used for up to {t} s")
         yield _(could_not, queues=listing(long), t=seconds(times[long[0]]))
+
+
+def _taken_back(outcome: dict) -> list[str]:
+    """The consumers that did not acknowledge in time and stay, as those of quorum queues do from 4.3 on."""
+    names = [name for name in timed_out(outcome) if outcome["consumers"][name]["state"] != "closed"]
+    return [ngettext(*TAKEN_BACK, len(names), consumers=listing(names))] if names else []
 
 
 def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
@@ -109,6 +121,10 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
         for cause, queues in lost.items()
     ]
     asked += _undeclared(outcome, {one.name for one in unknown})
+    slow = timed_out(outcome)
+    if slow:
+        acknowledge = N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout.")
+        asked.append(ToDo(_(acknowledge, consumers=listing(slow))))
     out = _outside(outcome)
     down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
     if down:

@@ -22,7 +22,7 @@ MOST_REASONS = 4
 NOTABLE = (
     "queue_down", "queue_unavailable", "metadata_unavailable", "promoted", "leader_elected", "node_waiting",
     "node_paused", "cluster_partitioned", "links_cut", "sync_started", "mirror_removed", "alarm_set", "node_killed",
-    "node_lost_power", "node_stopped", "messages_refused", "messages_nacked",
+    "node_lost_power", "node_stopped", "messages_refused", "messages_nacked", "channel_timed_out",
 )  # fmt: skip
 """The events that ask for a reason, the weightiest first."""
 
