@@ -15,7 +15,15 @@ from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.events import GiveUp
 from hawb.engine.naming import described, split_queue
-from hawb.engine.operations import ConnectionFails, ConsumerCancels, DeadLetters, Operation, Publish, Resume
+from hawb.engine.operations import (
+    ConnectionFails,
+    ConsumerCancels,
+    DeadLetters,
+    Delete,
+    Operation,
+    Publish,
+    Resume,
+)
 from hawb.engine.state import Parked, Queue
 from hawb.engine.turn import REACTION, TIMER, Turn
 
@@ -29,12 +37,12 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
+    elif is_absent(queue):
+        refuse_home_node_down(turn, queue, operation)
     elif queue.has_group or (queue.up and queue.sync is None and turn.linked(operation.node, queue.master)):
         return queue
     elif queue.failed:
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} has crashed and failed to restart")
-    elif is_absent(queue):
-        refuse_home_node_down(turn, queue)
     elif is_stopped(turn, queue):
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} process is stopped by supervisor")
     else:
@@ -69,17 +77,24 @@ def refuse_locked(turn: Turn, queue: Queue) -> None:
     )
 
 
-def refuse_home_node_down(turn: Turn, queue: Queue) -> None:
-    """404 for a durable queue of which nobody knows more than that its node is down."""
-    home = turn.settings.names[queue.master]
+def refuse_home_node_down(turn: Turn, queue: Queue, operation: Operation) -> None:
+    """Refuse an operation on a queue whose record only disks have: 404, with the node of its master or last leader. In
+    3.8.9 the channel crashes over the name of a quorum queue's leader (`rabbit_amqqueue:priv_absent`)."""
+    if queue.has_group and turn.settings.profile.version == "3.8":
+        fail(turn, operation, 541, "INTERNAL_ERROR")
+        return
+    home = turn.settings.names[queue.holder if queue.has_group else queue.master]
     turn.refuse(404, f"NOT_FOUND - home node '{home}' of durable {described(queue.name)} is down or inaccessible")
 
 
 def is_absent(queue: Queue) -> bool:
-    """Whether a queue is known and no running node can say where it might be served, since only disks have its record
-    (`rabbit_amqqueue:not_found_or_absent`): it had no replicas when its node went, or no running node has known any of
-    them. A queue whose policy no longer asks for replicas stays in memory, and clients try as long as for any other."""
-    return queue.abandoned and not queue.failed and queue.absent
+    """Return True if no running node has the queue's record in memory (rabbit_queue), but only on disk
+    (rabbit_durable_queue; `rabbit_amqqueue:not_found_or_absent`).
+
+    A classic queue without replicas leaves memory when its node goes down. Any queue does when all nodes are down, and
+    it is read into memory again by the node of its master, or of any of its members. A queue whose policy no longer
+    asks for replicas stays in memory, and clients try as long as for any other."""
+    return queue.absent and not queue.failed and (queue.abandoned or queue.has_group)
 
 
 def leaves_memory(turn: Turn, queue: Queue) -> bool:
@@ -96,24 +111,28 @@ def ends_with_crash(queue: Queue) -> bool:
 
 
 def park(turn: Turn, queue: Queue, operation: Operation) -> None:
-    """Lets `operation` wait until the queue serves again; where it is certain that there is no master, 60 s at most,
-    unless it publishes messages that mirrors have."""
+    """Make an operation wait until the queue serves again.
+
+    Where no replica may serve it, the operation is refused after 60 s, with two exceptions. Messages that mirrors have
+    wait for a master. A deletion waits for as long as a mirror's process lives
+    (`rabbit_classic_queue:wait_for_promoted_or_stopped`)."""
     number = turn.next_number()
     turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
-    if queue.abandoned and not isinstance(operation, Publish | DeadLetters):
+    if queue.abandoned and not isinstance(operation, Publish | DeadLetters | Delete):
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
         turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)
 
 
-def release(turn: Turn, name: str) -> None:
-    """Lets every operation that waited for a queue try again, in their order."""
+def release(turn: Turn, name: str, kind: type = object) -> None:
+    """Let the operations of a kind that wait for a queue try again, in their order."""
     waiting = turn.queues[name].parked
-    for parked in waiting:
+    released = [parked for parked in waiting if isinstance(parked.operation, kind)]
+    for parked in released:
         turn.unschedule(GiveUp(name, parked.number))
         turn.schedule(0, parked.operation, step=parked.step)
-    if waiting:
-        turn.change_queue(name, parked=())
+    if released:
+        turn.change_queue(name, parked=tuple(parked for parked in waiting if parked not in released))
 
 
 def withdraw(turn: Turn, event: GiveUp) -> Operation:

@@ -33,11 +33,12 @@ def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
     turn.emit("messages_refused", queue=queue, ids=numbers, reason=reason)
 
 
-def take_after_all(turn: Turn, queue: str, numbers: Runs) -> None:
-    """Books messages that no queue had taken as being in it: a mirror had them that takes over now."""
+def take_after_all(turn: Turn, queue: str, numbers: Runs, event: str = "messages_taken_after_all") -> None:
+    """Book messages that no queue had taken as being in it: a mirror had them that takes over now, or a channel, which
+    sends them again."""
     if numbers:
         turn.book(queue, refused=runs.minus(turn.account(queue).refused, numbers))
-        turn.emit("messages_taken_after_all", queue=queue, ids=numbers)
+        turn.emit(event, queue=queue, ids=numbers)
 
 
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:

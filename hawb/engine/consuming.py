@@ -21,7 +21,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, dead_letters, deadlines, expiry, fifo, limits, places, runs
-from hawb.engine.access import served
+from hawb.engine.access import is_absent, served
 from hawb.engine.clients import HOLDS_NOTHING, Consumer
 from hawb.engine.contents import count_as_delivered, in_order, ready, take_out
 from hawb.engine.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
@@ -273,7 +273,8 @@ def reached(turn: Turn, operation: Operation) -> Queue | None:
     """The queue that serves an operation now: a quorum queue once it has committed the operation
     (`hawb.engine.quorum_requests`)."""
     queue = turn.queues.get(operation.queue)
-    return queue if queue is not None and queue.type == QUORUM else served(turn, operation)
+    decided = queue is not None and queue.type == QUORUM and not is_absent(queue)
+    return queue if decided else served(turn, operation)
 
 
 def refuse_tag(turn: Turn, known: Consumer) -> None:

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from hawb.engine import bookkeeping, confirms, fifo, limits, runs
+from hawb.engine.agenda import EVENT, TIME_US
+from hawb.engine.contents import with_batch
+from hawb.engine.events import LinksTimeOut
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import Enqueue, Publish
 from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.quorum.group import Channel, Group, Proposal, proposals
 from hawb.engine.runs import Runs
-from hawb.engine.state import STREAM
+from hawb.engine.state import NOWHERE, QUORUM, STREAM, Batch
 from hawb.engine.turn import REACTION, TIMER, Turn
 from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
 
@@ -73,13 +76,19 @@ def note_known(t: Turn, g: Group, channel: Channel) -> None:
 
 def whom_it_asks(t: Turn, g: Group, channel: Channel) -> int:
     """The node of the leader that a channel asks for its version; NOWHERE where no channel does."""
-    return dict(g.asked).get(channel, t.queues[g.name].holder) if profile_of(t).asks_leader_first else -1
+    return dict(g.asked).get(channel, last_leader(t, g)) if profile_of(t).asks_leader_first else -1
 
 
 def note_asked(t: Turn, g: Group, channel: Channel) -> None:
     """A channel goes on asking the leader that there is now, or was last."""
     if profile_of(t).asks_leader_first and channel not in dict(g.asked):
-        g.asked = (*g.asked, (channel, t.queues[g.name].holder))
+        g.asked = (*g.asked, (channel, last_leader(t, g)))
+
+
+def last_leader(t: Turn, g: Group) -> int:
+    """The leader that the records of the side in focus name: the one that it knows, or the last there was."""
+    queue = t.queues[g.name]
+    return queue.holder if queue.master == NOWHERE else queue.master
 
 
 def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
@@ -94,6 +103,13 @@ def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
 def rejects(t: Turn, g: Group, channel: Channel | None) -> bool:
     """Whether a channel rejects what it was to publish, since it has been told that the queue is full."""
     return channel is not None and limits.rejects(t, t.queues[g.name], channel)
+
+
+def silent_us(t: Turn, a: int, b: int) -> int:
+    """How long it takes until the connection of two nodes, between which a link drops everything, is given up; 0 where
+    it is by now."""
+    given_up = LinksTimeOut(t.cuts[min(a, b), max(a, b)])
+    return next((entry[TIME_US] - t.now_us for entry in t.agenda if entry[EVENT] == given_up), 0)
 
 
 # Proposals
@@ -122,9 +138,38 @@ def plan_giving_up(t: Turn, g: Group, p: Proposal, patience_us: int) -> None:
 
 def refuse_orphan(t: Turn, g: Group, p: Proposal) -> None:
     """The messages of a proposal were never taken, since their client's node is gone."""
-    if p.numbers and g.name in t.queues:
-        t.change_queue(g.name, pending=runs.minus(t.queues[g.name].pending, p.numbers))
-        bookkeeping.refuse(t, g.name, p.numbers, "client_node_gone")
+    numbers = runs.common(p.numbers, t.queues[g.name].pending) if g.name in t.queues else ()
+    if numbers:
+        t.change_queue(g.name, pending=runs.minus(t.queues[g.name].pending, numbers))
+        bookkeeping.refuse(t, g.name, numbers, "client_node_gone")
+
+
+def set_aside(t: Turn, g: Group, p: Proposal) -> None:
+    """Count the messages of a proposal as refused, while their channel keeps them. Those to a stream stay uncommitted:
+    their channel goes on writing to the former leader (`hawb.engine.streams`)."""
+    queue = t.queues[g.name]
+    numbers = runs.common(p.numbers, queue.pending)
+    if numbers and queue.type == QUORUM and sender(p.operation) is not None:
+        t.change_queue(g.name, pending=runs.minus(queue.pending, numbers))
+        bookkeeping.refuse(t, g.name, numbers, "not_sent_again")
+
+
+def take_up(t: Turn, g: Group, p: Proposal) -> None:
+    """Let the messages of a proposal that was set aside be pending again: their channel sends them to a leader."""
+    refused = runs.minus(p.numbers, t.queues[g.name].pending)
+    if refused:
+        be_pending(t, g.name, p.operation, p.numbers)
+        bookkeeping.take_after_all(t, g.name, refused, "messages_sent_again")
+
+
+def be_pending(t: Turn, name: str, operation: Enqueue, numbers: Runs) -> None:
+    """Let a queue know messages that no majority has yet."""
+    queue = t.queues[name]
+    sent = Batch(
+        numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
+        deaths=operation.deaths, routing_keys=operation.routing_keys,
+    )  # fmt: skip
+    t.change_queue(name, pending=runs.union(queue.pending, numbers), batches=with_batch(queue.batches, sent))
 
 
 def reject_first(t: Turn, g: Group, p: Proposal, most: int) -> None:
@@ -151,7 +196,7 @@ def reject(t: Turn, g: Group, node: int, numbers: Runs, reason: str) -> None:
 
 PORTS = (
     "REGISTRATION_GIVEN_UP", "PROPOSAL_GIVEN_UP", "NO_CHANNEL", "channel_of", "node_of", "is_known",
-    "note_known", "whom_it_asks", "note_asked", "rejects", "is_chosen", "is_in_log", "withdraw",
-    "plan_giving_up", "refuse_orphan", "reject_first",
+    "note_known", "whom_it_asks", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
+    "plan_giving_up", "refuse_orphan", "set_aside", "take_up", "reject_first",
 )  # fmt: skip
 """The names of what others have to have."""

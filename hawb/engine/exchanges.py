@@ -59,7 +59,7 @@ def bind(turn: Turn, operation: Bind) -> None:
     elif is_locked(queue, operation):
         refuse_locked(turn, queue)
     elif is_absent(queue):
-        refuse_home_node_down(turn, queue)
+        refuse_home_node_down(turn, queue, operation)
     elif binding not in queue.bindings:
         turn.change_queue(queue.name, bindings=(*queue.bindings, binding))
         turn.emit("queue_bound", queue=queue.name, exchange=binding[0], routing_key=binding[1])

@@ -90,11 +90,11 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
     if queue is not None and queue.type == STREAM and not streams.profile_of(turn).takes_dead_letters:
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="stream")
-    elif queue is not None and queue.has_group:
+    elif queue is not None and queue.has_group and not queue.absent:
         quorum_requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
         park(turn, queue, event)
-    elif queue is None or not queue.up:
+    elif queue is None or queue.absent or not queue.up:
         reason = "no_queue" if queue is None else "no_master"
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason=reason)
     else:
@@ -138,17 +138,17 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if queue is None:
         bookkeeping.refuse(turn, name, numbers, "no_queue")
         return Share(name, numbers, (), answered=True)
+    if queue.failed:
+        bookkeeping.refuse(turn, name, numbers, "crashed")
+        return Share(name, numbers, ())
+    if queue.absent:
+        bookkeeping.refuse(turn, name, numbers, "no_record" if queue.has_group else "home_node_down")
+        return Share(name, numbers, (), answered=True)
     if queue.has_group:
         share = quorum_requests.take(turn, operation, queue, numbers)
         return share or take(turn, operation, turn.queues[name], numbers)
     if queue.up:
         return take(turn, operation, queue, numbers)
-    if queue.failed:
-        bookkeeping.refuse(turn, name, numbers, "crashed")
-        return Share(name, numbers, ())
-    if queue.absent:
-        bookkeeping.refuse(turn, name, numbers, "home_node_down")
-        return Share(name, numbers, (), answered=True)
     if queue.stopped:
         bookkeeping.refuse(turn, name, numbers, "master_stopped")
         return Share(name, numbers, ())

@@ -27,6 +27,7 @@ from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.ports import listed_by, wanted
+from hawb.engine.classic.record import waits_for_heir
 from hawb.engine.contents import ready, take_out
 from hawb.engine.events import AutoDelete, DeletedByHalf, QueueExpires
 from hawb.engine.naming import described, split_queue
@@ -282,7 +283,9 @@ def delete(turn: Turn, operation: Delete) -> None:
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node):
         return
-    if is_abandoned(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+    if is_absent(queue):
+        served(turn, operation)  # refuses it
+    elif is_abandoned(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
         fail(turn, operation, 541, "INTERNAL_ERROR")
     elif metadata.stall(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
@@ -312,7 +315,7 @@ def delete(turn: Turn, operation: Delete) -> None:
 
 def is_abandoned(turn: Turn, queue: Queue) -> bool:
     """Whether a classic queue has neither a master nor a mirror that lives."""
-    return queue.abandoned and not is_absent(queue) and not any(map(turn.is_running, queue.mirrors))
+    return queue.abandoned and not is_absent(queue) and not waits_for_heir(turn, queue)
 
 
 def purge(turn: Turn, operation: Purge) -> None:

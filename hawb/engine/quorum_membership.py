@@ -18,6 +18,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from hawb.engine import raft_inputs, streams
+from hawb.engine.access import is_absent
 from hawb.engine.events import AddReplica, DeleteReplica, FollowersStop, RestartStream
 from hawb.engine.naming import described, split_queue
 from hawb.engine.quorum.events import MemberAwaited, RemovalWritten
@@ -43,9 +44,10 @@ WHO_LEADS_US = 30_000_000
 
 
 def found(turn: Turn, name: str) -> Queue | None:
-    """The quorum queue or stream of that name; without one the step was refused."""
+    """Return the quorum queue or stream of that name; without one, or with a record on disks alone, the step was
+    refused."""
     queue = turn.queues.get(name)
-    if queue is None:
+    if queue is None or is_absent(queue):
         turn.refuse(None, "not_found")
     elif not queue.has_group:
         turn.refuse(None, "Cannot add members to a classic queue")
@@ -170,7 +172,8 @@ def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
     for name in turn.queue_names():
         queue = turn.queues[name]
         _, short = split_queue(name)
-        missing = changes_with_all(turn, queue) and node not in queue.members and turn.runs_anywhere(node)
+        known = changes_with_all(turn, queue) and not is_absent(queue)
+        missing = known and node not in queue.members and turn.runs_anywhere(node)
         if missing and STRATEGIES[strategy](queue) and patterns.outcome(pattern, short) is Match.YES:
             growing.append(name)
     for name in changing(turn, growing, node, AddReplica):
@@ -200,9 +203,9 @@ def changes_with_all(turn: Turn, queue: Queue) -> bool:
 
 
 def members_on(turn: Turn, node: int) -> list[str]:
-    """The quorum queues and streams that have a member at a node."""
+    """Return the quorum queues and streams, as far as a running node has their records, with a member at a node."""
     known = ((name, turn.queues[name]) for name in turn.queue_names())
-    return [name for name, queue in known if queue.has_group and node in queue.members]
+    return [name for name, queue in known if queue.has_group and not is_absent(queue) and node in queue.members]
 
 
 def forget(turn: Turn, node: int, *, fails: bool = False) -> None:

@@ -31,9 +31,8 @@ from hawb.engine import (
     streams,
     subscriptions,
 )
-from hawb.engine.access import fail
+from hawb.engine.access import fail, is_absent
 from hawb.engine.clients import NEVER_US, Consumer, Share
-from hawb.engine.contents import with_batch
 from hawb.engine.events import MetadataCommitted
 from hawb.engine.naming import described, split_queue
 from hawb.engine.operations import (
@@ -57,7 +56,7 @@ from hawb.engine.quorum import asking, flowing, leadership, registration
 from hawb.engine.quorum.events import ProposalGivenUp
 from hawb.engine.quorum.group import GONE, STORE, Proposal
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, QUORUM, STOPPING, STREAM, Batch, Queue
+from hawb.engine.state import NOWHERE, QUORUM, STOPPING, STREAM, Queue
 from hawb.engine.turn import Turn
 
 AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
@@ -70,13 +69,14 @@ PURGE_US, DELETE_US = 30_000_000, 5_000_000
 
 
 def propose(turn: Turn, event: Any) -> bool:
-    """Takes what a client asks of a quorum queue to its log; False for anything else."""
+    """Take what a client asks of a quorum queue to its log; return False for anything else, and where only disks have
+    the queue's record, so that the operation is refused."""
     if not isinstance(event, (*AWAITED, Settle, ConsumerCloses)):
         return False
     consumer = turn.consumers.get(getattr(event, "consumer", None))
     name = event.queue if isinstance(event, Operation) else consumer.queue
     queue = turn.queues.get(name)
-    if queue is None or not queue.has_group:
+    if queue is None or not queue.has_group or is_absent(queue):
         return False
     node = event.node if isinstance(event, Operation) else consumer.node
     if queue.type == STREAM:
@@ -119,13 +119,7 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY,
     group = turn.groups.own(name)
     group.waiting = (*group.waiting, proposal)
     if numbers:
-        queue = turn.queues[name]
-        sent = Batch(
-            numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
-            deaths=operation.deaths, routing_keys=operation.routing_keys,
-        )  # fmt: skip
-        batches = with_batch(queue.batches, sent)
-        turn.change_queue(name, pending=runs.union(queue.pending, numbers), batches=batches)
+        enqueuers.be_pending(turn, name, operation, numbers)
     if isinstance(operation, AWAITED):
         event = ProposalGivenUp(name, proposal.number, group.number)
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)

@@ -14,7 +14,7 @@ from hawb.engine.clients import Consumer
 from hawb.engine.enqueuers import sender
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
-from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again
+from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
 from hawb.engine.quorum.events import (
     LeaderElected,
     LogCut,
@@ -64,6 +64,8 @@ def links_healed(turn: Turn) -> None:
             queue = turn.queues.get(name)
             if queue is not None and queue.has_group and queue.master != NOWHERE and turn.is_here(queue.master):
                 offer_in_sight(turn, name, queue.master)
+        if name in turn.queues:
+            set_unsent_aside(turn, turn.groups.own(name))
 
 
 def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
@@ -92,6 +94,8 @@ def log_cut(turn: Turn, event: LogCut) -> None:
     """What a log no longer has may be nowhere any more."""
     if event.queue in turn.groups:
         drop_orphans(turn, turn.groups.own(event.queue))
+        if event.queue in turn.queues:
+            set_unsent_aside(turn, turn.groups.own(event.queue))
 
 
 def lost_sight(turn: Turn, nodes: Iterable[int]) -> None:

@@ -62,7 +62,7 @@ EVENTS: dict[str, str] = {
     "messages_held_back": "A channel that waits to be known to a quorum queue holds messages back. messages.",
     "publisher_held_up": "Flow control lets no more of a batch through: a mirror does not answer. messages.",
     "messages_refused": "No queue took messages. ids, reason: crashed, home_node_down, master_died, master_stopped, "
-    "no_master, no_queue, client_node_gone, connection_closed, max_length, no_majority.",
+    "no_master, no_queue, no_record, client_node_gone, connection_closed, max_length, no_majority, not_sent_again.",
     "messages_delivered": "Messages were sent to a consumer. consumer, ids, redelivered.",
     "messages_acknowledged": "A client acknowledged messages and they left the queue. consumer, ids.",
     "answers_misplaced": "A client answered for `meant`, in whose place the master has others. consumer, ids, meant.",
@@ -135,6 +135,7 @@ EVENTS: dict[str, str] = {
     "messages, missing.",
     "messages_returned": "Messages that had been lost or had left the queue are in it again. ids.",
     "messages_taken_after_all": "A mirror that took over had messages that no queue had taken. ids.",
+    "messages_sent_again": "A channel sent messages to a quorum queue again that no queue had taken. ids.",
     "node_running": "A node is up.",
     "node_down_noticed": "The other nodes learnt that a node is gone. by.",
     "mirror_added": "A mirror joined, empty. synchronised.",

@@ -1,6 +1,8 @@
-"""Messages that publishers send while a queue has no master: its mirrors have them from the channels, and wait.
+"""Messages that publishers send while a queue has no master: its mirrors have them from the channels, and wait. A
+client that deletes the queue waits for as long as any of these mirrors lives.
 
-Source: `rabbit_channel:deliver_to_queues`, `rabbit_channel:handle_publishing_queue_down`, `rabbit_mirror_queue_slave`.
+Source: `rabbit_channel:deliver_to_queues`, `rabbit_channel:handle_publishing_queue_down`, `rabbit_mirror_queue_slave`,
+`rabbit_classic_queue:wait_for_promoted_or_stopped`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.engine import publishing, settling
-from hawb.engine.operations import Publish
+from hawb.engine.access import release
+from hawb.engine.operations import Delete, Publish
 from hawb.engine.state import Parked, Queue, bits_of, nodes_of
 from hawb.engine.turn import Turn
 
@@ -30,6 +33,8 @@ def answer_unheld(t: Turn, q: Queue, holders: int, ended: bool) -> None:
     mirrors `holders` was there by then; `ended` is whether the last mirror that had them ended by itself."""
     for parked in taken_out(q, lambda operation: not holders & ~bits_of(operation.lacked_by)):
         t.schedule(0, publishing.strike(parked, q.name, ended=ended).operation, step=parked.step)
+    if not holders:
+        release(t, q.name, Delete)
 
 
 def taken_out(q: Queue, chosen: Callable[[Publish], bool]) -> list[Parked]:

@@ -117,14 +117,15 @@ def knows_oddly(now: State) -> bool:
 
 
 def is_grouped_oddly(now: State) -> bool:
-    """Whether the group has other members than it began with, or lacks one whose disk was not lost."""
+    """Return True if the group has other members than it began with, lacks one whose disk was not lost, or only disks
+    have its record."""
     group, queue = the_group(now), next(queues(now))
     known = all(len(member.log.configurations) == 1 and member.members == queue.members
                 for member in group.members.values())  # fmt: skip
     hands_over = any(member.transferring_to != NOBODY for member in group.members.values())
     there = {node for node in queue.members if not now.nodes[node].virgin}
     return not known or hands_over or set(group.members) != there or any(
-        one.members != queue.members for one in queues(now)
+        one.members != queue.members or one.absent for one in queues(now)
     )  # fmt: skip
 
 

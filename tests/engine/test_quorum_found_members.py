@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from invariants import watched
-from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
+from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, refusals, told
 
 from hawb.engine import runs
 from hawb.scenario.outcome import outcome
@@ -237,3 +237,47 @@ def test_what_a_leader_notices_as_it_leaves_the_group_waits_for_the_next():
     )  # fmt: skip
     group = run.moment().state.groups["q"]
     assert queue(run).members == (0,) and queue(run).master == 0 and not group.waiting
+
+
+# Records in memory and on disks
+
+OF_ONE_MEMBER = DECLARE["declare"] | {"node": "c", "arguments": QUORUM | {"x-quorum-initial-group-size": 1}}
+PASSIVE = {"declare": OF_ONE_MEMBER | {"node": "a", "passive": True}}
+ASKED = (PASSIVE, publish(3), {"delete": {"queue": "q", "node": "a"}})
+HOME_NODE_DOWN = (404, "NOT_FOUND - home node 'c' of durable queue 'q' in vhost '/' is down or inaccessible")
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0"])
+def test_after_a_full_restart_a_queue_is_refused_until_a_member_is_back_with_all_that_it_had(version):
+    run = played({"declare": OF_ONE_MEMBER}, publish(5), {"stop": "c"}, {"stop": ["a", "b"]}, {"start": ["a", "b"]},
+                 *ASKED, {"start": "c"}, publish(1), version=version)  # fmt: skip
+    assert refusals(run) == [(541, "INTERNAL_ERROR") if version == "3.8" else HOME_NODE_DOWN] * 2
+    account = run.moment().ledger["q"]
+    assert (account.confirmed, account.refused) == (runs.run(1, 9), runs.run(6, 3))
+    assert queue(run).up and queue(run).content == runs.union(runs.run(1, 5), runs.run(9, 1))
+
+
+@pytest.mark.parametrize(("version", "restart"), [
+    ("4.3", ({"stop": ["a", "b"]}, {"start": ["a", "b"]})),
+    ("3.10", ({"stop": "a"}, {"start": "a"}, {"stop": "b"}, {"start": "b"})),
+])  # fmt: skip
+def test_a_queue_whose_record_some_node_has_is_deleted_though_its_only_member_is_down(version, restart):
+    run = played({"declare": OF_ONE_MEMBER}, publish(5), {"stop": "c"}, *restart, *ASKED[::2], version=version)
+    assert not refusals(run) and "q" not in run.moment().state.queues
+
+
+def test_the_first_member_to_come_back_brings_the_record_though_there_is_no_majority():
+    """The queue has members on b, c and d; a comes up first, without one."""
+    steps = ({"shrink": "a"}, publish(5), {"stop": ["b", "c", "d"]}, {"stop": "a"}, {"start": "a"})
+    refused = played(DECLARE, *steps, *ASKED, nodes="abcd", version="3.10", quorum_cluster_size=4)
+    assert [code for code, _ in refusals(refused)] == [404, 404]
+    back = played(DECLARE, *steps, {"start": "b"}, *ASKED[::2], nodes="abcd", version="3.10", quorum_cluster_size=4)
+    assert not refusals(back) and "q" not in back.moment().state.queues
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10"])
+def test_policies_pass_over_a_queue_whose_record_only_disks_have(version):
+    policy = {"name": "p", "pattern": "q", "definition": {"max-length": 5}}
+    run = played({"declare": OF_ONE_MEMBER}, {"stop": "c"}, {"stop": ["a", "b"]}, {"start": ["a", "b"]},
+                 {"set_policy": policy}, version=version)  # fmt: skip
+    assert queue(run).policy is None

@@ -12,7 +12,7 @@ from hawb.engine.classic.returning import load_record, return_to
 from hawb.engine.events import ReplicaGone
 from hawb.engine.quorum import hosting
 from hawb.engine.quorum.group import STORE
-from hawb.engine.state import CLASSIC
+from hawb.engine.state import CLASSIC, Queue
 from hawb.engine.turn import Turn
 
 INCONSISTENT = "inconsistent_cluster: Node '{node}' thinks it's clustered with node '{other}', but '{other}' disagrees"
@@ -54,14 +54,24 @@ def settle_stalled(turn: Turn) -> None:
             bury(turn, turn.own(name), True)
 
 
+def load_group_record(turn: Turn, queue: Queue, node: int, *, alone: bool) -> None:
+    """Read the record of a quorum queue or stream into memory, where all running nodes then have it, if the node that
+    comes up has a member (`find_local_durable_queues`, `is_recoverable`, `recover`). The first node to come up without
+    one leaves it on disk. Khepri has every record on every node."""
+    queue.absent = (queue.absent or alone) and node not in queue.members and not turn.setup.khepri
+
+
 def return_to_queues(turn: Turn, node: int, others: int) -> None:
     """What queues make of a node that is back among others, or alone."""
     turn.change_node(node, remembers=None)
     cause = turn.emit("node_running", node=node)
-    classic = [name for name in turn.queue_names() if turn.queues[name].type == CLASSIC]
+    names = list(turn.queue_names())
+    classic = [name for name in names if turn.queues[name].type == CLASSIC]
     if not others:
         for name in classic:
             load_record(turn, turn.own(name), node)
+    for name in (name for name in names if name not in classic):
+        load_group_record(turn, turn.own(name), node, alone=not others)
     for name in classic:
         turn.because = cause
         if name in turn.queues:

@@ -16,9 +16,11 @@ from hawb.engine.enqueuers import (
     refuse_orphan,
     reject_first,
     rejects,
+    set_aside,
+    take_up,
     withdraw,
 )
-from hawb.engine.nodes.ports import focused, linked, look_from
+from hawb.engine.nodes.ports import focus_on, focused, linked, look_from
 from hawb.engine.quorum.group import GONE
 from hawb.engine.quorum.hosting import command
 from hawb.engine.quorum.ports import is_member, is_to_be_done, member_of, record, unplan, waiting_of
@@ -45,6 +47,7 @@ def offer(t, g, p):
     if rejects(t, g, channel):
         reject_first(t, g, p, ALL)
     elif is_registered(t, g, channel):
+        take_up(t, g, p)
         command(t, g, leader, p)
 
 
@@ -89,6 +92,24 @@ def drop_orphans(t, g):
             withdraw(t, g, p.number)
         else:
             k += 1
+
+
+def set_unsent_aside(t, g):
+    """Count the messages as refused that no log has any more, and whose channels reach a leader with a majority:
+    nothing makes such a channel send again, until it publishes to the queue next, or hears of another leader.
+
+    A new leader tells the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other
+    side of a partition hears nothing, then or when the links work again. Its next message goes to the former leader,
+    which rejects it; then the channel sends all again that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3
+    the leader tells the channels of a node that is connected again as well (`rabbit_fifo`, nodeup)."""
+    focus = focused(t)
+    for p in waiting_of(t, g):
+        has_channel = p.node != NOWHERE and p.node != GONE and is_registered(t, g, channel_of(t, p))
+        if has_channel and not is_in_any_log(t, g, p.number) and not is_to_be_done(t, g, p.number):
+            look_from(t, p.node)
+            if record(t, g).up and linked(t, p.node, record(t, g).master):
+                set_aside(t, g, p)
+    focus_on(t, focus)
 
 
 def end_waiting(t, g, number):

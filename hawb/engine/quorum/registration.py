@@ -19,6 +19,7 @@ from hawb.engine.enqueuers import (
     note_known,
     plan_giving_up,
     reject_first,
+    silent_us,
     whom_it_asks,
 )
 from hawb.engine.nodes.ports import linked, runs_anywhere
@@ -29,6 +30,8 @@ from hawb.raft.ports import bits_in
 
 BEYOND_TICKTIME_US = 5_000_000
 """How much longer than net_ticktime a channel waits for an answer (`rabbit_fifo_client:init`)."""
+CONNECT_US = 7_000_000
+"""How long a node tries to connect to another that does not answer (net_setuptime of Erlang's kernel)."""
 
 
 def is_registered(t, g, channel):
@@ -53,19 +56,21 @@ def register(t, g, channel):
 
 
 def asks_in_vain(t, g, channel):
-    """Whether a channel that the queue does not know asks a node that is down for its version. 3.10.8 asks that of the
-    leader that there was when the channel first published to the queue, however often it tries and whoever leads since
-    (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and `leader` is set by the registration). So a
-    3.10.8 cluster rejected what came after a new leader too."""
+    """Return True if a channel that the queue does not know asks a node for its version that is down, or beyond a link
+    that drops everything. 3.10.8 asks that of the leader that there was when the channel first published to the queue,
+    however often it tries and whoever leads since (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and
+    `leader` is set by the registration). So 3.10.8 clusters rejected what came after a new leader too."""
     node = whom_it_asks(t, g, channel)
-    return node != NOWHERE and not runs_anywhere(t, node)
+    return node != NOWHERE and not (runs_anywhere(t, node) and linked(t, node_of(channel), node))
 
 
 def registration_us(t, g, channel):
-    """How long a channel waits to be known: it asks one member after the other that it reaches, each of which passes it
-    on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`)."""
+    """Return how long a channel waits to be known: it asks one member after the other that it reaches, each of which
+    passes it on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a
+    link that drops everything it asks until the connection is given up, and then until it cannot connect."""
     if asks_in_vain(t, g, channel):
-        return 0
+        node, here = whom_it_asks(t, g, channel), node_of(channel)
+        return (silent_us(t, here, node) or CONNECT_US) if runs_anywhere(t, node) else 0
     return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 

@@ -31,6 +31,8 @@ __all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"
 NO_CHANNEL = NOBODY
 rejects = nothing
 """The queue is never full."""
+set_aside = take_up = silent_us = nothing
+"""No channel is cut off from a leader, so that each sends again what a leader has not."""
 
 # Channels
 

@@ -13,7 +13,7 @@ from hawb.study.kernel.hosting import call_elections, member_down, member_up, st
 from hawb.study.kernel.quorum import channel_down, consumer_lost, node_back
 from hawb.study.kernel.quorum_state import GONE
 from hawb.study.kernel.raft_log import is_member
-from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, is_running, move_row
+from hawb.study.kernel.state import CLOSED, NEVER, NOBODY, hand_to_engine, is_running, move_row
 
 
 @inner
@@ -91,7 +91,10 @@ def takes_leaders(t, node):
 
 @inner
 def return_to_queues(t, node, others):
-    """A node's member joins its group, and leaders see it again."""
+    """A node's member joins its group, and leaders see it again. Where the first node to come up has none the engine
+    plays on: the queue's record is on disks alone then (`hawb.engine.booting.arrival.load_group_record`)."""
+    if not others and not is_member(t, t.queue, node):
+        hand_to_engine(t)
     note_hosts(t)
     member_up(t, t.queue, node)
     node_back(t, node)

@@ -45,6 +45,7 @@ from hawb.study.kernel.asking import (
     offer_again,
     register,
     registration_given_up,
+    set_unsent_aside,
 )
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import await_batch, settle_batch
@@ -122,6 +123,7 @@ def handle(t, number, kind, a, b, c, d):
             offer_what_is_in_sight(t, a)
     elif kind == LOG_CUT:
         drop_orphans(t, t.queue)
+        set_unsent_aside(t, t.queue)
     elif kind == LINKS_SUSPECTED:
         suspect(t, a)
     elif kind == REGISTRATION_GIVEN_UP:
@@ -323,7 +325,8 @@ PARTS = {
     )},
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
-        "is_known", "note_known", "whom_it_asks", "note_asked", "is_chosen", "refuse_orphan", "reject_first",
+        "is_known", "note_known", "whom_it_asks", "note_asked", "silent_us", "is_chosen", "refuse_orphan", "set_aside",
+        "take_up", "reject_first",
     )},
     channels.tell: search_books.tell,
     departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hawb.engine import raft_inputs
 from hawb.engine.quorum import hosting
 from hawb.study.compiled import inner
-from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again
+from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.disks import keep_sides
 from hawb.study.kernel.hosting import HOST, call_elections, level, member_up, refresh
@@ -25,7 +25,10 @@ from hawb.study.kernel.quorum_search_state import (
 from hawb.study.kernel.quorum_state import AFTER_OF, CLIENT, DUE, ENQUEUE, GONE, LOG_CUT, NUMBER_OF, REJECTED, SUSPECTS
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
+    KIND,
+    LINKS_TIME_OUT,
     NOBODY,
+    TIME,
     TIMER,
     is_here,
     is_running,
@@ -131,14 +134,30 @@ def whom_it_asks(t, g, channel):
     """The node of the leader that a channel asks for its version; NOBODY where no channel does."""
     if not t.setup.asks_leader_first:
         return NOBODY
-    return t.asks[channel] - 1 if t.asks[channel] else g.holder
+    return t.asks[channel] - 1 if t.asks[channel] else last_leader(t, g)
 
 
 @inner
 def note_asked(t, g, channel):
     """A channel goes on asking the leader that there is now, or was last."""
     if t.setup.asks_leader_first and not t.asks[channel]:
-        t.asks[channel] = g.holder + 1
+        t.asks[channel] = last_leader(t, g) + 1
+
+
+@inner
+def last_leader(t, g):
+    """The leader that the records of the side in focus name: the one that it knows, or the last there was."""
+    return g.holder if g.master == NOBODY else g.master
+
+
+@inner
+def silent_us(t, a, b):
+    """How long it takes until the connection of two nodes, between which a link drops everything, is given up; 0 where
+    it is by now."""
+    for row in range(t.moment.agenda):
+        if t.agenda[row, KIND] == LINKS_TIME_OUT:
+            return t.agenda[row, TIME] - t.moment.now_us
+    return 0
 
 
 @inner
@@ -176,9 +195,25 @@ def offer_what_is_in_sight(t, leader):
 @inner
 def refuse_orphan(t, g, p):
     """The messages of a proposal were never taken, since their client's node is gone."""
-    if p.asks == ENQUEUE:
+    if p.asks == ENQUEUE and g.pending & p.after:
         g.pending &= ~p.after
         t.ledger.refused |= p.after
+
+
+@inner
+def set_aside(t, g, p):
+    """Count the message of a proposal as refused, while its channel keeps it."""
+    if p.asks == ENQUEUE and g.pending & p.after:
+        g.pending &= ~p.after
+        t.ledger.refused |= p.after
+
+
+@inner
+def take_up(t, g, p):
+    """Let the message of a proposal that was set aside be pending again: its channel sends it to a leader."""
+    if p.asks == ENQUEUE and not g.pending & p.after:
+        g.pending |= p.after
+        t.ledger.refused &= ~p.after
 
 
 @inner
@@ -264,7 +299,11 @@ def lose_disk_of(t, node):
 
 @inner
 def return_to_queues(t, node, others):
-    """A node's member joins its group; what the node remembered does not matter any more."""
+    """A node's member joins its group; what the node remembered does not matter any more. Raises OverflowError where
+    the first node to come up has none, so that the queue's record is on disks alone
+    (`hawb.engine.booting.arrival.load_group_record`)."""
+    if not others and not is_member(t, t.queue, node):
+        raise OverflowError("the queue's record is on disks alone")
     t.notes.remembers &= ~(1 << node)
     t.suspected[node] = 0
     for other in range(t.setup.nodes):
@@ -327,6 +366,7 @@ def in_reach(t):
         if focus_on(t, side) and t.queue.master != NOBODY and is_here(t, t.queue.master):
             offer_what_is_in_sight(t, t.queue.master)
     focus_on(t, focus)
+    set_unsent_aside(t, t.queue)
 
 
 @inner

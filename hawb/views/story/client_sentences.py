@@ -47,6 +47,9 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "refusal",
         {
             "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and it has no mirrors."),
+            "no_record": N_(
+                "No queue took {ids}: since all nodes were down, none with a member of {queues} has come up."
+            ),
             "master_died": N_("No queue took {ids}: they waited for the master of {queues} and went with it."),
             "master_stopped": N_(
                 "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it."
@@ -66,6 +69,12 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             "no_majority": Plural(
                 "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
                 "{Ids} did not reach {queues}: no leader answered the publisher's channel in time.",
+            ),
+            "not_sent_again": Plural(
+                "{Ids} did not get into {queues}: no majority had it when the leader changed, and the publisher's "
+                "channel has not sent it again.",
+                "{Ids} did not get into {queues}: no majority had them when the leader changed, and the publisher's "
+                "channel has not sent them again.",
             ),
         },
     ),
@@ -310,6 +319,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             "{Ids} were in {queues} again, though they had left it: the disk that is served now is older than that.",
         ),
     ),
+    "messages_sent_again": ("plain", N_("The publisher's channel sent {ids} to {queues} again.")),
     "messages_taken_after_all": (
         "plain",
         Plural(

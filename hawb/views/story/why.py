@@ -234,7 +234,7 @@ def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
 NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_master")
 """The reasons of refusals that the end of a master explains."""
 
-NO_LEADER = ("no_majority", "client_node_gone")
+NO_LEADER = ("no_majority", "client_node_gone", "not_sent_again")
 """The reasons of refusals that the lack of a leader who could commit may explain."""
 
 
