@@ -58,14 +58,13 @@ class Acting:
     def given(self) -> dict[str, Any]:
         """What a page is told once: what can be opened, the menus, the first minute."""
         with languages.language(self.language):
-            more = {group: self._offered(entries) for group, entries in menus.MORE.items()}
-            groups = [{"group": _(group), "entries": entries} for group, entries in more.items() if entries]
+            groups = {"node": menus.NODES, "queue": menus.QUEUES, "more": menus.MORE}
             return {
                 "tag": languages.LANGUAGES[self.language].tag,
                 "languages": [[name, *one] for name, one in languages.LANGUAGES.items()],
                 "words": languages.catalogue(self.language, languages.FRONT).texts,
                 "choices": [{"label": _(label), "heading": source is None} for label, source in self.sources],
-                "menus": {"node": self._offered(menus.NODE), "queue": self._offered(menus.QUEUE), "more": groups},
+                "menus": {menu: menus.plain(entries, self.offers) for menu, entries in groups.items()},
                 "guide": [{"text": _(text), "until": until} for text, until in GUIDE],
             }
 
@@ -81,9 +80,6 @@ class Acting:
     def offers(self, entry: menus.Entry) -> bool:
         """Whether this page has what an entry of a menu opens."""
         return True
-
-    def _offered(self, entries: dict[str, menus.Entry]) -> list[dict]:
-        return menus.plain({label: entry for label, entry in entries.items() if self.offers(entry)})
 
     def show(self) -> None:
         """Shows where the controller stands."""

@@ -26,7 +26,7 @@ MARKS = {
 
 MOST_SENTENCES, MOST_ALTERNATIVES, LATEST = 7, 3, 100
 FIRST = ("loss", "refusal", "promotion", "fault")
-"""The tones of sentences that are told before the others."""
+"""The tones of sentences that are kept before the others where there is no room for all."""
 
 AT_ONCE = (12, 60)
 """Up to so many queues and steps the story is played again under each change without being asked to."""
@@ -52,10 +52,12 @@ def last_step(controller: Controller) -> str:
 
 
 def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_SENTENCES) -> dict:
-    """The sentences on what has happened since the outcome before, losses first, and how many more there are."""
+    """Return the sentences on what has happened since the outcome before, causes before effects, and how many more
+    there are: those that weigh least are left out."""
     since = first_new(outcome, was)
     mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
-    return {"told": [_sentence(one) for one in mine[:most]], "more": max(len(mine) - most, 0)}
+    kept = sorted(mine[:most], key=lambda one: one.index)
+    return {"told": [_sentence(one) for one in kept], "more": max(len(mine) - most, 0)}
 
 
 def _weight(one: Sentence) -> tuple[int, int]:

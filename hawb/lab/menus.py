@@ -4,16 +4,13 @@ cluster's. An entry plays a step at once, or opens a panel or the form of a verb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from hawb.engine.state import CLASSIC, GROUPED, QUORUM, TYPES
+from hawb.engine.moment import Moment
+from hawb.engine.settings import Settings
+from hawb.lab import occasions
 from hawb.languages import N_, _
-
-UP, OFF, ALIVE = ("running",), ("down",), ("running", "waiting", "paused")
-"""States of a node in which something can be done to it."""
-
-ANY = (*ALIVE, *OFF)
 
 Argument = Callable[[str, list[str]], object]
 """A verb's argument, for a thing and, of a node, the others of its cluster."""
@@ -24,19 +21,14 @@ ON_STAGE = "Safe?"
 
 
 class Entry(NamedTuple):
-    """An entry: what it `tells`, the `verb` and its `argument`, or the form of the verb if there is none, and `for_`
-    which states of a node or types of a queue it is there. An entry with a `panel` opens that."""
+    """An entry: what it `tells`, the `verb` and its `argument`, or the form of the verb if there is none, and `when` it
+    makes sense, always unless that is named. An entry with a `panel` opens that."""
 
     tells: str
     verb: str = ""
     argument: Argument | None = None
-    for_: Sequence[str] = ()
+    when: Callable[..., bool] | None = None
     panel: str = ""
-
-    @property
-    def plain(self) -> dict:
-        """What a page has to know of it."""
-        return {"tells": _(self.tells), "for": list(self.for_)}
 
 
 def itself(name: str, _others: list[str]) -> object:
@@ -49,64 +41,109 @@ def within(key: str, **more: object) -> Argument:
     return lambda name, _others: {key: name} | more
 
 
-NODE: dict[str, Entry] = {
-    N_("stop"): Entry(N_("controlled shutdown: rabbitmqctl stop"), "stop", itself, UP),
-    N_("kill"): Entry(N_("dies without warning: kill -9"), "kill", itself, ALIVE),
-    N_("power off"): Entry(N_("its host loses power: nobody is told"), "power_off", itself, ALIVE),
-    N_("start"): Entry(N_("boots: rabbitmq-server"), "start", itself, OFF),
-    N_("cut off from all others"): Entry(N_("a partition"), "partition", lambda node, others: [[node], others], UP),
-    N_("declare a queue here…"): Entry(N_("queue.declare by a client on it"), "declare", for_=UP),
-    N_("drain"): Entry("rabbitmq-upgrade drain", "drain", itself, UP),
-    N_("revive"): Entry("rabbitmq-upgrade revive", "revive", itself, UP),
-    N_("memory alarm"): Entry(N_("it is short of memory"), "alarm", within("node", resource="memory"), UP),
-    N_("memory alarm is over"): Entry(N_("it has memory again"), "clear_alarm", within("node", resource="memory"), UP),
-    N_("disk alarm"): Entry(N_("it is short of disk"), "alarm", within("node", resource="disk"), UP),
-    N_("disk alarm is over"): Entry(N_("it has disk again"), "clear_alarm", within("node", resource="disk"), UP),
-    N_("grow all quorum queues"): Entry("rabbitmq-queues grow", "grow", within("node"), UP),
-    N_("shrink all quorum queues"): Entry("rabbitmq-queues shrink", "shrink", itself, ANY),
-    N_("shrink all quorum queues to it by force"): Entry(
-        N_("they go on with its member alone"), "force_shrink", itself, UP
-    ),
-    N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, ANY),
-    N_("force boot"): Entry("rabbitmqctl force_boot", "force_boot", itself, OFF),
-    N_("reset"): Entry("rabbitmqctl reset", "reset", itself, OFF),
-    N_("force reset"): Entry("rabbitmqctl force_reset", "force_reset", itself, OFF),
-    N_("stand alone"): Entry("rabbitmqctl force_standalone_khepri_boot", "force_standalone_khepri_boot", itself, ALIVE
-    ),
-    N_("join"): Entry("rabbitmqctl join_cluster", "join", itself, OFF),
-    N_("forget"): Entry("rabbitmqctl forget_cluster_node", "forget_cluster_node", within("node"), OFF),
+NODES: dict[str, dict[str, Entry]] = {
+    N_("stop and start"): {
+        N_("stop"): Entry(N_("controlled shutdown: rabbitmqctl stop"), "stop", itself, occasions.can_stop),
+        N_("kill"): Entry(N_("dies without warning: kill -9"), "kill", itself, occasions.can_end),
+        N_("power off"): Entry(N_("its host loses power: nobody is told"), "power_off", itself, occasions.can_end),
+        N_("start"): Entry(N_("boots: rabbitmq-server"), "start", itself, occasions.can_start),
+        N_("join"): Entry("rabbitmqctl join_cluster", "join", itself, occasions.can_join),
+    },
+    N_("links, memory and disk"): {
+        N_("cut off from all others"): Entry(
+            N_("a partition"), "partition", lambda node, others: [[node], others], occasions.can_be_cut_off
+        ),
+        N_("memory alarm"): Entry(
+            N_("it is short of memory"), "alarm", within("node", resource="memory"), occasions.has_memory
+        ),
+        N_("memory alarm is over"): Entry(
+            N_("it has memory again"), "clear_alarm", within("node", resource="memory"), occasions.lacks_memory
+        ),
+        N_("disk alarm"): Entry(
+            N_("it is short of disk"), "alarm", within("node", resource="disk"), occasions.has_disk
+        ),
+        N_("disk alarm is over"): Entry(
+            N_("it has disk again"), "clear_alarm", within("node", resource="disk"), occasions.lacks_disk
+        ),
+    },
+    N_("queues and maintenance"): {
+        N_("declare a queue here…"): Entry(
+            N_("queue.declare by a client on it"), "declare", when=occasions.takes_clients
+        ),
+        N_("grow all quorum queues"): Entry("rabbitmq-queues grow", "grow", within("node"), occasions.can_grow),
+        N_("shrink all quorum queues"): Entry("rabbitmq-queues shrink", "shrink", itself, occasions.can_shrink),
+        N_("drain"): Entry("rabbitmq-upgrade drain", "drain", itself, occasions.takes_clients),
+        N_("revive"): Entry("rabbitmq-upgrade revive", "revive", itself, occasions.is_drained),
+    },
+    N_("dangerous: messages or members may be lost"): {
+        N_("forget"): Entry(
+            "rabbitmqctl forget_cluster_node", "forget_cluster_node", within("node"), occasions.can_be_forgotten
+        ),
+        N_("reset"): Entry("rabbitmqctl reset", "reset", itself, occasions.can_reset),
+        N_("force reset"): Entry("rabbitmqctl force_reset", "force_reset", itself, occasions.can_reset_by_force),
+        N_("force boot"): Entry("rabbitmqctl force_boot", "force_boot", itself, occasions.must_be_forced_to_boot),
+        N_("stand alone"): Entry(
+            "rabbitmqctl force_standalone_khepri_boot", "force_standalone_khepri_boot", itself,
+            occasions.can_stand_alone,
+        ),
+        N_("shrink all quorum queues to it by force"): Entry(
+            N_("they go on with its member alone"), "force_shrink", itself, occasions.can_shrink_by_force
+        ),
+        N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, occasions.has_disk_to_lose),
+    },
 }  # fmt: skip
-"""What can be done to a node, and in which states."""
+"""What can be done to a node, in groups, the dangerous one last."""
 
-QUEUE: dict[str, Entry] = {
-    N_("publish 10"): Entry("basic.publish", "publish", within("queue", count=10), TYPES),
-    N_("publish…"): Entry(N_("basic.publish, with every field"), "publish", for_=TYPES),
-    N_("get 10"): Entry(N_("basic.get, acknowledged"), "get", within("queue", count=10), (CLASSIC, QUORUM)),
-    N_("get…"): Entry(N_("basic.get, with every field"), "get", for_=(CLASSIC, QUORUM)),
-    N_("consume…"): Entry("basic.consume", "consume", for_=TYPES),
-    N_("publish steadily…"): Entry(N_("a client with a rate"), "publisher", for_=TYPES),
-    N_("sync"): Entry("rabbitmqctl sync_queue", "sync_queue", itself, (CLASSIC,)),
-    N_("cancel sync"): Entry("rabbitmqctl cancel_sync_queue", "cancel_sync_queue", itself, (CLASSIC,)),
-    N_("policy…"): Entry(N_("the policies in force, and what RabbitMQ says of another"), panel="Policy", for_=TYPES),
-    N_("another beside…"): Entry(
-        N_("the same steps under another policy or as another type"), panel="Beside", for_=TYPES
-    ),
-    N_("move the master or leader…"): Entry(N_("to the node that you name"), "transfer_leadership", for_=TYPES),
-    N_("add a member…"): Entry("rabbitmq-queues add_member", "add_member", for_=GROUPED),
-    N_("remove a member…"): Entry("rabbitmq-queues delete_member", "delete_member", for_=GROUPED),
-    N_("crash"): Entry(N_("the process of its master or leader dies, not the node"), "crash", within("queue"), TYPES),
-    N_("purge"): Entry("rabbitmqctl purge_queue", "purge", itself, TYPES),
-    N_("delete"): Entry("rabbitmqctl delete_queue", "delete", within("queue"), TYPES),
-    N_("declare"): Entry(N_("queue.declare, as a classic queue"), "declare", within("queue"), ("gone",)),
-    N_("declare another…"): Entry(N_("queue.declare, with every field"), "declare", for_=(*TYPES, "gone")),
-}
-"""What can be done to a queue, and to which types of queues; the type of one that was deleted is gone."""
+QUEUES: dict[str, dict[str, Entry]] = {
+    N_("clients"): {
+        N_("publish 10"): Entry("basic.publish", "publish", within("queue", count=10), occasions.takes_publishes),
+        N_("publish…"): Entry(N_("basic.publish, with every field"), "publish", when=occasions.takes_publishes),
+        N_("get 10"): Entry(
+            N_("basic.get, acknowledged"), "get", within("queue", count=10), occasions.takes_consumers
+        ),
+        N_("get…"): Entry(N_("basic.get, with every field"), "get", when=occasions.takes_consumers),
+        N_("consume…"): Entry("basic.consume", "consume", when=occasions.takes_consumers),
+        N_("publish steadily…"): Entry(N_("a client with a rate"), "publisher", when=occasions.takes_publishes),
+        N_("declare"): Entry(
+            N_("queue.declare, as a classic queue"), "declare", within("queue"), occasions.can_be_declared
+        ),
+        N_("declare another…"): Entry(N_("queue.declare, with every field"), "declare"),
+    },
+    N_("policy and replicas"): {
+        N_("policy…"): Entry(
+            N_("the policies in force, and what RabbitMQ says of another"), panel="Policy", when=occasions.is_there
+        ),
+        N_("another beside…"): Entry(
+            N_("the same steps under another policy or as another type"), panel="Beside", when=occasions.is_there
+        ),
+        N_("sync"): Entry("rabbitmqctl sync_queue", "sync_queue", itself, occasions.can_be_synchronised),
+        N_("cancel sync"): Entry(
+            "rabbitmqctl cancel_sync_queue", "cancel_sync_queue", itself, occasions.is_synchronising
+        ),
+        N_("move the master or leader…"): Entry(
+            N_("to the node that you name"), "transfer_leadership", when=occasions.can_move
+        ),
+        N_("add a member…"): Entry("rabbitmq-queues add_member", "add_member", when=occasions.can_gain_member),
+        N_("remove a member…"): Entry("rabbitmq-queues delete_member", "delete_member", when=occasions.can_lose_member),
+    },
+    N_("dangerous: messages may be lost"): {
+        N_("crash"): Entry(
+            N_("the process of its master or leader dies, not the node"), "crash", within("queue"),
+            occasions.has_process,
+        ),
+        N_("purge"): Entry("rabbitmqctl purge_queue", "purge", itself, occasions.takes_consumers),
+        N_("delete"): Entry("rabbitmqctl delete_queue", "delete", within("queue"), occasions.can_be_deleted),
+    },
+}  # fmt: skip
+"""What can be done to a queue, in groups, the dangerous one last; a queue that was deleted is gone."""
 
 MORE: dict[str, dict[str, Entry]] = {
     N_("the network"): {
         N_("partition…"): Entry(N_("links between groups of nodes drop everything"), "partition"),
         N_("cut links…"): Entry(N_("single links drop everything"), "cut"),
-        N_("heal"): Entry(N_("all links work again"), "heal", lambda _name, _others: True),
+        N_("heal"): Entry(
+            N_("all links work again"), "heal", lambda _name, _others: True, occasions.has_cut_links
+        ),
         N_("rebalance"): Entry("rabbitmq-queues rebalance all", "rebalance", lambda _name, _others: True),
     },
     N_("look ahead and aside"): {
@@ -133,9 +170,44 @@ MORE: dict[str, dict[str, Entry]] = {
 }
 """What else there is, in groups."""
 
-ALL_MORE = {label: entry for group in MORE.values() for label, entry in group.items()}
 
 
-def plain(entries: dict[str, Entry]) -> list[dict]:
-    """Entries as a page has them: the name that a message has, and what is to be read."""
-    return [{"entry": name, "label": _(name)} | entry.plain for name, entry in entries.items()]
+def flat(groups: dict[str, dict[str, Entry]]) -> dict[str, Entry]:
+    """Return the entries of all groups by their names."""
+    return {label: entry for group in groups.values() for label, entry in group.items()}
+
+
+NODE, QUEUE, ALL_MORE = flat(NODES), flat(QUEUES), flat(MORE)
+
+
+def plain(groups: dict[str, dict[str, Entry]], offers: Callable[[Entry], bool] = lambda entry: True) -> list[dict]:
+    """Return the groups as a page has them, each with its entries that a page `offers`: the name that a message has,
+    and what is to be read."""
+    told = [
+        {"group": _(group), "entries": [_as_read(name, one) for name, one in entries.items() if offers(one)]}
+        for group, entries in groups.items()
+    ]
+    return [group for group in told if group["entries"]]
+
+
+def _as_read(name: str, entry: Entry) -> dict:
+    return {"entry": name, "label": _(name), "tells": _(entry.tells)}
+
+
+def offered(moment: Moment, settings: Settings, rows: Iterable[str]) -> dict:
+    """Return what the menus offer at a moment, for the nodes, for the queues of `rows`, and in `more`: the names of
+    entries. Things with the same menu share one of the `lists`."""
+    state, profile = moment.state, settings.profile
+    queues = {name: queue for side in reversed(state.sides) for name, queue in side.queues.items()}
+    lists: dict[tuple[str, ...], int] = {}
+
+    def place(entries: dict[str, Entry], at: object) -> int:
+        names = tuple(name for name, entry in entries.items() if entry.when is None or entry.when(at))
+        return lists.setdefault(names, len(lists))
+
+    return {
+        "node": {name: place(NODE, occasions.AtNode(state, profile, at)) for at, name in enumerate(settings.names)},
+        "queue": {name: place(QUEUE, occasions.AtQueue(state, profile, queues.get(name))) for name in rows},
+        "more": place(ALL_MORE, state),
+        "lists": [list(names) for names in lists],
+    }

@@ -4,6 +4,7 @@ columns say, and where the bars stand.
 
 from __future__ import annotations
 
+from hawb.lab import menus
 from hawb.lab.controller import Controller
 from hawb.lab.history import Point
 from hawb.lab.leads import leads
@@ -23,8 +24,10 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     played at once."""
     point = controller.now
     names = point.run.settings.names
+    drawn = scene(point.outcome, point.was, beyond(point.moment.state, names))
     return {
-        "scene": scene(point.outcome, point.was, beyond(point.moment.state, names)),
+        "scene": drawn,
+        "offers": menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"])),
         "play": play(point, before),
         "log": raft_entries.logs(point.moment.state, names, controller.queue),
         "leads": leads(controller, drafts),

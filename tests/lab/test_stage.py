@@ -181,7 +181,8 @@ def test_alone_it_offers_what_is_done_at_once(lab):
     assert isinstance(stage, LoneStage)
     offered = [one["label"] for group in stage.menus["more"] for one in group["entries"]]
     assert offered == ["heal", "rebalance", "safe to stop?"]
-    assert not [one for kind in ("node", "queue") for one in stage.menus[kind] if one["label"].endswith("…")]
+    assert not [one for kind in ("node", "queue") for group in stage.menus[kind] for one in group["entries"]
+                if one["label"].endswith("…")]
     stage.receive({"do": "more", "entry": "safe to stop?"})
     stage.receive({"do": "node", "node": "a", "entry": "kill"})
     assert stage.view["bar"]["forecasts"] and stage.view["scene"]["nodes"][0]["state"] == "down"

@@ -51,9 +51,9 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 KEYS = (
-    "for", "entry", "until", "do", "verb", "argument", "tone", "kind", "event", "node", "queue", "state", "was", "type",
-    "role", "beneath", "look", "way", "name", "title", "step", "next", "routes", "places", "panel", "choices", "words",
-    "languages", "tag", "marks", "label",
+    "offers", "entry", "until", "do", "verb", "argument", "tone", "kind", "event", "node", "queue", "state", "was",
+    "type", "role", "beneath", "look", "way", "name", "title", "step", "next", "routes", "places", "panel", "choices",
+    "words", "languages", "tag", "marks", "label",
 )  # fmt: skip
 """Keys of what a page is told whose values are for its program, or names."""
 
@@ -73,9 +73,14 @@ def names_of(lab: Lab) -> set[str]:
     return known | {word for line in NAMES for word in line.split()} | {verb.replace("_", " ") for verb in VERBS}
 
 
+def entries_of(lab: Lab, menu: str) -> list[dict]:
+    """Return all entries of a menu, whatever group they are in."""
+    return [entry for group in lab.stage.menus[menu] for entry in group["entries"]]
+
+
 def test_what_the_stage_is_told_comes_from_the_catalogues(wide: Lab) -> None:
     told = [wide.stage.view, wide.stage.menus, wide.stage.guide]
-    labels = [entry["label"] for entry in (*wide.stage.menus["node"], *wide.stage.menus["queue"])]
+    labels = [entry["label"] for menu in ("node", "queue") for entry in entries_of(wide, menu)]
     left = {text: words for text in (*texts_of(told), *labels) if (words := plain_words(text, names_of(wide)))}
     assert not left
 
@@ -131,7 +136,7 @@ def test_two_labs_of_one_kernel_have_each_its_language(monkeypatch: pytest.Monke
     chinese, portuguese = Lab(Controller()), Lab(Controller(), "pt")
     for lab in (chinese, portuguese):
         lab.stage.receive({"do": "node", "node": "b", "entry": "stop"})
-    labels = [{entry["label"] for entry in lab.stage.menus["node"]} for lab in (chinese, portuguese)]
+    labels = [{entry["label"] for entry in entries_of(lab, "node")} for lab in (chinese, portuguese)]
     assert "强制终止" in labels[0]
     assert "encerrar à força" in labels[1]
     told = [lab.stage.view["leads"]["happened"]["told"][0]["text"] for lab in (chinese, portuguese)]
@@ -154,6 +159,6 @@ def test_a_language_that_hawb_does_not_have_is_refused() -> None:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_two_entries_of_a_menu_read_alike(name: str) -> None:
     with languages.language(name):
-        for entries in (menus.NODE, menus.QUEUE, menus.ALL_MORE):
-            labels = [entry["label"] for entry in menus.plain(entries)]
+        for groups in (menus.NODES, menus.QUEUES, menus.MORE):
+            labels = [entry["label"] for group in menus.plain(groups) for entry in group["entries"]]
             assert len(set(labels)) == len(labels)

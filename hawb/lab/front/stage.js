@@ -1,7 +1,5 @@
 // The widget: it draws `view` whenever that changes, and sends what a person asks for. Another language is another stage.
 
-const STATES_OF_QUEUES = (row) => (row.state === "gone" ? "gone" : row.type);
-
 function render({ model, el }) {
   let leave = stage(model, el);
   const speak = () => {
@@ -49,16 +47,18 @@ function stage(model, el) {
     if (message.do === "open") guide.end();
     send(message);
   };
+  /** The groups of a menu with the entries that make sense now, by the list of them in the view. */
+  const offered = (name, list) => model.get("menus")[name]
+    .map(({ group, entries }) => ({ group, entries: entries.filter(({ entry }) => view.offers.lists[list].includes(entry)) }))
+    .filter(({ entries }) => entries.length);
   const asked = {
     node: (node, anchor) => {
       guide.see("menu");
       redraw_columns();
-      const entries = model.get("menus").node.filter((entry) => entry.for.includes(node.state));
-      menu.open(anchor, word("node {about}", { about: node.label }), [{ entries }], (entry) => ask({ do: "node", node: node.name, entry }));
+      menu.open(anchor, word("node {about}", { about: node.label }), offered("node", view.offers.node[node.name]), (entry) => ask({ do: "node", node: node.name, entry }));
     },
     queue: (row, anchor) => {
-      const entries = model.get("menus").queue.filter((entry) => entry.for.includes(STATES_OF_QUEUES(row)));
-      menu.open(anchor, word("queue {about}", { about: row.label }), [{ entries }], (entry) => ask({ do: "queue", queue: row.queue, entry }));
+      menu.open(anchor, word("queue {about}", { about: row.label }), offered("queue", view.offers.queue[row.queue]), (entry) => ask({ do: "queue", queue: row.queue, entry }));
       if (view.bar.queue !== row.queue) send({ do: "choose", queue: row.queue });
     },
     choose: (row) => send({ do: "choose", queue: row.queue }),
@@ -72,7 +72,7 @@ function stage(model, el) {
   const columns = new Columns(ask);
   const log = new LogView(() => send({ do: "choose", queue: "" }));
   const top = new TopBar(model.get("choices"), ask, (anchor) =>
-    menu.open(anchor, word("more"), [{ group: word("language"), entries: languages() }, ...model.get("menus").more,
+    menu.open(anchor, word("more"), [{ group: word("language"), entries: languages() }, ...offered("more", view.offers.more),
       { group: word("movement"), entries: paces() }], (entry) => chosen(entry)));
   const time = new TimeBar({
     back: in_turn(() => step(-1)),

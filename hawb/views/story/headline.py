@@ -128,11 +128,11 @@ def _trouble(outcome: Mapping) -> tuple[str, ...]:
     for state, words in TROUBLE.items():
         names = [name for name, queue in queues.items() if queue["state"] == state]
         told += [ngettext(*words, len(names), queues=listing(names))] if names else []
-    alone = [name for name, queue in queues.items() if _commits_nothing(queue)]
+    alone = [name for name, queue in queues.items() if commits_nothing(queue)]
     told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
     if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
         told.append(_("metadata cannot be changed"))
-    closed = [name for name in timed_out(outcome) if outcome["consumers"][name]["state"] == "closed"]
+    closed = [name for name in timed_out(outcome) if is_closed(outcome, name)]
     told += [ngettext(*CLOSED, len(closed), consumers=listing(closed))] if closed else []
     resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
     return (*told, *(_(BLOCKED[resource]) for resource in resources))
@@ -144,6 +144,11 @@ def timed_out(outcome: Mapping) -> list[str]:
     return list(dict.fromkeys(event["detail"]["consumer"] for event in events))
 
 
+def is_closed(outcome: Mapping, consumer: str) -> bool:
+    """Return True if a consumer has no channel any more."""
+    return outcome["consumers"][consumer]["state"] == "closed"
+
+
 def _disputed(outcome: Mapping) -> tuple[str, ...]:
     names = [name for name, queue in _queues(outcome).items() if "views" in queue]
     return (_("the sides of the partition do not agree about {queues}", queues=listing(names)),) if names else ()
@@ -153,7 +158,7 @@ def _queues(outcome: Mapping) -> dict[str, dict]:
     return outcome["queues"] | outcome.get("queues_elsewhere", {})
 
 
-def _commits_nothing(queue: Mapping) -> bool:
+def commits_nothing(queue: Mapping) -> bool:
     """Return True if the leader of a queue reaches no majority, though enough members run."""
     roles = [replica["role"] for replica in queue.get("replicas", {}).values()]
     return queue["state"] == "running" and "leader_alone" in roles

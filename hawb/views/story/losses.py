@@ -211,6 +211,13 @@ def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dic
     )
 
 
+def setting(chronicle: Chronicle, queue: str, index: int, key: str) -> str | None:
+    """Return the value of a setting in force for a queue at event `index`, and who set it; None where the outcome does
+    not tell, or no policy asks for mirrors."""
+    definition = PoliciesInForce(chronicle).definition(queue, index)
+    return _said(chronicle, queue, index, key) if definition is not None and "ha-mode" in definition else None
+
+
 def _setting(definition: dict, key: str) -> str:
     return definition.get(key, DEFAULTS[key])
 

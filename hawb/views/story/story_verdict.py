@@ -12,7 +12,7 @@ from hawb.scenario.unknown_names import Unknown
 from hawb.views.formatting import listing, seconds, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
-from hawb.views.story.headline import Headline, headline, timed_out
+from hawb.views.story.headline import Headline, headline, is_closed, timed_out
 
 QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
 MOST_COMMANDS = 3
@@ -95,7 +95,7 @@ def _outages(outcome: dict) -> Iterator[str]:
 
 def _taken_back(outcome: dict) -> list[str]:
     """The consumers that did not acknowledge in time and stay, as those of quorum queues do from 4.3 on."""
-    names = [name for name in timed_out(outcome) if outcome["consumers"][name]["state"] != "closed"]
+    names = [name for name in timed_out(outcome) if not is_closed(outcome, name)]
     return [ngettext(*TAKEN_BACK, len(names), consumers=listing(names))] if names else []
 
 

@@ -12,6 +12,7 @@ from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.headline import headline
 from hawb.views.story.telling import at
+from hawb.views.story.troubles import why_in_trouble
 from hawb.views.story.why import why_lost
 
 LOST, HARMED, WELL = "lost", "harmed", "well"
@@ -35,17 +36,16 @@ def verdict(outcome: dict) -> dict:
 
 
 def reasons(outcome: dict) -> list[str]:
-    """Why it came to that: for losses a paragraph each, the last first; else how the weightiest event of the last step
-    came about, from the first cause on. Where something cannot be used, it is the last step that has such an event."""
-    chronicle, events, tone = Chronicle(outcome), outcome["events"], verdict(outcome)["tone"]
-    if outcome["losses"] and tone == LOST:
-        told = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
-        return list(islice(told, MOST_REASONS))
-    notable = [event for event in events if event["event"] in NOTABLE]
-    last = next((event["step"] for event in reversed(notable if tone == HARMED else events)), None)
-    found = [event for event in notable if event["step"] == last]
-    if last is None or not found:
-        return []
+    """Return why it came to what the verdict says: a paragraph for each of the last losses, the last first, then the
+    events that put out of use what cannot be used. Where all is well, return how the weightiest event of the last step
+    came about. Each cause stands before what it brought about."""
+    chronicle, events = Chronicle(outcome), outcome["events"]
+    lost = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
+    told = [*islice(lost, MOST_REASONS), *why_in_trouble(chronicle)]
+    last = next((event["step"] for event in reversed(events)), None)
+    found = [event for event in events if event["event"] in NOTABLE and event["step"] == last]
+    if told or last is None or not found:
+        return told
     return chain(events, min(found, key=lambda event: NOTABLE.index(event["event"])))
 
 

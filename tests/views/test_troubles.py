@@ -1,0 +1,102 @@
+"""The reasons of what cannot be used: of everything that the verdict names, each cause before its effect."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from views_outcomes import DECLARE, play, policy, publish, steps
+
+from hawb.lab.controller import Controller
+from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.troubles import why_in_trouble
+from hawb.views.story.verdict import reasons, verdict
+
+QUORUM = {"declare": {"queue": "qq", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
+LATE = ({"stop": "b"}, {"stop": "c"}, publish(3), {"start": "b"}, {"start": "c"})
+"""Mirrors on b and c that lack three messages, whose master is on a."""
+
+
+def told(*given: dict, version: str = "3.10") -> list[str]:
+    """Return the reasons after the steps of a story, without their times."""
+    return [line.partition(" s: ")[2] for line in reasons(steps(*given, version=version))]
+
+
+def test_each_queue_that_the_verdict_names_has_its_reason():
+    controller = Controller()
+    controller.act("stop", "a")
+    assert verdict(controller.outcome)["text"].count("ha.orders and plain.log are down and qq.orders is without") == 1
+    lines = reasons(controller.outcome)
+    for said in ("plain.log is down: there is no mirror", "ha.orders is down until a is back", "qq.orders has lost"):
+        assert sum(said in line for line in lines) == 1
+
+
+def test_a_loss_comes_first_and_what_is_down_besides_has_its_reason_too():
+    controller = Controller()
+    controller.act("kill", "a")
+    lines = reasons(controller.outcome)
+    assert lines[0].startswith("Messages 1 to 100 of ha.orders were lost")
+    assert lines[-1].endswith("plain.log is down: there is no mirror to take over from a.")
+
+
+def test_causes_stand_before_effects():
+    controller = Controller()
+    controller.act("kill", "a")
+    times = [float(line.partition(" s: ")[0]) for line in reasons(controller.outcome)[1:]]
+    assert times == sorted(times) != []
+
+
+@pytest.mark.parametrize(
+    ("definition", "step", "said"),
+    [
+        ({"ha_promote_on_failure": "when-synced"}, "kill", "ha-promote-on-failure is when-synced, so none took over."),
+        ({}, "stop", "ha-promote-on-shutdown is when-synced (its default), so the master stopped them all."),
+        (
+            {"ha_promote_on_shutdown": "when-synced"}, "stop",
+            "ha-promote-on-shutdown is when-synced, so the master stopped them all.",
+        ),
+        (
+            {"ha_promote_on_shutdown": "always", "ha_promote_on_failure": "when-synced"}, "kill",
+            "ha-promote-on-failure is when-synced, so none took over.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_key_that_kept_mirrors_from_taking_over_is_named(definition, step, said):
+    lines = told(policy(ha_mode="all", **definition), DECLARE, *LATE, {step: "a"})
+    assert next(line for line in lines if "q is down until a is back" in line).endswith(said)
+    assert not any("mirrors on" in line for line in lines)
+
+
+def test_all_members_that_are_missing_have_their_ends():
+    assert told(QUORUM, {"kill": "b"}, {"stop": "c"}) == [
+        "b was killed.",
+        "c was shut down in a controlled way.",
+        "qq commits nothing any more: a leads it and reaches no majority of its members.",
+    ]
+    drained = told(QUORUM, {"drain": "b"}, {"kill": "c"})
+    assert drained[0].startswith("b is being drained") and drained[1] == "c was killed."
+
+
+def test_metadata_alarms_and_partitions_have_their_reasons():
+    assert "a was killed." in told({"kill": "a"}, {"kill": "b"}, version="4.3")
+    alarms = told(DECLARE, {"alarm": {"node": "b", "resource": "disk"}}, publish(1))
+    assert alarms == ["b is short of disk: whoever publishes, on any node, is blocked."]
+    parted = told(policy(ha_mode="all"), DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
+    assert parted[0].startswith("From now on nothing passes") and parted[-1].startswith("The cluster is partitioned")
+
+
+def test_a_reason_that_is_over_is_not_told():
+    assert told(DECLARE, {"kill": "a"}, {"start": "a"}, {"stop": "a"}) == [
+        "a was shut down in a controlled way.", "b and c learnt that a is gone.",
+        "q is down: there is no mirror to take over from a.",
+    ]  # fmt: skip
+
+
+def test_what_was_so_from_the_start_is_said_to_be():
+    members = {"queue": "q", "type": "quorum", "members": ["a", "b", "c"], "leader": "a", "stopped_members": ["b", "c"]}
+    cluster = {"nodes": ["a", "b", "c"], "version": "3.10"}
+    found = play(json.dumps({"scenario": "s", "cluster": cluster, "queues": [members]}))
+    assert "q" in verdict(found)["text"]
+    assert why_in_trouble(Chronicle(found)) == [
+        "q has been out of use from the start of the story, which does not tell why."
+    ]
