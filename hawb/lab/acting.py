@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from hawb import languages
 from hawb.lab import menus
 from hawb.lab.controller import Controller, Place
-from hawb.lab.guide import GUIDE
+from hawb.lab.guide import guide
 from hawb.lab.history import Point
 from hawb.lab.leads import offered, worst
 from hawb.lab.sources import Choice
@@ -56,16 +56,15 @@ class Acting:
         self._drafts = Drafts()
 
     def given(self) -> dict[str, Any]:
-        """What a page is told once: what can be opened, the menus, the first minute."""
+        """What a page is told once: what can be opened, and the menus."""
         with languages.language(self.language):
             groups = {"node": menus.NODES, "queue": menus.QUEUES, "more": menus.MORE}
             return {
                 "tag": languages.LANGUAGES[self.language].tag,
-                "languages": [[name, *one] for name, one in languages.LANGUAGES.items()],
+                "languages": [[name, one.name, one.tag] for name, one in languages.LANGUAGES.items()],
                 "words": languages.catalogue(self.language, languages.FRONT).texts,
                 "choices": [{"label": _(label), "heading": source is None} for label, source in self.sources],
                 "menus": {menu: menus.plain(entries, self.offers) for menu, entries in groups.items()},
-                "guide": [{"text": _(text), "until": until} for text, until in GUIDE],
             }
 
     def give(self) -> None:
@@ -85,7 +84,8 @@ class Acting:
         """Shows where the controller stands."""
         point, shown = self.controller.now, self._shown
         with languages.language(self.language):
-            made = view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
+            made = {"guide": guide(self.controller)}
+            made |= view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
             around = {"panel": self.page.panel, "title": _(self.page.panel), "answered": self._answered}
             self.view = made | around | ({"play": None} if point is shown else {})
             self._shown = point

@@ -68,6 +68,8 @@ class Controller:
 
     Without `may_save` it writes no file, whatever it is told: then a person may be anybody.
 
+    `is_own_cluster` is True until another cluster than the lab's own is opened.
+
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
 
@@ -79,6 +81,7 @@ class Controller:
         self.at = ""
         self.forecasting = False
         self.now = Point(Run.of(load(start)), opened=True)
+        self.is_own_cluster = start == START
         self.beside = Beside()
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
@@ -361,7 +364,7 @@ class Controller:
 
     def _open(self, run: Run, notes: Sequence[str] = ()) -> None:
         self._go(Point(run, before=self.now, notes=notes, opened=True))
-        self.queue, self.beside.variant = "", None
+        self.queue, self.beside.variant, self.is_own_cluster = "", None, False
 
     def _go(self, point: Point) -> None:
         """Makes a new point the present."""

@@ -16,6 +16,7 @@ from hawb.lab.history import Point
 from hawb.languages import _
 from hawb.scenario.dump import dump
 from hawb.scenario.script import script
+from hawb.views.formatting import whole
 from hawb.views.story import report
 
 UNFIT, LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
@@ -52,5 +53,5 @@ def text_link(text: str, name: str, media_type: str) -> str:
     """A link that downloads a text under a harmless name; all of it is in the link."""
     content = text.encode()
     address = f"data:{media_type};charset=utf-8;base64,{b64encode(content).decode()}"
-    size = _("{count} bytes", count=f"{len(content):,}")
+    size = _("{count} bytes", count=whole(len(content)))
     return f'<a href="{address}" download="{name}">{name}</a> ({size})'

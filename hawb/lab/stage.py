@@ -61,7 +61,6 @@ class Stage(Acting, anywidget.AnyWidget):
     view = traitlets.Dict().tag(sync=True)
     choices = traitlets.List().tag(sync=True)
     menus = traitlets.Dict().tag(sync=True)
-    guide = traitlets.List().tag(sync=True)
     tag = traitlets.Unicode().tag(sync=True)
     languages = traitlets.List().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)

@@ -12,7 +12,7 @@ from hawb.lab.controller import Controller, Place
 from hawb.lab.fields import Message
 from hawb.lab.leads import MARKS
 from hawb.languages import N_, _, ngettext
-from hawb.views.formatting import counted, seconds, size
+from hawb.views.formatting import counted, seconds, size, whole
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.telling import Sentence, sentences
@@ -101,7 +101,7 @@ def notes_html(notes: tuple[str, ...]) -> str:
         return ""
     items = "".join(f"<li>{linked(note)}</li>" for note in notes)
     summary = ngettext(
-        "{count} note on this cluster", "{count} notes on this cluster", len(notes), count=f"{len(notes):,}"
+        "{count} note on this cluster", "{count} notes on this cluster", len(notes), count=whole(len(notes))
     )
     return f"<details><summary>{summary}</summary><ul>{items}</ul></details>"
 

@@ -12,7 +12,7 @@ are never translated.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
@@ -22,17 +22,19 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 
 class Language(NamedTuple):
-    """A language by the `name` that its readers have for it, and its `tag` as pages name it (BCP 47)."""
+    """A language by the `name` that its readers have for it, and its `tag` as pages name it (BCP 47). Where numbers are
+    not written as in English, `marks` say what stands for a comma and for a point in them (CLDR)."""
 
     name: str
     tag: str
+    marks: Mapping[int, str] = {}
 
 
 ENGLISH = "en"
 LANGUAGES = {
     ENGLISH: Language("English", "en"),
     "zh": Language("简体中文", "zh-Hans"),
-    "pt": Language("Português", "pt-BR"),
+    "pt": Language("Português", "pt-BR", str.maketrans(",.", ".,")),
 }
 """The languages by the names of their folders here; English has none."""
 

@@ -144,6 +144,6 @@ def begin(name: str, post: Callable[[str], None]) -> TextLab:
     known = {file: STORIES / file for _, file in found if file}
     start = known.get(f"{name}.yaml", START)
     lab = TextLab(Controller(start), [(title(START), START), *((said, known.get(file)) for said, file in found)], post)
-    post(json.dumps(lab.given() | ({} if start == START else {"guide": []})))
+    post(json.dumps(lab.given()))
     lab.show()
     return lab

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from html import escape
 
 from hawb.engine import runs
-from hawb.languages import N_, Plural, _, ngettext, pgettext
+from hawb.languages import LANGUAGES, N_, Plural, _, in_force, ngettext, pgettext
 
 RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
@@ -70,7 +70,7 @@ def listing(names: Iterable[object]) -> str:
     """a, b and c; many names are summed up."""
     words = [shown(name) for name in names]
     if len(words) > LISTED:
-        words = [*words[: LISTED - 1], _("{count} more", count=f"{len(words) - LISTED + 1:,}")]
+        words = [*words[: LISTED - 1], _("{count} more", count=whole(len(words) - LISTED + 1))]
     return joined(words)
 
 
@@ -111,10 +111,10 @@ def messages(ids: list[list[int]]) -> str:
     if not ids:
         return _("no messages")
     if len(ids) > LISTED:
-        between = {"first": f"{ids[0][0]:,}", "last": f"{ids[-1][1]:,}"}
-        return _("{count} messages between {first} and {last}", count=f"{size(ids):,}", **between)
+        between = {"first": whole(ids[0][0]), "last": whole(ids[-1][1])}
+        return _("{count} messages between {first} and {last}", count=whole(size(ids)), **between)
     numbers = [
-        f"{first:,}" if first == last else _("{first} to {last}", first=f"{first:,}", last=f"{last:,}")
+        whole(first) if first == last else _("{first} to {last}", first=whole(first), last=whole(last))
         for first, last in ids
     ]
     return ngettext("message {numbers}", "messages {numbers}", size(ids), numbers=joined(numbers))
@@ -131,14 +131,24 @@ COUNTED = {
 """What is counted in every language, and how none of it is told."""
 
 
+def whole(number: int) -> str:
+    """Return a whole number with its thousands apart, as the language in force writes it: 1,000 or 1.000."""
+    return _written(f"{number:,}")
+
+
+def _written(number: str) -> str:
+    """Return a number that is written the English way as the language in force writes it."""
+    return number.translate(LANGUAGES[in_force()].marks)
+
+
 def counted(number: int, noun: str = "message", nouns: str = "") -> str:
     """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s. What is not in
     COUNTED is told in English alone."""
     if noun in COUNTED:
         forms, none = COUNTED[noun]
-        return ngettext(*forms, number, count=f"{number:,}") if number else _(none)
+        return ngettext(*forms, number, count=whole(number)) if number else _(none)
     word = noun if number == 1 else nouns or f"{noun}s"
-    return f"{number:,} {word}" if number else f"no {word}"
+    return f"{whole(number)} {word}" if number else f"no {word}"
 
 
 def brief(number: int) -> str:
@@ -147,13 +157,13 @@ def brief(number: int) -> str:
         return str(number)
     unit, letter = next(pair for pair in UNITS if number >= pair[0])
     tenths = number * 10 // unit
-    return f"{tenths // 10}{letter}" if tenths % 10 == 0 or tenths >= 1000 else f"{tenths / 10}{letter}"
+    return _written(f"{tenths // 10}{letter}" if tenths % 10 == 0 or tenths >= 1000 else f"{tenths / 10}{letter}")
 
 
 def seconds(t: float) -> str:
-    """Seconds with one to three decimals, without a unit: 12.0, 7.006."""
-    whole, _, decimals = f"{t:.3f}".partition(".")
-    return f"{whole}.{decimals.rstrip('0') or '0'}"
+    """Seconds with one to three decimals, without a unit, as the language in force writes them: 12.0, 7.006; 7,006."""
+    before, _, decimals = f"{t:.3f}".partition(".")
+    return _written(f"{before}.{decimals.rstrip('0') or '0'}")
 
 
 def left(duration_s: float) -> str:
@@ -170,4 +180,4 @@ def percent(value: float) -> str:
         return "0 %"
     if value < SMALLEST_SHARE:
         return f"< {100 * SMALLEST_SHARE:g} %"
-    return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"
+    return _written(f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %")

@@ -44,7 +44,7 @@ state => {
   window.render({ model, el: document.getElementById("stage") });
 }
 """
-TOLD = ("view", "choices", "menus", "guide", "tag", "languages", "words")
+TOLD = ("view", "choices", "menus", "tag", "languages", "words")
 """What the stage's front end is told."""
 
 FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140

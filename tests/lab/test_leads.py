@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hawb.lab.leads import AT_ONCE, MOST_SENTENCES, asked_at_once, happened, leads, price, worst
 from hawb.views.story.drafts import Drafts
 
@@ -61,3 +63,20 @@ def test_an_alarm_can_be_ended(controller):
     assert ends["label"] == "end the memory alarm of a"
     controller.act(ends["verb"], ends["argument"])
     assert controller.outcome["alarms"] == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "argument"), [("cut", [["a", "b"]]), ("partition", [["a"], ["b", "c"]]), ("power_off", "a")]
+)
+def test_to_wait_until_the_nodes_notice_is_suggested_before_they_have(controller, verb, argument):
+    def waits() -> list[dict]:
+        return [one for one in leads(controller, Drafts())["now"]["next"] if one["verb"] == "wait"]
+
+    assert waits() == []
+    controller.act(verb, argument)
+    (wait,) = waits()
+    assert wait["label"] == "wait until the nodes notice"
+    controller.act(wait["verb"], wait["argument"])
+    noticed = {"links_timed_out", "node_down_noticed"}
+    assert noticed & {event["event"] for event in controller.outcome["events"] if event["step"] is not None}
+    assert waits() == []

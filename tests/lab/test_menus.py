@@ -229,7 +229,10 @@ def test_a_partition_is_two_places_until_it_is_healed(lab):
     lab.controller.act("wait", 100)
     lab.redraw()
     assert lab.stage.view["scene"]["noticed"]
-    assert {row["by"] for row in lab.stage.view["scene"]["rows"] if row["queue"] == "ha.orders"} == {"a and c", "b"}
+    assert [row["queue"] for row in lab.stage.view["scene"]["rows"]] == sorted(lab.controller.outcome["queues"])
+    assert [(one["by"], one["state"]) for one in row_of(lab, "plain.log")["views"]] == [
+        ("a and c", "running"), ("b", "down"),
+    ]  # fmt: skip
     ask(lab, "more", entry="heal")
     assert lab.stage.view["scene"]["cut"] == []
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import string
+from pathlib import Path
+
 import pytest
 from browser_pages import jupyterlab, keep_picture, open_notebook, page_of, run
-from lab_controls import lay_out
+from lab_controls import close, lay_out, more, node, queue
 from lab_journeys import (
     draw_a_line_and_watch_again,
     keep_them_and_branch,
@@ -33,3 +37,81 @@ def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
         keep_picture(page.locator(".hawb-lab"), "lab-healed")
         keep_them_and_branch(page, "lab", lambda lab: save(lab, folder))
         put_beside_and_take_away(page, folder, "lab")
+
+
+THREE_CELLS = [
+    ("markdown", "What is above the lab"),
+    ("code", "from hawb.lab import show\nshow()"),
+    ("markdown", "What is below it"),
+]
+KEYS = [*string.digits, *string.ascii_letters, *string.punctuation, "Space", "ArrowUp", "ArrowDown", "ArrowLeft",
+        "ArrowRight", "Enter", "Escape", "Delete", "Backspace"]  # fmt: skip
+READ_CELLS = """() => [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(cell => [
+  ["jp-MarkdownCell", "jp-CodeCell", "jp-RawCell"].find(name => cell.classList.contains(name)),
+  cell.querySelector(".jp-RenderedMarkdown, .cm-content")?.textContent ?? "",
+  cell.classList.contains("jp-mod-active"),
+  cell.classList.contains("jp-mod-outputsCollapsed"),
+])"""
+
+
+def three_cells(folder: Path) -> None:
+    """Write a notebook with the lab between two paragraphs."""
+    cells = [
+        {"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": text}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for place, (kind, text) in enumerate(THREE_CELLS)
+    ]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "notebooks" / "three.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+
+
+@pytest.mark.browser
+def test_keys_in_the_lab_leave_the_notebook_as_it_was(tmp_path, in_browser):
+    folder = lay_out(tmp_path)
+    three_cells(folder)
+    with jupyterlab(folder) as address, page_of({"width": 1280, "height": 1000}) as page:
+        open_notebook(page, address.format("three.ipynb"))
+        run(page, "Run All Cells")
+        lab = page.locator(".hawb-lab")
+        node(lab, "a").wait_for()
+        lab.get_by_role("button", name="skip the tour").click()
+        picture = lab.locator(".hs-picture")
+
+        def focus_the_background() -> None:
+            picture.click(position={"x": 5, "y": 5})
+
+        places = {
+            "node": lambda: node(lab, "a").focus(),
+            "queue": lambda: queue(lab, "ha.orders").focus(),
+            "moment": lambda: lab.get_by_label("moment", exact=True).focus(),
+            "background": focus_the_background,
+        }
+        focus_the_background()
+        before = page.evaluate(READ_CELLS)
+        assert [kind for kind, *_ in before] == ["jp-MarkdownCell", "jp-CodeCell", "jp-MarkdownCell"]
+        for name, focus in places.items():
+            press_all(page, focus)
+            assert page.evaluate(READ_CELLS) == before, name
+        more(lab, "policy…")
+        in_drawer = {
+            "button": lambda: lab.locator(".hawb-drawer button").first.focus(),
+            "choice": lambda: lab.get_by_label("ha-sync-mode", exact=True).focus(),
+            "title": lambda: lab.locator(".hawb-drawer h2").click(),
+        }
+        for name, focus in in_drawer.items():
+            press_all(page, focus, [key for key in KEYS if key not in ("Enter", "Space", "Escape")])
+            assert page.evaluate(READ_CELLS) == before, name
+        close(lab)
+        assert page.locator(".jp-Dialog").count() == 0
+        keep_picture(page, "lab-keys")
+
+
+def press_all(page, focus, keys=tuple(KEYS)) -> None:
+    """Press each key twice, each time from the same place, and close the menu that it may have opened."""
+    for key in keys:
+        focus()
+        page.keyboard.press(key)
+        page.keyboard.press(key)
+        if page.locator(".hs-menu:not([hidden])").count():
+            page.keyboard.press("Escape")

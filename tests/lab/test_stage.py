@@ -8,7 +8,6 @@ import re
 from lab_widgets import NASTY, ask, on_node, on_queue, row_of
 
 from hawb.lab import acting
-from hawb.lab.guide import GUIDE
 from hawb.lab.stage import FRONT, MODULES, LoneStage, front_end
 from hawb.views import style
 
@@ -151,12 +150,6 @@ def test_what_nobody_knows_is_not_done(lab):
     before = lab.controller.now
     ask(lab, "format the disk")
     assert lab.controller.now is before
-
-
-def test_the_guide_has_five_steps_that_the_page_knows_the_ends_of():
-    front = front_end()
-    assert len(GUIDE) == 5
-    assert all(f'"{until}"' in front for _, until in GUIDE)
 
 
 def test_the_front_end_is_light_takes_no_markup_and_asks_nobody_for_anything():

@@ -88,6 +88,35 @@ def test_the_first_minute_leads_from_a_loss_to_what_would_have_kept_it():
         guide.wait_for(state="detached")
 
 
+def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
+    with stage_page(calm=True) as page:
+        guide = page.locator(".hs-guide")
+        pick(page, "node b", "kill")
+        page.get_by_role("button", name="undo").click()
+        guide.get_by_text("Kill a.").wait_for()
+        menu(page, "node a")
+        choose(page, "kill")
+        guide.get_by_text("That cost 100 confirmed messages").wait_for()
+        page.get_by_role("button", name="more…").click()
+        choose(page, "Português")
+        guide.get_by_text("Isso custou 100 mensagens confirmadas").wait_for()
+        assert "3 de 5" in guide.inner_text()
+        page.get_by_role("button", name="desfazer").click()
+        guide.get_by_text("Encerre a à força").wait_for()
+
+
+def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
+    with stage_page(calm=True) as page:
+        policy = {"name": "ha-all", "pattern": "^ha", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
+        page.lab.controller.act("set_policy", policy)
+        page.lab.redraw()
+        show(page)
+        pick(page, "node a", "kill")
+        page.locator(".hs-guide").get_by_text("a is down, and no message is lost").wait_for()
+        page.get_by_role("button", name="undo").click()
+        page.locator(".hs-guide").get_by_text("Kill a.").wait_for()
+
+
 @pytest.mark.parametrize(
     ("size", "dark"),
     sample([

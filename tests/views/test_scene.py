@@ -7,7 +7,7 @@ import json
 import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, recorded
 
-from hawb.scenario.load import load
+from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.cluster.scene import DETAILED, beyond, few, parts, scene
@@ -21,9 +21,10 @@ def drawn(text: str, back: int = 1) -> dict:
     return scene(outcome(run), outcome(earlier), beyond(run.moment().state, run.settings.names))
 
 
-def row(found: dict, queue: str, by: str = "") -> dict:
-    """The row of a queue, as a side sees it."""
-    return next(one for one in found["rows"] if (one["queue"], one["by"]) == (queue, by))
+def row(found: dict, queue: str) -> dict:
+    """The one row of a queue."""
+    (told,) = (one for one in found["rows"] if one["queue"] == queue)
+    return told
 
 
 def test_a_mirror_that_took_over_shows_what_it_lacks_number_by_number():
@@ -48,13 +49,49 @@ def test_nodes_say_what_they_were():
     assert (nodes["a"]["state"], nodes["a"]["was"], nodes["b"]["was"]) == ("down", "running", None)
 
 
-def test_each_side_of_a_partition_is_a_place_of_its_own_and_has_its_row():
+def test_each_side_of_a_partition_is_a_place_of_its_own_and_a_queue_has_one_row():
     found = drawn(QUORUM_PARTED.replace("wait: 15", "wait: 90"))
     assert [node["name"] for node in found["nodes"]] == ["a", "c", "d", "e", "b"]
     assert found["sides"] == [["a", "c"], ["d", "e"]]
     assert found["noticed"]
-    assert {one["by"] for one in found["rows"]} == {"a, b and c", "d and e"}
-    assert row(found, "q", "d and e")["cells"].keys() == {"d", "e"}
+    told = row(found, "q")
+    assert (told["views"], told["state"], told["online"]) == ([], "minority", "2/5")
+    assert told["cells"].keys() == {"a", "b", "c", "d", "e"}
+
+
+def test_of_two_masters_each_is_in_the_column_of_its_node():
+    run = Run.of(load(TWO_MASTERS))
+    told = row(scene(outcome(run), None, beyond(run.moment().state, run.settings.names)), "q")
+    assert {node: cell["role"] for node, cell in told["cells"].items()} == {
+        "a": "master", "b": "master", "c": "synchronised",
+    }  # fmt: skip
+    assert (told["views"], told["state"]) == ([], "running")
+
+
+TWO_MASTERS = """
+scenario: Both sides of a partition go on with a mirrored queue
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: ha, pattern: "", definition: {ha-mode: all}}]
+steps:
+- declare: {queue: q, node: a}
+- cut: [[a, b]]
+- wait: 75
+"""
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0", "4.3"])
+def test_a_queue_has_one_row_whatever_the_sides_make_of_it(version):
+    steps = [
+        {"declare": {"queue": "q", "node": "a"}},
+        {"declare": {"queue": "qq", "node": "a", "arguments": {"x-queue-type": "quorum"}}},
+        {"cut": [["a", "b"]]}, {"wait": 75}, {"declare": {"queue": "late", "node": "b"}},
+    ]  # fmt: skip
+    cluster = {"nodes": ["a", "b", "c"], "version": version}
+    run = Run.of(read_scenario({"scenario": "s", "cluster": cluster, "steps": steps}))
+    found = scene(outcome(run), None, beyond(run.moment().state, run.settings.names))
+    names = [one["queue"] for one in found["rows"]]
+    assert len(names) == len(set(names))
+    assert {"q", "qq", "late"} <= set(names)
 
 
 def test_nodes_that_links_part_are_apart_before_anybody_notices():

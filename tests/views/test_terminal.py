@@ -15,7 +15,7 @@ from hawb.views import style, terminal
 from hawb.views.formatting import shown
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import WIDTH, Table
-from hawb.views.terminal import columns, text, wrapped
+from hawb.views.terminal import columns, text
 
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 WIDTHS = (60, 80, 120)

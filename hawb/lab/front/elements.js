@@ -1,6 +1,10 @@
 // Elements made of values. Text is only ever set as text, so no name from outside can become part of the page.
 
 let dictionary = {};
+let language = "en";
+
+/** A whole number as the language of the page writes it. */
+const whole = (number) => number.toLocaleString(language);
 
 /** A text in the language of the page, with `places` in the places that it names. */
 function word(text, places = {}) {

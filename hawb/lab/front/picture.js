@@ -102,7 +102,7 @@ class Picture {
   }
 
   row(row, line, scene, columns, bar) {
-    const key = `${row.queue} ${row.by}`;
+    const key = row.queue;
     const chosen = row.queue === bar.queue;
     const about = { ...row, cells: null, chosen };
     this.kept.keep(`queue ${key}`, about, `${line} / 1`, () => this.name(row, chosen));
@@ -116,11 +116,8 @@ class Picture {
 
   name(row, chosen) {
     const badges = [];
-    if (row.lost) badges.push(make("b", { class: "hs-lost", text: word("▼ {count} lost", { count: row.lost.toLocaleString("en") }) }));
-    if (row.state !== "running" || row.was) badges.push(make("b", { class: "hs-state", text: state_word(row.state) }));
-    if (row.online && (row.state !== "running" || new Set(row.online.split("/")).size > 1)) badges.push(make("span", { text: row.online }));
-    if (row.uncommitted) badges.push(make("span", { text: word("{count} uncommitted", { count: row.uncommitted.toLocaleString("en") }) }));
-    if (row.seen) badges.push(make("span", { text: row.seen }));
+    if (row.lost) badges.push(make("b", { class: "hs-lost", text: word("▼ {count} lost", { count: whole(row.lost) }) }));
+    for (const view of row.views.length ? row.views : [row]) badges.push(...this.state(view));
     const classes = `hs-queue${row.was ? " hs-changed" : ""}${chosen ? " hs-chosen" : ""}`;
     const given = { type: "button", class: classes, title: row.told, "data-place": `queue ${row.queue}`, "aria-label": word("queue {about}", { about: row.told }) };
     const inner = [
@@ -129,6 +126,15 @@ class Picture {
     ];
     if (row.type === "metadata") return make("button", { ...given, onclick: () => this.asked.choose(row) }, ...inner);
     return make("button", { ...given, "aria-haspopup": this.popup, onclick: (event) => this.asked.queue(row, event.currentTarget) }, ...inner);
+  }
+
+  /** What a queue's state is, of a view as its side sees it. */
+  state(view) {
+    const told = [view.state !== "running" || view.was || view.by ? state_word(view.state) : "",
+      view.online && (view.state !== "running" || new Set(view.online.split("/")).size > 1) ? view.online : "",
+      view.uncommitted ? word("{count} uncommitted", { count: whole(view.uncommitted) }) : ""].filter(Boolean).join(" ");
+    if (!told) return [];
+    return [make("span", { class: view.state === "running" ? "" : "hs-state", text: view.by ? word("{nodes}: {state}", { nodes: view.by, state: told }) : told })];
   }
 
   cell(row, node, cell, detailed) {

@@ -158,14 +158,14 @@ function mixed(before, after, phases) {
     }
   }
   const nodes = new Map(before.nodes.map((node) => [node.name, node]));
-  const rows = new Map(before.rows.map((row) => [`${row.queue} ${row.by}`, row]));
+  const rows = new Map(before.rows.map((row) => [row.queue, row]));
   const sides = phases.some((phase) => phase[0].kind === "part" || phase[0].kind === "heal") ? after : before;
   const shown = {
     ...after, sides: sides.sides, cut: sides.cut, noticed: sides.noticed,
     nodes: sides.nodes.map((node) => (seen.has(node.name) ? after.nodes.find((one) => one.name === node.name) : nodes.get(node.name)) ?? node),
   };
   shown.rows = after.rows.map((row) => {
-    const was = rows.get(`${row.queue} ${row.by}`);
+    const was = rows.get(row.queue);
     if (!was) return queues.has(row.queue) ? row : { ...row, cells: {} };
     const cells = {};
     for (const name of Object.keys({ ...was.cells, ...row.cells })) {

@@ -1,10 +1,11 @@
 // The widget: it draws `view` whenever that changes, and sends what a person asks for. Another language is another stage.
 
 function render({ model, el }) {
-  let leave = stage(model, el);
+  const guide = new Guide();
+  let leave = stage(model, el, guide);
   const speak = () => {
     leave();
-    leave = stage(model, el);
+    leave = stage(model, el, guide);
   };
   model.on("change:words", speak);
   return () => {
@@ -13,13 +14,12 @@ function render({ model, el }) {
   };
 }
 
-function stage(model, el) {
+function stage(model, el, guide) {
   dictionary = model.get("words");
-  el.lang = model.get("tag");
+  el.lang = language = model.get("tag");
   el.classList.add("hs-stage");
   let view = null;
   let shown = null;
-  const guide = new Guide(model.get("guide"));
   let sent = 0;
   let held = null;
   /** Sends a message; until the view that answers it is here, the stage is busy. */
@@ -44,7 +44,6 @@ function stage(model, el) {
   const ask = (message) => {
     player.goes_on = false;
     guide.see({ undo: "undone", try: "tried" }[message.do]);
-    if (message.do === "open") guide.end();
     send(message);
   };
   /** The groups of a menu with the entries that make sense now, by the list of them in the view. */
@@ -96,7 +95,7 @@ function stage(model, el) {
     else if (entry.language) ask({ do: "language", ...entry });
     else ask({ do: "more", entry });
   };
-  const redraw_columns = () => columns.draw(view.leads, guide.card(() => {
+  const redraw_columns = () => columns.draw(view.leads, guide.card(view.guide, () => {
     guide.end();
     redraw_columns();
   }));
@@ -148,9 +147,9 @@ function stage(model, el) {
   function changed() {
     const before = shown;
     dictionary = model.get("words");
+    language = model.get("tag");
     view = model.get("view");
     if (!view.scene) return;
-    if (view.leads.verdict.tone === "lost") guide.see("lost");
     shown = view;
     redraw_columns();
     log.draw(view.log);
@@ -187,7 +186,10 @@ function stage(model, el) {
   const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && send({ do: "close" });
   document.addEventListener("keydown", escape, true); // before a field of text keeps its keys to itself
 
-  const resized = new ResizeObserver(() => picture.measure());
+  const resized = new ResizeObserver(() => {
+    keep_keys(el);
+    picture.measure();
+  });
   resized.observe(picture.box);
   model.on("change:view", changed);
   changed();
@@ -199,23 +201,42 @@ function stage(model, el) {
   };
 }
 
-/** The first minute: which step it stands at, and what ends that. */
+/** Keeps keys from being commands to the notebook around the lab: in JupyterLab `d d` deletes a cell. Lumino asks from
+ * the element with the focus outwards, and commands of a notebook match that element itself (`:focus`): so each that gets
+ * the focus says that it keeps its keys. What is clicked beside the controls gives the lab the focus. */
+function keep_keys(el) {
+  const root = el.closest(".hawb-lab") ?? el;
+  root.tabIndex = -1;
+  root.addEventListener("focusin", keeps_keys);
+  keeps_keys({ target: root });
+}
+
+const keeps_keys = ({ target }) => dress(target, { "data-lm-suppress-shortcuts": "true" });
+
+/** The first minute: what the page has seen of it. Where the story stands, and what is true there, the view tells. */
 class Guide {
-  constructor(steps) {
-    Object.assign(this, { steps, at: 0 });
+  constructor() {
+    Object.assign(this, { seen: new Set(), over: false });
   }
 
   see(what) {
-    if (what && this.steps[this.at]?.until === what) this.at += 1;
+    if (what === "undone" && this.seen.has("tried")) this.end();
+    if (what) this.seen.add(what);
   }
 
   end() {
-    this.at = this.steps.length;
+    this.over = true;
   }
 
-  card(skip) {
-    const now = this.steps[this.at];
-    return { now: now?.text, number: this.at + 1, count: this.steps.length, skip };
+  /** The step that the tour stands at; without a text where it is over or has nothing to say. */
+  card(told, skip) {
+    if (this.over || !told) return {};
+    const { phase, texts } = told;
+    if (phase !== "lost") this.seen.delete("replayed");
+    const [step, number] = phase === "lost" ? (this.seen.has("replayed") ? ["try", 4] : ["lost", 3])
+      : this.seen.has("tried") ? ["tried", 5]
+        : phase === "held" ? ["held", 3] : this.seen.has("menu") ? ["kill", 2] : ["open", 1];
+    return { now: texts[step], number: whole(number), count: whole(5), skip };
   }
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.languages import N_, _
-from hawb.views.formatting import seconds, size
+from hawb.views.formatting import seconds, size, whole
 from hawb.views.tables import CELL, NAME_CELL, cell, name_cell, table
 
 STATES = {
@@ -21,16 +21,16 @@ CONSUMERS: dict[str, Callable[[dict], str]] = {
     N_("queue"): lambda consumer: consumer["queue"],
     N_("state"): lambda consumer: client_state(consumer),
     N_("at its queue"): lambda consumer: consumer.get("activity_status") or "",
-    N_("received"): lambda consumer: f"{size(consumer['received']):,}",
-    N_("unacknowledged"): lambda consumer: f"{size(consumer['unacknowledged']):,}",
+    N_("received"): lambda consumer: whole(size(consumer['received'])),
+    N_("unacknowledged"): lambda consumer: whole(size(consumer['unacknowledged'])),
     N_("cancel notified"): lambda consumer: _("yes") if consumer["cancel_notified"] else "",
 }
 """The columns of a consumer, or of a named holder of fetched messages, beside its name."""
 
 PUBLISHERS: dict[str, Callable[[dict], str]] = {
     N_("state"): lambda publisher: client_state(publisher),
-    N_("published"): lambda publisher: f"{publisher['published']:,}",
-    N_("confirmed"): lambda publisher: f"{publisher['confirmed']:,}",
+    N_("published"): lambda publisher: whole(publisher['published']),
+    N_("confirmed"): lambda publisher: whole(publisher['confirmed']),
     N_("blocked (s)"): lambda publisher: seconds(publisher["blocked_s"]),
 }
 """The columns of a steady publisher beside its name."""

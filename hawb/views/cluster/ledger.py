@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hawb.languages import N_, _
 from hawb.views import style
-from hawb.views.formatting import size
+from hawb.views.formatting import size, whole
 from hawb.views.tables import CELL, CHANGED, NAME_CELL, name_cell, table
 
 COLUMNS: dict[str, Callable[[dict, dict], int]] = {
@@ -101,6 +101,6 @@ def _figure(column: str, figure: Figure) -> str:
         look = style.LOOKS[ROLES[column]]
         mark = f' <span aria-hidden="true" style="color:{look.colour}">{look.glyph}</span>'
         ink = ";font-weight:600"
-    told = f"{figure.now:,}" if figure.change == 0 else f"{figure.was:,} → {figure.now:,}"
+    told = whole(figure.now) if figure.change == 0 else f"{whole(figure.was)} → {whole(figure.now)}"
     changed = "" if figure.change == 0 else f";{CHANGED}"
     return f'<td style="{CELL}{ink}{changed}">{told}{mark}</td>'

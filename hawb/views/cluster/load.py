@@ -16,7 +16,7 @@ from msgspec import Struct
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.views import style, tables
 from hawb.views.cluster.matrix import common_prefix
-from hawb.views.formatting import counted, html, paragraph, sentence, shown, size
+from hawb.views.formatting import counted, html, paragraph, sentence, shown, size, whole
 from hawb.views.terminal import columns
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
@@ -92,14 +92,14 @@ def summary(outcome: dict) -> str:
         words = {"node": shown(busiest.node), "count": busiest.serves, "queues": counted(served, "queue")}
         told.append(_("{node} serves most: {count} of {queues}.", **words))
     if published:
-        times = {"count": f"{written:,}", "each": f"{written / published:.1f}"}
+        times = {"count": whole(written), "each": f"{written / published:.1f}"}
         told.append(ngettext(*WRITTEN, published, messages=sentence(counted(published)), **times))
     return paragraph(told) or _("No queue is served, and nothing was published.")
 
 
 def text(outcome: dict) -> str:
     """The table for a terminal, and the loads in sentences."""
-    table = [[shown(one.node), *(f"{getattr(one, column):,}" for column in COLUMNS)] for one in loads(outcome)]
+    table = [[shown(one.node), *(whole(getattr(one, column)) for column in COLUMNS)] for one in loads(outcome)]
     drawn = columns(table, [_("node"), *heads()], None, range(1, len(COLUMNS) + 1))
     return f"{drawn}\n{summary(outcome)}"
 
@@ -125,4 +125,4 @@ def _cell(load: Load, column: str, most: int) -> str:
     number, colour = getattr(load, column), style.LOOKS[COLUMNS[column]].colour
     width = 0 if most == 0 else round(BAR_PX * number / most)
     look = f"display:inline-block;height:9px;width:{width}px;background:{colour}"
-    return f'<td style="{tables.NAME_CELL}"><span aria-hidden="true" style="{look}"></span> {number:,}</td>'
+    return f'<td style="{tables.NAME_CELL}"><span aria-hidden="true" style="{look}"></span> {whole(number)}</td>'

@@ -22,7 +22,7 @@ from hawb.raft.group import command_text, describe, entries_text
 from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member
 from hawb.rules.quorum import majority
 from hawb.views import style
-from hawb.views.formatting import counted, listing, shown
+from hawb.views.formatting import counted, listing, shown, whole
 
 SHOWN_RUNS, SHOWN_WAITING = 4, 3
 """How many columns a log has at most, beside one for all earlier entries, and how many waiting commands are listed."""
@@ -84,7 +84,7 @@ def waiting(state: State, names: Sequence[str], queue: str) -> list[str]:
     if not asked:
         return []
     more = len(asked) - SHOWN_WAITING
-    others = [ngettext("{count} other", "{count} others", more, count=f"{more:,}")] if more > 0 else []
+    others = [ngettext("{count} other", "{count} others", more, count=whole(more))] if more > 0 else []
     return [_("waiting to be committed: {commands}", commands=shown("; ".join([*asked[:SHOWN_WAITING], *others])))]
 
 
@@ -137,7 +137,7 @@ def _cuts(group: dict[int, Member]) -> list[int]:
 
 
 def _range(first: int, last: int) -> str:
-    return f"{first:,}" if first == last else _("{first} to {last}", first=f"{first:,}", last=f"{last:,}")
+    return whole(first) if first == last else _("{first} to {last}", first=whole(first), last=whole(last))
 
 
 def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> str:
@@ -151,7 +151,7 @@ def _row(member: Member, alone: bool, names: Sequence[str], cuts: list[int]) -> 
             f"</span> {role.replace('_', '-')}",
             f"{member.term}",
             f"<bdi>{escape(vote)}</bdi>",
-            f"{member.commit_index:,}",
+            whole(member.commit_index),
         )
     )
     cells = "".join(map(_cell, cells_of(member, names, cuts)))

@@ -13,7 +13,7 @@ from hawb.raft.log import Log
 from hawb.raft.member import LEADER, NOWHERE, ROLES, Member
 from hawb.views import style
 from hawb.views.cluster.raft import LOOKS, entry_states, heading, members, reaches_majority, titled, waiting
-from hawb.views.formatting import commas, counted, shown
+from hawb.views.formatting import commas, counted, shown, whole
 
 LATEST = 14
 """How many indices stand beside each other; earlier entries are summed up."""
@@ -56,7 +56,7 @@ def _member(state: State, member: Member, names: Sequence[str], first: int, last
         "told": _(
             "{node}: {role} in term {term}, {entries}, committed up to {commit}",
             node=shown(names[member.id]), role=style.LOOKS[look].told, term=member.term,
-            entries=counted(member.log.last_index, "entry"), commit=f"{member.commit_index:,}",
+            entries=counted(member.log.last_index, "entry"), commit=whole(member.commit_index),
         ),
     }  # fmt: skip
 
@@ -78,7 +78,7 @@ def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
         "committed": committed,
         "written": written,
         "told": _(
-            "entry {index}, term {term}: {text}; {states}", index=f"{index:,}", term=term, text=text,
+            "entry {index}, term {term}: {text}; {states}", index=whole(index), term=term, text=text,
             states=commas(entry_states(committed, written)),
         ),
     }  # fmt: skip

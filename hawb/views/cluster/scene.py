@@ -8,6 +8,7 @@ tell, which numbers a replica holds and where clients are connected, comes from 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 
 from hawb.engine import runs
 from hawb.engine.quorum.group import STORE
@@ -63,18 +64,19 @@ def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -
     order = [node for side in sides for node in side] or list(outcome["nodes"])
     order += [node for node in outcome["nodes"] if node not in order]
     cut = len(matrix.common_prefix(outcome["nodes"]))
-    held = told["held"] if len(rows) <= DETAILED else {}
+    detailed = len({row.queue for row in rows}) <= DETAILED
+    held = told["held"] if detailed else {}
     return {
         "nodes": [_node(outcome, was, node, cut, sides, told["clients"]) for node in order],
         "sides": [[shown(node[cut:]) for node in side] for side in sides],
         "noticed": noticed,
         "cut": [list(link) for link in told["cut"]],
         "rows": [
-            _row(outcome, row, {} if place < stores else held.get(row.queue, {}), cut, is_store=place < stores)
-            for place, row in enumerate(rows)
+            *([_row(outcome, rows[:stores], {}, cut, is_store=True)] if stores else []),
+            *(_row(outcome, [*seen], held.get(name, {}), cut) for name, seen in groupby(rows[stores:], _queue)),
         ],
         "summary": matrix.summary(outcome),
-        "detailed": len(rows) <= DETAILED,
+        "detailed": detailed,
     }
 
 
@@ -129,36 +131,56 @@ def _client(outcome: dict, kind: str, name: str) -> dict:
     }
 
 
-def _row(outcome: dict, row: Row, held: Mapping[str, Runs], cut: int, *, is_store: bool) -> dict:
-    """A queue, or the metadata store, as some nodes see it."""
-    queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(row.queue)
-    lost = [] if is_store or row.queue not in outcome["ledger"] else outcome["ledger"][row.queue]["lost"]
-    nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
-    inside = {node: held[node] for node in nodes if node in held and node in row.now}
+def _queue(row: Row) -> str:
+    return row.queue
+
+
+def _row(outcome: dict, views: list[Row], held: Mapping[str, Runs], cut: int, *, is_store: bool = False) -> dict:
+    """Return a queue, or the metadata store, in one row. Where the sides of a partition see it differently, each node's
+    cell is as its side sees it, and `views` tell the states if the sides do not agree about them."""
+    name = views[0].queue
+    queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(name)
+    lost = [] if is_store or name not in outcome["ledger"] else outcome["ledger"][name]["lost"]
+    inside, cells = {}, {}
+    for row in reversed(views):  # of a node that several sides count as theirs, the first side tells
+        nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
+        mine = {node: held[node] for node in nodes if node in held and node in row.now}
+        master = next((mine[node] for node in mine if row.now[node].role in LEADS), None)
+        seen = [(node, row.now.get(node, NONE), row.was.get(node, NONE)) for node in nodes]
+        there = [one for one in seen if one[1] != NONE or one[2] != NONE]
+        cells |= {node: _cell(now, before, mine.get(node), master) for node, now, before in there}
+        inside |= mine
     first, last = _axis(inside.values())
-    master = next((inside[node] for node in inside if row.now[node].role in LEADS), None)
-    seen = [(node, row.now.get(node, NONE), row.was.get(node, NONE)) for node in nodes]
-    there = [one for one in seen if one[1] != NONE or one[2] != NONE]
-    cells = {node: _cell(now, before, inside.get(node), master) for node, now, before in there}
     about = metadata.text(outcome) if is_store else ""
-    by = listing(node[cut:] for node in row.side)
+    worst = next((row for row in views if row.state != "running"), views[0])
     return {
-        "queue": STORE if is_store else row.queue,
-        "label": matrix.label(row),
+        "queue": STORE if is_store else name,
+        "label": matrix.label(worst),
         "type": "metadata" if is_store else "gone" if queue is None else queue["type"],
-        "state": row.state or "gone",
-        "was": None if row.state == row.was_state else row.was_state or matrix.NOT_THERE,
-        "by": by,
-        "seen": matrix.as_seen([node[cut:] for node in row.side]) if by else "",
-        "online": row.online,
-        "uncommitted": row.uncommitted,
+        **_state(worst),
+        "views": _views(views, cut),
         "policy": "" if queue is None else shown(queue.get("policy") or ""),
         "lost": size(lost),
         "gone": few(tuple((start, end) for start, end in lost)) if inside else [],
         "first": first,
         "last": last,
         "cells": cells,
-        "told": paragraph([matrix.line(row, outcome["nodes"]), about]),
+        "told": paragraph([*(matrix.line(row, outcome["nodes"]) for row in views), about]),
+    }
+
+
+def _views(views: list[Row], cut: int) -> list[dict]:
+    if all((row.state, row.online) == (views[0].state, views[0].online) for row in views):
+        return []
+    return [_state(row) | {"by": listing(node[cut:] for node in row.side)} for row in views]
+
+
+def _state(row: Row) -> dict:
+    return {
+        "state": row.state or "gone",
+        "was": None if row.state == row.was_state else row.was_state or matrix.NOT_THERE,
+        "online": row.online,
+        "uncommitted": row.uncommitted,
     }
 
 

@@ -14,16 +14,18 @@ from hawb.languages import N_, _
 from hawb.views import tables
 from hawb.views.cluster.matrix import STATES, Row, common_prefix, rows
 from hawb.views.cluster.replicas import NONE, Replica
-from hawb.views.formatting import brief, counted, html, paragraph, seconds, shown, size
+from hawb.views.formatting import brief, counted, html, paragraph, seconds, shown, size, whole
 from hawb.views.terminal import columns
 
 GONE, NO_ACCOUNT = "gone", {"lost": [], "lost_confirmed": 0, "refused": []}
 NO_TIMES = {"publish_down_s": 0.0, "sync_blocked_s": 0.0, "bytes_replicated": 0}
 
 FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
-    N_("messages"): lambda queue, account, times: f"{queue.get('messages', 0):,}",
-    N_("lost (confirmed)"): lambda queue, account, times: f"{size(account['lost']):,} ({account['lost_confirmed']:,})",
-    N_("refused"): lambda queue, account, times: f"{size(account['refused']):,}",
+    N_("messages"): lambda queue, account, times: whole(queue.get('messages', 0)),
+    N_("lost (confirmed)"): lambda queue, account, times: (
+        f"{whole(size(account['lost']))} ({whole(account['lost_confirmed'])})"
+    ),
+    N_("refused"): lambda queue, account, times: whole(size(account['refused'])),
     N_("unavailable s"): lambda queue, account, times: (
         _("to the end") if queue.get("state") in ("down", "minority") else seconds(times["publish_down_s"])
     ),
@@ -136,7 +138,7 @@ def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
 
 def _alike(outcome: dict, differing: list[Pair]) -> str:
     queues = {*outcome["ledger"], *(pair.queue for pair in differing)}
-    alike = f"{len(queues) - len(differing):,}"
+    alike = whole(len(queues) - len(differing))
     return _("{count} of {queues} alike in both.", count=alike, queues=counted(len(queues), "queue"))
 
 

@@ -23,7 +23,7 @@ from hawb.views.cluster import matrix, raft_entries, scene
 from hawb.views.cluster.matrix import Row
 from hawb.views.cluster.raft import members, titled
 from hawb.views.cluster.replicas import DOWN, NONE, Replica
-from hawb.views.formatting import brief, counted, shortened, shown, size
+from hawb.views.formatting import brief, counted, shortened, shown, size, whole
 from hawb.views.style import LOOKS, PAPER, PRINTED, PRINTED_FAINT
 
 NAMES, NODE, HEAD, ROW, FOOT, PAD = 112, 108, 62, 40, 26, 12
@@ -87,7 +87,7 @@ def _lost(queue: str, lost: int, confirmed: int) -> str:
         return _("{messages} of {queue} lost, none of them confirmed", **words)
     if confirmed == lost:
         return _("{messages} of {queue} lost, all confirmed", **words)
-    return _("{messages} of {queue} lost, {number} confirmed", number=f"{confirmed:,}", **words)
+    return _("{messages} of {queue} lost, {number} confirmed", number=whole(confirmed), **words)
 
 
 def _unusable(queue: str, state: str) -> str:
@@ -227,7 +227,7 @@ def _row(
 def _replica(
     now: Replica, was: Replica, left: int, top: int, content: Runs | None, scale: tuple[int, int] | None
 ) -> str:  # fmt: skip
-    count = "" if now.messages is None else f"{now.messages:,}" if now.messages < 10**7 else brief(now.messages)
+    count = "" if now.messages is None else whole(now.messages) if now.messages < 10**7 else brief(now.messages)
     term = "" if now.term is None else f" t{now.term}"
     behind = f" −{brief(now.behind)}" if now.behind else ""
     mark = "" if now == was else (
@@ -284,13 +284,13 @@ def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str
         members(state, queue)  # raises ValueError
         logs = raft_entries.logs(state, names, queue, LATEST)
         indices = range(logs["first"], logs["last"] + 1)
-        wide = math.ceil(INDEX_LETTER * len(f"{logs['last']:,}") / ENTRY)
+        wide = math.ceil(INDEX_LETTER * len(whole(logs['last'])) / ENTRY)
         title = f"{caption}: logs of {titled(queue)}" if caption else f"logs of {titled(queue)}"
         words.append(title)
         drawn += _title(title, top + 22)
         for place, index in list(enumerate(indices))[::wide]:
             x, look = LEFT + place * ENTRY + ENTRY / 2 - 1, f'text-anchor="middle" fill="{PRINTED_FAINT}"'
-            drawn += f'<text x="{x:g}" y="{top + 42}" font-size="10" {look}>{index:,}</text>'
+            drawn += f'<text x="{x:g}" y="{top + 42}" font-size="10" {look}>{whole(index)}</text>'
         for place, member in enumerate(logs["members"]):
             drawn += _log(member, top + 48 + place * LINE)
         top += 48 + LINE * len(logs["members"]) + PAD

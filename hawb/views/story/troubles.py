@@ -79,7 +79,7 @@ def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
         places = chronicle.places(("alarm_set",), None)
         set_ = [place for place in places if _is_alarm(chronicle.events[place], alarm)]
         yield "", set_[-1:]
-    timeouts = chronicle.places(("channel_timed_out",), None)
+    timeouts = [place for place, event in enumerate(chronicle.events) if event["event"] == "channel_timed_out"]
     for name in timed_out(outcome):
         if is_closed(outcome, name):
             yield "", [place for place in timeouts if chronicle.events[place]["detail"]["consumer"] == name][-1:]

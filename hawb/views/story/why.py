@@ -7,7 +7,7 @@ an outcome does not tell, such as the definition of a policy that nobody set dur
 from __future__ import annotations
 
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.views.formatting import commas, common, holds, listing, messages, paragraph, seconds, shown, size
+from hawb.views.formatting import commas, common, holds, listing, messages, paragraph, seconds, shown, size, whole
 from hawb.views.story import losses
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.copies import copies, published
@@ -73,7 +73,7 @@ def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
 def _there(chronicle: Chronicle, queue: str, number: int) -> str:
     """The paragraph about a message that is in the queue: where."""
     entry = chronicle.outcome["queues"][queue]
-    words = {"number": f"{number:,}", "queue": shown(queue)}
+    words = {"number": whole(number), "queue": shown(queue)}
     flag = _("If it is delivered, it will be marked as redelivered.") if holds(entry["redelivered"], number) else ""
     if entry["state"] == "down":
         down = N_("Message {number} of {queue} is on the disk of {node}: the queue is down until that node is back.")
@@ -206,7 +206,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
         template = "" if event is None else TAKEN[bool(event["detail"].get("consumer"))]
     elif event is not None and event["detail"].get("consumer"):
         template = BY_CONSUMER.get(reason, template)
-    words = {"number": f"{number:,}", "queue": shown(queue)}
+    words = {"number": whole(number), "queue": shown(queue)}
     if event is None:
         return _(UNTOLD[reason], **words)
     if not template:
@@ -223,7 +223,7 @@ def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | No
 def _refused(chronicle: Chronicle, queue: str, number: int) -> str:
     event = _last(chronicle, queue, "messages_refused", number)
     if event is None:
-        return _("No queue took message {number} of {queue}.", number=f"{number:,}", queue=shown(queue))
+        return _("No queue took message {number} of {queue}.", number=whole(number), queue=shown(queue))
     alone = event | {"detail": event["detail"] | {"ids": [[number, number]]}}
     index, reason = chronicle.events.index(event), event["detail"]["reason"]
     fault = losses.master_down(chronicle, queue, index) if reason in NO_MASTER else None
