@@ -4,11 +4,13 @@ columns say, and where the bars stand.
 
 from __future__ import annotations
 
+from hawb.engine.state import State
 from hawb.lab import menus
 from hawb.lab.controller import Controller
 from hawb.lab.history import Point
 from hawb.lab.leads import leads
 from hawb.planning.safe_to_stop import WAYS, Forecast
+from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
 from hawb.views.cluster import raft_entries
 from hawb.views.cluster.scene import beyond, scene
@@ -24,12 +26,14 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
     played at once."""
     point = controller.now
     names = point.run.settings.names
+    played = play(point, before)
     drawn = scene(point.outcome, point.was, beyond(point.moment.state, names))
     return {
         "scene": drawn,
         "offers": menus.offered(point.moment, point.run.settings, (row["queue"] for row in drawn["rows"])),
-        "play": play(point, before),
+        "play": played,
         "log": raft_entries.logs(point.moment.state, names, controller.queue),
+        "logs": logs(point, before, controller.queue, played["movements"]),
         "leads": leads(controller, drafts),
         "bar": bar(controller),
     }
@@ -47,6 +51,25 @@ def play(point: Point, before: Point | None) -> dict:
         "before": scene(was, None, beyond(state, names)) if before is None else None,
         "movements": movements(point.outcome, was, cuts),
     }
+
+
+def logs(point: Point, before: Point | None, queue: str, moved: list[dict]) -> list[dict | None]:
+    """Return the logs of the chosen queue's group as the movements of the last step begin, and after each of their
+    phases but the last; none where nothing moves or no group is chosen."""
+    names, earlier = point.run.settings.names, point.before_last_step if before is None else (before.moment.state,)
+    if not moved or earlier is None or queue not in point.moment.state.groups:
+        return []
+    times = {one["phase"]: one["t"] for one in moved}
+    at = {t: raft_entries.logs(state_at(point, t), names, queue) for t in set(times.values())}
+    return [raft_entries.logs(earlier[0], names, queue), *(at[times[phase]] for phase in sorted(times)[:-1])]
+
+
+def state_at(point: Point, t: float) -> State:
+    """Return the cluster just after what happened at a time of the story."""
+    just_after_s = t + 1 / MICROSECONDS
+    if just_after_s >= point.moment.state.time_us / MICROSECONDS:
+        return point.moment.state
+    return point.run.rewound(point.run.steps_at(just_after_s)).moment_at(just_after_s).state
 
 
 def bar(controller: Controller) -> dict:

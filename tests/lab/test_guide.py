@@ -39,7 +39,8 @@ def test_a_loss_is_counted_as_it_is(controller, more):
 
 def test_a_loss_of_messages_that_were_not_confirmed_is_not_said_to_be(controller):
     more = {"queue": "t", "count": 7, "persistent": False, "mode": "plain"}
-    lost = told(controller, ("declare", {"queue": "t", "node": "a", "durable": False}), ("publish", more), ("kill", "a"))
+    transient = {"queue": "t", "node": "a", "durable": False}
+    lost = told(controller, ("declare", transient), ("publish", more), ("kill", "a"))
     assert lost["texts"]["lost"].startswith("That cost 107 messages.")
 
 

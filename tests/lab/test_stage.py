@@ -95,6 +95,32 @@ def test_the_log_of_the_chosen_quorum_queue_follows_what_is_done(lab):
     assert lab.stage.view["log"] is None
 
 
+def test_the_log_goes_with_the_movements_of_a_step(lab):
+    ask(lab, "choose", queue="qq.orders")
+    last = lab.stage.view["log"]["last"]
+    on_queue(lab, "qq.orders", "publish 10")
+    view = lab.stage.view
+    kinds_of = {one["phase"]: one["kind"] for one in view["play"]["movements"]}
+    assert [*kinds_of.values()] == ["publish", "confirm"]
+    assert [log["last"] for log in view["logs"]] == [last, view["log"]["last"]]
+    assert view["log"]["last"] > last
+    ask(lab, "play on", seconds=5)
+    ask(lab, "choose", queue="ha.orders")
+    assert lab.stage.view["logs"] == []
+
+
+def test_the_log_of_a_queue_that_is_cut_off_goes_with_what_happens_later(lab):
+    lab.controller.act("start", "c")
+    ask(lab, "choose", queue="qq.orders")
+    on_node(lab, "a", "cut off from all others")
+    ask(lab, "play on", seconds=90)
+    view = lab.stage.view
+    terms = [max(member["term"] for member in log["members"]) for log in [*view["logs"], view["log"]]]
+    assert terms == sorted(terms) and terms[0] < terms[-1]
+    elected = [one["phase"] for one in view["play"]["movements"] if one["event"] == "leader_elected"]
+    assert terms[elected[0]] < terms[elected[0] + 1]
+
+
 def test_a_kill_costs_a_quorum_queue_its_availability_and_a_mirrored_one_its_messages(lab):
     on_node(lab, "a", "kill")
     assert (row_of(lab, "ha.orders")["lost"], row_of(lab, "qq.orders")["lost"]) == (100, 0)

@@ -139,6 +139,84 @@ def test_nothing_is_cut_off_at_any_width(size, dark):
         assert cut == []
 
 
+CUT = """() => [...document.querySelectorAll(
+  ".hs-name, .hs-node b, .hs-node, .hs-queue, .hs-badges, .hs-told, .hs-told small, .hs-bar, .hs-time, .hs-verdict," +
+  ".hs-client, .hs-step, .hs-legend li, .hs-happened li span, .hs-why p, .hs-now button"
+)].filter(one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline")
+  .map(one => one.className + ": " + one.textContent)"""
+INNER = """() => [...document.querySelectorAll(".hs-picture")].filter(
+  box => box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth).length"""
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1160, 675)])
+def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes_notice(size):
+    with stage_page(size, calm=True) as page:
+        page.get_by_role("button", name="skip the tour").click()
+        pick(page, "node c", "start")
+        page.lab.stage.receive({"do": "part", "links": [["a", "b"]]})
+        show(page)
+        page.get_by_role("button", name="wait until the nodes notice").click()
+        page.locator(".hs-gap", has_text="two sides").wait_for()
+        keep_picture(page, f"stage-partition-{size[0]}")
+        assert page.locator(".hs-name").count() == len(page.lab.controller.outcome["queues"])
+        assert page.locator(".hs-state", has_text="b and c: down").count() == 1
+        assert (page.evaluate(CUT), page.evaluate(INNER)) == ([], 0)
+
+
+PHONE = (390, 844)
+
+
+def many_names(page) -> None:
+    """Declare a queue with a long name, and lose what it held."""
+    for verb, argument in (
+        ("declare", {"queue": "ha.orders-of-the-european-warehouse-that-nobody-has-renamed", "node": "a"}),
+        ("publish", {"queue": "ha.orders-of-the-european-warehouse-that-nobody-has-renamed", "count": 12345}),
+        ("kill", "a"),
+    ):
+        page.lab.controller.act(verb, argument)
+    page.lab.redraw()
+    show(page)
+
+
+@pytest.mark.parametrize("done", [
+    lambda page: None,
+    lambda page: pick(page, "node a", "kill"),
+    many_names,
+    lambda page: page.lab.stage.receive({"do": "part", "links": [["a", "b"]]}) or show(page),
+], ids=["opened", "loss", "long names", "cut"])  # fmt: skip
+def test_on_a_phone_no_text_leaves_its_box_and_nothing_is_cut(done):
+    with stage_page(PHONE, calm=True) as page:
+        done(page)
+        page_and_stage = page.evaluate(
+            "() => [document.documentElement, document.querySelector('.hs-stage')]"
+            ".map(one => one.scrollWidth - one.clientWidth)"
+        )
+        assert (page_and_stage, page.evaluate(CUT), page.evaluate(INNER)) == ([0, 0], [], 0)
+        menu(page, "node b")
+        box = page.locator(".hs-menu").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
+        keep_picture(page, f"stage-phone-{page.lab.stage.view['bar']['played']}")
+
+
+def test_the_log_is_in_step_with_what_is_seen():
+    with stage_page() as page:
+        page.lab.controller.choose("qq.orders")
+        page.lab.redraw()
+        show(page)
+        entries = page.locator(".hs-log tbody tr").first.locator(".hs-entry:not(.hs-empty)")
+        last = page.locator(".hs-log .hs-index").last
+        before = last.inner_text()
+        pick(page, "queue qq.orders", "publish 10")
+        page.locator(".hs-play", has_text="pause").click()
+        assert "were published" in caption(page)
+        assert last.inner_text() == before
+        page.get_by_role("button", name="step forward").click()
+        assert int(last.inner_text()) > int(before)
+        page.get_by_role("button", name="step back").click()
+        assert last.inner_text() == before
+        assert entries.count() > 0
+
+
 def test_a_line_is_drawn_by_touch():
     with stage_page(calm=True) as page:
         fits = page.locator(".hs-picture.hs-fits")

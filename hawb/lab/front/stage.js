@@ -66,6 +66,7 @@ function stage(model, el, guide) {
   const picture = new Picture(asked);
   const player = new Player(picture, (caption) => {
     subtitle.textContent = caption;
+    log.draw(log_now());
     time.draw(view.bar, player);
   }, (direction) => ended(direction));
   const columns = new Columns(ask);
@@ -85,6 +86,8 @@ function stage(model, el, guide) {
   const menu = new Menu(el);
   drawable(picture, (found) => ask({ do: "part", ...found }));
 
+  /** The logs of the chosen queue as they are where the movement stands. */
+  const log_now = () => (player.is_over ? view.log : view.logs[Math.floor(player.position)] ?? view.log);
   const now = (is) => (is ? word("as it is now") : "");
   const paces = () => paces_of().map(([name, label, pace]) => ({ entry: { pace }, label, tells: now(pace === player.pace) }));
   /** The languages, the one in force first: whoever presses Enter at once changes nothing. */
@@ -152,7 +155,7 @@ function stage(model, el, guide) {
     if (!view.scene) return;
     shown = view;
     redraw_columns();
-    log.draw(view.log);
+    log.draw(log_now());
     el.classList.toggle("hs-with-log", Boolean(view.log));
     el.classList.toggle("hs-many", !view.scene.detailed);
     top.draw(view.bar);

@@ -56,6 +56,7 @@ class Replay {
     });
     this.player = new Player(this.picture, (caption) => {
       this.tell(caption);
+      this.show_log();
       this.show_time();
     }, (direction) => this.ended(direction));
     this.time = new TimeBar({
@@ -105,7 +106,8 @@ class Replay {
   }
 
   show_log() {
-    const log = this.stop.logs[this.queue] ?? null;
+    const stop = this.player.is_over ? this.stop : this.story.stops[this.at - 1] ?? this.stop;
+    const log = stop?.logs[this.queue] ?? null;
     this.log.draw(log);
     this.root.classList.toggle("hs-with-log", Boolean(log));
   }
