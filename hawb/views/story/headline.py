@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.scenario import numbering
-from hawb.views.formatting import common, counted, joined, listing, size
+from hawb.views.formatting import common, counted, joined, listing, size, whole
 
 LOST = {
     "none": Plural("{messages} of {queues} is lost", "{messages} of {queues} are lost"),
@@ -118,7 +118,7 @@ def _toll(outcome: Mapping, fate: str) -> Toll:
 def _clause(forms: Mapping[str, Plural], toll: Toll) -> str:
     known = "none" if not toll.confirmed else "all" if toll.confirmed == toll.count else "some"
     queues = listing(sorted(toll.messages, key=lambda name: -toll.messages[name]))
-    words = {"messages": counted(toll.count), "queues": queues, "confirmed": f"{toll.confirmed:,}"}
+    words = {"messages": counted(toll.count), "queues": queues, "confirmed": whole(toll.confirmed)}
     return ngettext(*forms[known], toll.count, **words)
 
 
