@@ -368,7 +368,7 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
         if any(FEDERATION_SETTINGS & part.policy.definition.keys() for part in one.parts):
             yield Clash("needs-upstream", name, UPSTREAM, "rabbit_federation_parameters")
         if any(part.stands_in for part in one.parts):
-            yield Clash("keeps-silence", name, "said nothing but mirroring, and kept other policies from applying: a"
+            yield Clash("keeps-silence", name, f"said {one.said}, and kept other policies from applying: a"
                         f" length limit of {NOTHING['max-length']:,} does so in its place",
                         "rabbit_policy:match_all, of which one alone applies")  # fmt: skip
 

@@ -20,7 +20,7 @@ from hawb.rules.denied_features import MASTER_LOCATOR
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, Policy
 from hawb.rules.policy_validation import refusal
-from hawb.rules.profiles import Profile
+from hawb.rules.profiles import HA_SETTINGS, Profile
 
 CLASSIC_ONLY = {"queue-mode": "default"}
 QUORUM_ONLY = {"dead-letter-strategy": "at-most-once"}
@@ -50,6 +50,12 @@ class Split(Struct, frozen=True):
     parts: list[Part]
     reasons: list[Reason]
     both: bool = False
+
+    @property
+    def said(self) -> str:
+        """Return in words what a policy said of which nothing is left."""
+        keys = self.policy.definition.keys()
+        return "nothing but mirroring" if keys <= HA_SETTINGS else f"nothing but {', '.join(sorted(keys))}"
 
 
 def split(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from inventories import cluster, policy, queue
+from inventories import HA, cluster, policy, queue
 from migrations import BOTH, VERSIONS, planned
 
 from hawb.planning.assignments import assign
 from hawb.planning.migration import Migration
 from hawb.planning.policy_split import NOTHING
+from hawb.views.planning.migration import policy_rows
 
 
 def parts(plan: Migration) -> dict[str, tuple]:
@@ -86,3 +87,16 @@ def test_a_policy_that_nothing_but_defaults_tells_apart():
         "p-quorum": ("queues", 0, {"max-length": 1, "overflow": "reject-publish",
                                    "dead-letter-strategy": "at-most-once"}),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [({"queue_version": 2}, "nothing but queue-version"), (HA, "nothing but mirroring"),
+     ({"queue_mode": "lazy", **HA}, "nothing but ha-mode, ha-params, queue-mode")],
+)  # fmt: skip
+def test_a_policy_of_which_nothing_is_left_is_said_to_have_said_what_it_said(keys: dict, said: str):
+    alone = planned(cluster(policy(**keys), version="3.13"))
+    assert [row[1] for row in policy_rows(alone)] == [f"goes: it said {said}"]
+    silencing = planned(cluster(policy("one", priority=1, **keys), policy("two", max_length=9), version="3.13"))
+    [clash] = [one for one in silencing.clashes if one.code == "keeps-silence"]
+    assert clash.what.startswith(f"said {said}, and kept other policies from applying")

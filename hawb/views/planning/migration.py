@@ -79,7 +79,7 @@ def _becomes(split: Split) -> str:
         f" {', '.join(part.policy.definition)}"
         for part in split.parts
     ]
-    return "; ".join(told) or "goes: it said nothing but mirroring"
+    return "; ".join(told) or shown(f"goes: it said {split.said}")
 
 def clash_rows(plan: Migration) -> list[list[str]]:
     """A row for each clash."""
