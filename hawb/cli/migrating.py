@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, read, refuse
+from hawb.cli.files import is_scenario, play, refuse
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
@@ -139,8 +139,8 @@ def replicas(
     from hawb.views.study.replica_verdict import verdict
     from hawb.views.terminal import told
 
-    inventory = cluster(files, notes=as_json)[0]
-    before = beforehand(*standing_of(files), failures=failures)
+    inventory, scenario, live = standing(files, notes=as_json)
+    before = beforehand(scenario, files, live, failures)
     own = None
     if asked := study(inventory, trials, seed):
         if numbers is not None:
@@ -163,16 +163,19 @@ def replicas(
     raise SystemExit(verdict(found).exit_status)
 
 
-def standing_of(files: tuple[str, ...]) -> tuple[Scenario, tuple[str, ...], Live]:
-    """The scenario of a cluster's files, these, and what they tell of it as it runs. Raises ScenarioRefused."""
+def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live]:
+    """One cluster as `cluster` has it, its scenario, and what files tell of it as it runs. Raises ScenarioRefused."""
     from hawb.broker.imported import ALL_KNOWN, import_files
     from hawb.broker.untrusted import ImportRefused
+    from hawb.planning import inventory
     from hawb.scenario.load import read_scenario
 
-    if any(map(is_scenario, files)):
-        return read(Path(files[0])), files, ALL_KNOWN
+    if len(files) == 1 and is_scenario(files[0]):
+        scenario, run = play(Path(files[0]))
+        return inventory.of_run(run), scenario, ALL_KNOWN
+    found, _ = cluster(files, notes=notes)
     try:
         imported = import_files(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    return read_scenario(imported.scenario), files, imported.live
+    return found, read_scenario(imported.scenario), imported.live

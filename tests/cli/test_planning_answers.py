@@ -67,6 +67,13 @@ def test_where_no_node_runs_it_says_which_to_start(tmp_path: Path):
         assert done.exit_code == 1 and "No: q is already out of use (3 of 3 members down). Start" in answer(done)
 
 
+@pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
+def test_a_scenario_may_come_from_standard_input(tmp_path: Path, command: str):
+    more = ["--trials", "0"] if command == "replicas" else []
+    done = CliRunner().invoke(main, [command, *more, "-"], input=story(tmp_path, *DOWN).read_text())
+    assert done.exit_code == 1 and "No: q is already out of use" in answer(done)
+
+
 def queue(name: str, kind: str = "classic") -> dict[str, Any]:
     arguments = {} if kind == "classic" else {"x-queue-type": kind}
     return {"name": name, "vhost": "/", "durable": True, "auto_delete": False, "arguments": arguments}
