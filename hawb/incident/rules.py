@@ -10,30 +10,14 @@ Rules are tried in this order within what begins with the same word. Whatever no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from hawb.incident.fault_rules import FAULTS
+from hawb.incident.rule import ALL, Rule, rule
 
-ALL, MNESIA, MIRRORED = "3.8-4.3", "3.8-4.0", "3.8-3.13"
+MNESIA, MIRRORED = "3.8-4.0", "3.8-3.13"
 SLAVES = "3.6-3.8"
 """Until 3.8.0: mirrors were called slaves."""
 OLDER = frozenset({"3.6", "3.7"})
 """Releases without a profile. What they say in the words of later ones is read; what they said otherwise is here."""
-
-
-class Rule(NamedTuple):
-    """A message that is known."""
-
-    kind: str
-    releases: str
-    source: str
-    says: str
-    fixed: Mapping[str, str]
-
-
-def rule(kind: str, releases: str, source: str, says: str, **fixed: str) -> Rule:
-    """A line of the table."""
-    return Rule(kind, releases, source, says, fixed)
-
 
 NODES = (
     rule("node_starting", ALL, "rabbit:start", "Starting RabbitMQ {release} on Erlang {name}"),
@@ -54,46 +38,6 @@ NODES = (
     rule("node_halting", ALL, "rabbit:stop_and_halt", "Halting Erlang VM with the following applications:"),
     rule("boot_failed", ALL, "rabbit_prelaunch_errors:log_message", "BOOT FAILED\n===========\n{reason}"),
     rule("boot_failed", ALL, "rabbit_prelaunch_errors:log_message", "BOOT FAILED"),
-    rule("boot_failed", "3.8", "rabbit_prelaunch_errors:log_message", "==========="),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error", "Error during startup: {reason}"),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_exception", "Exception during startup:\n{reason}"),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error", "Timeout contacting cluster nodes{reason}"),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error", "ERROR: epmd error for host {reason}"),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error",
-         "ERROR: could not bind to distribution port {reason}"),
-    rule("boot_failed", ALL, "rabbit_prelaunch_errors:format_error",
-         "ERROR: node with name {_} is already running on host {reason}"),
-    rule("boot_failed", "3.6-3.7", "rabbit:log_boot_error_and_exit", "Error description:\n{reason}"),
-    rule("boot_error", "3.10-4.3", "rabbit_ff_registry_factory:does_registry_need_refresh",
-         "Feature flags: `{name}`: required feature flag not enabled! {_}", reason="disabled_required_feature_flag"),
-    rule("boot_error", "3.8-4.3", "rabbit_prelaunch_feature_flags:setup",
-         "Failed to initialize feature flags registry: {reason}"),
-    rule("boot_error", "3.8-3.10", "rabbit_feature_flags:check_node_compatibility",
-         "Feature flags: node `{name}` is INCOMPATIBLE: {_}", reason="incompatible_feature_flags"),
-    rule("boot_error", "3.10-4.3", "rabbit_ff_controller:check_node_compatibility_task",
-         "Feature flags: nodes `{_}` and `{name}` are incompatible", reason="incompatible_feature_flags"),
-    rule("boot_error", ALL, "rabbit_prelaunch_conf:generate_config_from_cuttlefish_files",
-         "Error preparing configuration in phase {name}:{_}", reason="failed_to_prepare_configuration"),
-    rule("boot_error", ALL, "rabbit_networking:boot_listeners",
-         "Failed to start {_} listener [{_}]:{name}, error: {reason}"),
-    rule("boot_error", ALL, "ranch_listener_sup:listen_error",
-         "Failed to start Ranch listener {listener} in {_} for reason {reason} ({_})"),
-    rule("cookie_refused", ALL, "dist_util:recv_challenge_reply",
-         "** Connection attempt from node {peer} rejected. {_}"),
-    rule("cookie_refused", ALL, "dist_util:recv_challenge_ack",
-         "** Connection attempt to node {peer} {_}"),
-    rule("cookie_refused", ALL, "dist_util:is_allowed", "** Connection attempt from disallowed node {peer} **"),
-    rule("formed_alone", "3.8-3.10", "rabbit_mnesia:init_with_lock", "Discovered no peer nodes to cluster with"),
-    rule("formed_alone", "3.8-3.10", "rabbit_mnesia:init_with_lock",
-         "Discovered no peer nodes to cluster with. Some discovery backends can filter nodes out {_}"),
-    rule("formed_alone", "3.13-4.3", "rabbit_peer_discovery:select_node_to_join",
-         "Peer discovery: discovered no peer nodes to cluster with{_}"),
-    rule("formed_alone", "3.13-4.3", "rabbit_peer_discovery:discover_cluster_nodes",
-         "Peer discovery: could not discover and join another node; proceeding as a standalone node"),
-    rule("formed_alone", "3.8-3.10", "rabbit_mnesia:join_discovered_peers_with_retries",
-         "Could not successfully contact any node of: {_} (as in Erlang distribution). {_}"),
-    rule("application_ended", ALL, "application_controller:info_exited",
-         "Application {name} exited with reason: {reason}"),
     rule("boot_disagreed", MNESIA, "rabbit_mnesia:check_cluster_consistency",
          "Node {self} thinks it's clustered with node {peer}, but {_} disagrees"),
     rule("disk_empty", "3.8-3.10", "rabbit_mnesia:init", "Node database directory at {_} is empty. {_}"),
@@ -295,50 +239,6 @@ GROUPS = (
          "Shrinking all quorum queues {_}to a single node: {peer}"),
     rule("queue_shrunk", "3.10-3.13", "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member",
          "Disaster recovery procedure: shrinking all quorum queues to a single node cluster"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:phase_start_replica",
-         "rabbit_stream_coordinator: Error while starting replica for {name} on node {peer} in {term} : {reason}"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:phase_start_writer",
-         "rabbit_stream_coordinator: failed to start writer {name} on {peer} in {term} Error: {reason}"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:phase_stop_member",
-         "rabbit_stream_coordinator: failed to stop member {name} {peer} Error: {reason}"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:phase_stop_member",
-         "rabbit_stream_coordinator: failed to get tail of member {name} on {peer} in {term} Error: {reason}"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:phase_delete_member",
-         "rabbit_stream_coordinator: Error while deleting member for {name} : on node {peer} {reason}"),
-    rule("stream_failed", "3.10-4.3", "rabbit_stream_coordinator:handle_aux",
-         "rabbit_stream_coordinator: error while executing action {_} for stream queue {name}, node {peer}, epoch"
-         " {term} Err: {reason}"),
-    rule("stream_failed", "3.10-4.3", "osiris_replica:init",
-         "{stream} [osiris_replica:{_}] failed to start replica reader{_}Reason {reason}"),
-    rule("stream_failed", "3.10-4.3", "osiris_replica_reader:init",
-         "{stream} [osiris_replica_reader:{_}] could not connect replica reader to replica at {_}, Reason: {reason}"),
-    rule("stream_failed", "3.10", "osiris_replica_reader:init", "could not connect osiris to replica at {reason}"),
-    rule("stream_reader_ended", "3.10-4.3", "osiris_replica:handle_info",
-         "{stream} [osiris_replica:{_}] replica reader {_} exited with {reason}"),
-    rule("stream_reader_ended", "3.10-4.3", "osiris_replica_reader:terminate",
-         "{stream} [osiris_replica_reader:{_}] detected leader down with {reason} - exiting..."),
-    rule("stream_reader_ended", "3.10", "osiris_replica_reader:handle_info",
-         "osiris_replica_reader: '{name}' detected leader down with {reason} - exiting..."),
-    rule("coordinator_failed", "3.10-4.3", "rabbit_stream_coordinator:process_command",
-         "Coordinator timeout on server {peer} when processing command {_}", reason="timeout"),
-    rule("coordinator_failed", "3.10-4.3", "rabbit_stream_coordinator:start_coordinator_cluster",
-         "Stream coordinator could not be started on nodes {nodes}", reason="cluster_not_formed"),
-    rule("coordinator_failed", "3.10", "rabbit_stream_coordinator:add_member",
-         "Stream coordinator failed to start on node {peer} : {reason}"),
-    rule("coordinator_failed", "3.13-4.3", "rabbit_stream_coordinator:add_member",
-         "Stream coordinator server failed to start on node {peer} : {reason}"),
-    rule("coordinator_failed", "3.10-4.3", "rabbit_stream_queue:consume",
-         "Failed to start stream client {_}: coordinator unavailable", reason="coordinator_unavailable"),
-    rule("data_corrupt", "3.10-4.3", "ra_log_wal:recover_record",
-         "WAL: record failed CRC check during recovery. {_}", name="the write-ahead log of Raft"),
-    rule("data_corrupt", "4.3", "ra_log_wal:recover_record",
-         "WAL in {_}: record failed CRC check during recovery. {_}", name="the write-ahead log of Raft"),
-    rule("data_corrupt", "3.10-4.3", "osiris_log:validate_crc", "crc validation failure at chunk id {_}",
-         name="a stream's segment"),
-    rule("data_corrupt", "3.10-4.3", "osiris_log:truncate_invalid_idx_records",
-         "Multiple corrupted chunks in segment file {_}", name="a stream's segment"),
-    rule("data_corrupt", "3.10-4.3", "rabbit_classic_queue_store_v2:read",
-         "Per-queue store CRC32 check failed in {_}", name="a classic queue's store"),
     rule("stream_leading", "3.10-4.3", "rabbit_stream_coordinator:phase_start_writer",
          "rabbit_stream_coordinator: started writer {name} on {peer} in {term}"),
     rule("stream_replica_started", "3.10-4.3", "rabbit_stream_coordinator:phase_start_replica",
@@ -411,14 +311,6 @@ CLIENTS = (
     rule("connection_failed", "4.3", "rabbit_reader:log_hard_error",
          "Closing AMQP connection {pid} ({connection}, vhost: '{vhost}', user: '{user}'): {reason}"),
     rule("connection_failed", ALL, "rabbit_networking:close_connection", "Closing connection {pid} because {reason}"),
-    rule("operation_timed_out", ALL, "rabbit_amqqueue:not_found_or_absent_dirty",
-         "Channel error on connection {pid} ({_}), channel {_}:\n{_} on {queue} due to timeout",
-         reason="due to timeout"),
-    rule("consumer_timed_out", "3.8", "rabbit_channel:evaluate_consumer_timeout",
-         "Channel error on connection {pid} ({_}), channel {_}:\n{_} consumer ack timed out on channel {_}"),
-    rule("consumer_timed_out", "3.10-4.3", "rabbit_channel:handle_consumer_timed_out",
-         "Channel error on connection {pid} ({_}), channel {_}:\n{_} delivery acknowledgement on channel {_} timed"
-         " out. {_}"),
     rule("channel_failed", ALL, "rabbit_channel:handle_exception",
          "Channel error on connection {pid} ({connection}, vhost: '{vhost}', user: '{user}'), channel {_}:\n{reason}"),
 )  # fmt: skip
@@ -434,34 +326,9 @@ CRASHES = (
          "** Generic server {process} terminating\n{lines}** Reason for termination ==\n** {reason}"),
     rule("process_crashed", ALL, "gen_statem:error_info",
          "** State machine {process} terminating\n{lines}** Reason for termination = {reason}"),
-    rule("process_crashed", ALL, "erlang:spawn", "Error in process {_} with exit value:{_}"),
-    rule("process_crashed", "3.8", "erlang:spawn", "emulator Error in process {_} with exit value:{_}"),
     rule("process_crashed", ALL, "proc_lib:crash_report",
          "crasher:\ninitial call: {process}\n{lines}exception {reason}"),
-    rule("noted", "3.8", "lager_error_logger:format_supervisor",
-         "Supervisor {supervisor} had child {_} exit with reason {_} in context shutdown_error"),
-    rule("child_ended", "3.8", "lager_error_logger:format_supervisor",
-         "Supervisor {supervisor} had child {_} exit with reason {reason} in context {_}"),
-    rule("noted", "3.8", "supervisor:report_error", "Supervisor: {supervisor}\nContext: shutdown_error{_}"),
-    rule("child_ended", "3.8", "supervisor:report_error",
-         "Supervisor: {supervisor}\nContext: {_}\nReason: {reason}"),
-    rule("noted", ALL, "supervisor:report_error", "supervisor: {supervisor}\nerrorContext: shutdown_error{_}"),
-    rule("child_ended", ALL, "supervisor:report_error",
-         "supervisor: {supervisor}\nerrorContext: {_}\nreason: {reason}"),
-    rule("noted", ALL, "erts:dsig_msg", "Discarding message {_}"),
-    rule("noted", "3.8", "erts:dsig_msg", "emulator Discarding message {_}"),
-    rule("noted", "3.8-3.10", "rabbit_connection_tracking:ensure_tracked_connections_table_for_node",
-         "Failed to create a tracked connection table for node {_}"),
-    rule("noted", "3.8-3.10", "rabbit_connection_tracking:ensure_per_user_tracked_connections_table_for_node",
-         "Failed to create a per-user tracked connection table for node {_}"),
-    rule("noted", "3.8-3.10", "rabbit_connection_tracking:ensure_per_vhost_tracked_connections_table_for_node",
-         "Failed to create a per-vhost tracked connection table for node {_}"),
-    rule("noted", "3.8", "rabbit_maintenance:suspend_all_client_listeners", "Suspended all listeners and will {_}"),
-    rule("noted", "3.8", "rabbit_maintenance:resume_all_client_listeners", "Resumed all listeners and will {_}"),
-    rule("noted", "3.8", "rabbit_maintenance:revive", "This node is being revived from maintenance (drain) mode"),
-    rule("noted", "4.3", "rabbit_deprecated_features:maybe_log_warning", "Deprecated features: {_}"),
-    rule("noted", ALL, "rabbit_channel:info", "Timed out getting channel {_} info"),
 )  # fmt: skip
 
-RULES: tuple[Rule, ...] = (*NODES, *MEMBERS, *MIRRORS, *GROUPS, *QUEUES, *CLIENTS, *CRASHES)
+RULES: tuple[Rule, ...] = (*NODES, *MEMBERS, *MIRRORS, *GROUPS, *QUEUES, *FAULTS, *CLIENTS, *CRASHES)
 """All of them."""

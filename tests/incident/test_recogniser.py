@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from kept_logs import STORIES, logs, text
-from known_messages import MESSAGES
+from known_fault_messages import MESSAGES
 
 from hawb.incident.entries import Reader
 from hawb.incident.events import KINDS, Event

@@ -6,17 +6,16 @@ a cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from hawb.incident import causes
 from hawb.incident.events import Event
 from hawb.incident.happening import Happening
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident.names import Names
+from hawb.views.incident.reasons import boot_why, in_words, tells
 from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
@@ -134,33 +133,6 @@ WORDS: Mapping[str, Words] = {
 }  # fmt: skip
 """How each kind is told. What is not here (a replica that misses others, which goes with what made it) is left out."""
 
-REASONS: Mapping[str, str] = {
-    "net_tick_timeout": "nothing was heard of {it} for as long as net_ticktime allows",
-    "connection_closed": "the connection to {it} was closed",
-    "disconnect": "the connection to {it} was closed",
-}
-"""What Erlang has for a node that is gone, in words."""
-ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
-"""The words of an Erlang term whose other words were taken out."""
-CAUSES: Mapping[str, str] = {
-    causes.FLAG: "{flags} {are} not enabled, or not known to all nodes",
-    causes.FLAGS: "its feature flags and those of {others} do not go together",
-    causes.CLUSTER: "the other nodes do not have it as a member of their cluster, or it does not have them",
-    causes.LEADER: "it waited in vain for a leader of the metadata store, for which a majority of the nodes must run",
-    causes.TABLES: "it waited in vain for the tables of {others}",
-    causes.SCHEMA: "the tables on its disk are not those that this release or the other nodes have",
-    causes.PORT: "a port{about}, or its name, is in use already",
-    causes.COOKIE: "the file of its Erlang cookie cannot be used",
-    causes.DISK: "the disk is full or cannot be written",
-    causes.ACCESS: "it may not read or write a file",
-    causes.DAMAGE: "data on its disk is damaged",
-    causes.SETTINGS: "its configuration is not valid",
-    causes.HOST: "the name of a host is not found, or its epmd does not answer",
-    causes.ERLANG: "its Erlang is too old",
-    causes.TIMEOUT: "it waited in vain for something",
-}
-"""Why boots fail, by what tells it."""
-TAKEN_OUT = re.compile(r"<\w+>")
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
 """What makes a broker stop by itself."""
 
@@ -286,14 +258,14 @@ def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
         "mirrors": "mirrors" if several or many else "a mirror",
         "were": "were" if several else "was",
         "everything": f"{_many(queues)} {'were' if several else 'was'}" if queues else "Every quorum queue was",
-        "boot_why": _boot_why(part, names),
+        "boot_why": boot_why(part, names),
         "count_of_clusters": "two" if first.count == 2 else str(first.count),
         "of_what": f" ({listing(queues)})" if queues else f" ({shown(first.name)})" if first.name else "",
         "a_queue": _many(queues) if queues else "a queue",
         "a_stream": f"the stream {shown(first.name)}" if first.name and first.name.startswith("__") else "a stream",
         "of_process": f" ({shown(first.name)})" if first.name else "",
         "operations": counted(sum(one.count or 0 for one in part), "operation") + " of clients",
-        "why": f" ({_reason(first.reason, 'them' if many else 'it')})" if tells(first.reason) else "",
+        "why": f" ({in_words(first.reason, 'them' if many else 'it')})" if tells(first.reason) else "",
         "by": _by(first, listing(nodes), it), "term": _term(part),
         "release": _release(part), "took": _took(first), "times": _times(part), "sides": _sides(first.pairs, names),
         "apart": f" for {lasted(first.until_us - first.at_us)}" if first.until_us else "",
@@ -304,35 +276,6 @@ def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
 def _many(names: Sequence[str]) -> str:
     """Names, or how many there are and the first."""
     return listing(names) if len(names) <= MOST_NAMES else f"{counted(len(names), 'queue')} ({listing(names)})"
-
-
-def tells(reason: str | None) -> bool:
-    """Return True if a reason holds more than what stands for words that were taken out."""
-    return bool(reason) and bool(TAKEN_OUT.sub("", reason).strip(" .,"))
-
-
-def _reason(reason: str, it: str) -> str:
-    """A reason in words; of an Erlang term the atoms that are known."""
-    if reason.startswith(("{", "[")):
-        reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
-    return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
-
-
-def _boot_why(part: Sequence[Happening], names: Names) -> str:
-    """Why boots failed, in words, with RabbitMQ's own."""
-    first = part[0]
-    if first.reason is None or not tells(first.reason):
-        return ""
-    if first.reason not in causes.MARKS:
-        return f" ({_reason(first.reason, 'it')})"
-    told = [name for one in part for name in (one.name or "").split(", ") if name]
-    about = listing(map(names.node, dict.fromkeys(told)))
-    words = CAUSES[causes.MARKS[first.reason]].format(
-        about=f" ({about})" if about else "", others=about or "other nodes",
-        flags=f"the feature flag {about}" if len(told) == 1 else f"the feature flags {about}" if told
-        else "a feature flag that it needs", are="is" if len(told) < 2 else "are",
-    )  # fmt: skip
-    return f": {words} ({shown(first.reason)})"
 
 
 def _by(one: Happening, nodes: str, it: str) -> str:

@@ -1,0 +1,24 @@
+"""A message that is known, as a line of the tables `hawb.incident.rules` and `hawb.incident.fault_rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+ALL = "3.8-4.3"
+"""All releases that have a profile."""
+
+
+class Rule(NamedTuple):
+    """A message that is known."""
+
+    kind: str
+    releases: str
+    source: str
+    says: str
+    fixed: Mapping[str, str]
+
+
+def rule(kind: str, releases: str, source: str, says: str, **fixed: str) -> Rule:
+    """A line of the table."""
+    return Rule(kind, releases, source, says, fixed)

@@ -1,0 +1,69 @@
+"""Why something happened, in words: the reasons of Erlang and RabbitMQ, and the causes of boots that fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hawb.incident import causes
+from hawb.incident.happening import Happening
+from hawb.views.formatting import listing, shown
+from hawb.views.incident.names import Names
+
+REASONS: Mapping[str, str] = {
+    "net_tick_timeout": "nothing was heard of {it} for as long as net_ticktime allows",
+    "connection_closed": "the connection to {it} was closed",
+    "disconnect": "the connection to {it} was closed",
+}
+"""What Erlang has for a node that is gone, in words."""
+ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
+"""The words of an Erlang term whose other words were taken out."""
+CAUSES: Mapping[str, str] = {
+    causes.FLAG: "{flags} {are} not enabled, or not known to all nodes",
+    causes.FLAGS: "its feature flags and those of {others} do not go together",
+    causes.CLUSTER: "the other nodes do not have it as a member of their cluster, or it does not have them",
+    causes.LEADER: "it waited in vain for a leader of the metadata store, for which a majority of the nodes must run",
+    causes.TABLES: "it waited in vain for the tables of {others}",
+    causes.SCHEMA: "the tables on its disk are not those that this release or the other nodes have",
+    causes.PORT: "a port{about}, or its name, is in use already",
+    causes.COOKIE: "the file of its Erlang cookie cannot be used",
+    causes.DISK: "the disk is full or cannot be written",
+    causes.ACCESS: "it may not read or write a file",
+    causes.DAMAGE: "data on its disk is damaged",
+    causes.SETTINGS: "its configuration is not valid",
+    causes.HOST: "the name of a host is not found, or its epmd does not answer",
+    causes.ERLANG: "its Erlang is too old",
+    causes.TIMEOUT: "it waited in vain for something",
+}
+"""Why boots fail, by what tells it."""
+TAKEN_OUT = re.compile(r"<\w+>")
+"""What stands for a word that was taken out."""
+
+
+def tells(reason: str | None) -> bool:
+    """Return True if a reason holds more than what stands for words that were taken out."""
+    return bool(TAKEN_OUT.sub("", reason or "").strip(" .,"))
+
+
+def in_words(reason: str, it: str) -> str:
+    """A reason in words; of an Erlang term the atoms that are known."""
+    if reason.startswith(("{", "[")):
+        reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
+    return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
+
+
+def boot_why(part: Sequence[Happening], names: Names) -> str:
+    """Why boots failed, in words, with RabbitMQ's own."""
+    first = part[0]
+    if first.reason is None or not tells(first.reason):
+        return ""
+    if first.reason not in causes.MARKS:
+        return f" ({in_words(first.reason, 'it')})"
+    told = dict.fromkeys(name for one in part for name in (one.name or "").split(", ") if name)
+    about = listing(map(names.node, told))
+    words = CAUSES[causes.MARKS[first.reason]].format(
+        about=f" ({about})" if about else "", others=about or "other nodes",
+        flags=f"the feature flag {about}" if len(told) == 1 else f"the feature flags {about}" if told
+        else "a feature flag that it needs", are="is" if len(told) < 2 else "are",
+    )  # fmt: skip
+    return f": {words} ({shown(first.reason)})"
