@@ -72,7 +72,8 @@ def test_every_kind_can_be_told_and_marked():
         one = happened(0, kind, node="a", nodes=("b",), queue="q", name="memory", reason="noproc", term=2, count=3,
                        pairs=(("a", "b"),))  # fmt: skip
         [found] = sentences([one], PLAIN)
-        assert re.search(r"\b(a|q|memory)\b", found.text) or kind in ("rebalanced", "autoheal_refused"), found.text
+        others = ("rebalanced", "autoheal_refused", "clusters_apart")
+        assert re.search(r"\b(a|q|memory)\b", found.text) or kind in others, found.text
 
 
 def happened(at_s: float, kind: str, **fields) -> Happening:
