@@ -23,15 +23,14 @@ from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.policy_split import NOTHING, Split, in_order, split
 from hawb.planning.quorum_translation import Reason
 from hawb.planning.redeclaring import Redeclaration, Today, is_filled_in, redeclaration
-from hawb.planning.refused_there import Refused, refused_arguments
+from hawb.planning.refused_there import Refused
 from hawb.planning.replication import members_for_mirrors
-from hawb.rules.arguments_read import CLASSIC, QUORUM, STREAM, reads
+from hawb.planning.staying import kept_arguments, left_out, why_it_stays
+from hawb.rules.arguments_read import CLASSIC, QUORUM
 from hawb.rules.feature_matrix import Feature
-from hawb.rules.owned_queues import owner
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.rules.redeclaration import has_default_types
-from hawb.rules.streams import STREAM_PROFILES
 from hawb.rules.upgrade_road import Leg, is_older, series_of
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already", "stays"]
@@ -40,8 +39,6 @@ VERDICTS: tuple[Verdict, ...] = ("ready", "ready with changes", "not", "quorum a
 plugins declare for themselves."""
 
 MOVED: tuple[Verdict, ...] = ("ready", "ready with changes")
-
-STREAMS_SOURCE = "rabbit_stream_queue, since 3.9"
 
 DEEP_MESSAGES = 5_000_000
 """The backlog from which on, says the guide, streams suit better."""
@@ -205,9 +202,9 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
     queue, in_force = assignment.queue, assignment.in_force
     said = in_force.mirroring if not queue.facts.exclusive else None
     mirrored = said is not None
-    if (why := _why_it_stays(queue, mirrored or bool(queue.facts.mirrors), target, matrix)) is not None:
+    if (why := why_it_stays(queue, mirrored or bool(queue.facts.mirrors), target, matrix)) is not None:
         return Move(queue=queue, verdict="not" if why.weight == "blocks" else "stays", mirrored=mirrored,
-                    reasons=[why, *_left_out(queue, target)], arguments=_kept(queue, target))  # fmt: skip
+                    reasons=[why, *left_out(queue, target)], arguments=kept_arguments(queue, target))  # fmt: skip
     becoming = translation.becoming(queue, in_force.definition or {}, matrix, target)
     translated, from_policy, reasons = becoming.arguments, becoming.definition, becoming.reasons
     if queue.type == "classic":
@@ -218,8 +215,8 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
     blocked = any(one.weight == "blocks" for one in reasons)
     if blocked and queue.type == "classic":
         blocks = [one for one in reasons if one.weight == "blocks"]
-        return Move(queue=queue, verdict="not", reasons=[*blocks, *_left_out(queue, target)],
-                    arguments=_kept(queue, target), mirrored=mirrored, untold=_untold(assignment))  # fmt: skip
+        return Move(queue=queue, verdict="not", reasons=[*blocks, *left_out(queue, target)],
+                    arguments=kept_arguments(queue, target), mirrored=mirrored, untold=_untold(assignment))  # fmt: skip
     limited = "delivery-limit" in from_policy.settings or "x-delivery-limit" in translated.settings
     reasons += _notes(assignment, inventory, target, matrix, limited)
     if queue.type == "quorum":
@@ -249,41 +246,6 @@ def _redeclared(
             move = replace(move, redeclaration=found)
         made.append(move)
     return made
-
-
-def _kept(queue: Queue, target: Profile) -> dict[str, object]:
-    """Return the arguments that a queue of an unchanged type keeps: its type reads them, the release takes them."""
-    refused = refused_arguments(queue, target)
-    given = queue.facts.arguments or {}
-    return {key: value for key, value in given.items() if reads(queue.type, key) and key not in refused}
-
-
-def _why_it_stays(queue: Queue, mirrored: bool, target: Profile, matrix: Mapping[str, Feature]) -> Reason | None:
-    """Return why the move is not about a queue; None where it is. It blocks only what the release does not have."""
-    kind = f"stays a {queue.type} queue" if queue.type in ("classic", "quorum") else "stays as it is"
-    if queue.type != "quorum" and (found := owner(queue.name, queue.facts.arguments)) is not None:
-        without = f"; in {target.release} it has no mirrors" if mirrored and not target.mirroring else ""
-        return Reason("note", f"{kind}; nothing to do: {found.what}{without}", found.source)
-    if queue.type == STREAM and target.version not in STREAM_PROFILES:
-        return Reason("blocks", f"is a stream, which RabbitMQ {target.release} does not have", STREAMS_SOURCE)
-    if queue.type == STREAM:
-        return Reason("note", "stays a stream; nothing to do", STREAMS_SOURCE)
-    if queue.type not in ("classic", "quorum"):
-        return Reason("note", f"{kind}; nothing to do: its type is a plugin's", "rabbit_queue_type:discover")
-    properties = [] if mirrored or queue.type == "quorum" else [*translation.properties(queue, matrix, target.version)]
-    if not properties:
-        return None
-    words = ", and ".join(one.what for one in properties)
-    return Reason("note", f"{kind}; nothing to do, as it {words}", properties[0].source)
-
-
-def _left_out(queue: Queue, target: Profile) -> Iterator[Reason]:
-    """Yield a note on each argument that a queue of an unchanged type loses."""
-    kept, refused = _kept(queue, target), refused_arguments(queue, target)
-    for key in queue.facts.arguments or {}:
-        if key not in kept:
-            why = f"RabbitMQ {target.release} refuses it there" if key in refused else "such a queue does not read it"
-            yield Reason("note", f"argument {key}: left out: {why}", "rabbit_amqqueue:check_declare_arguments")
 
 
 def _untold(assignment: Assignment) -> tuple[str, ...]:

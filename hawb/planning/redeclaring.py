@@ -17,7 +17,7 @@ from hawb.broker.queue_rows import QueueFacts
 from hawb.planning.inventory import Queue
 from hawb.planning.refused_there import refused_arguments
 from hawb.rules.profiles import Profile
-from hawb.rules.redeclaration import CLASSIC, QUORUM, RELAXED_SINCE, TYPE, filled_in, refused
+from hawb.rules.redeclaration import CLASSIC, QUORUM, RELAXED_SINCE, TYPE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
 """Whether applications send x-queue-type: the files do not tell where RabbitMQ may have filled it in."""
@@ -62,7 +62,7 @@ def redeclaration(
     sends, can_relax = today.sends(given), target.version in RELAXED_SINCE
     if sends == "perhaps a type":
         del given[TYPE]
-    beside = refused(given, after, new_type, target)
+    beside = differing(given, after, new_type, target)
     if after.get(TYPE) != QUORUM:
         return Redeclaration(CLASSIC, sends, tuple(beside), (), () if can_relax else None)
     own = {key: value for key, value in given.items() if key != TYPE}
@@ -71,8 +71,8 @@ def redeclaration(
         type=QUORUM,
         sends=sends,
         in_new_vhost=tuple(beside),
-        in_place=tuple(refused(given, after, today.default_type, target)),
-        relaxed=tuple(refused(given, after, today.default_type, target, relaxed=True)) if can_relax else None,
+        in_place=tuple(differing(given, after, today.default_type, target)),
+        relaxed=tuple(differing(given, after, today.default_type, target, relaxed=True)) if can_relax else None,
         if_created=tuple(refused_arguments(anew, target)),
     )
 

@@ -47,7 +47,7 @@ def filled_in(arguments: Mapping[str, object], default_type: str | None, profile
     return dict(arguments) if TYPE in arguments or kind is None else {**arguments, TYPE: kind}
 
 
-def refused(
+def differing(
     arguments: Mapping[str, object], queue: Mapping[str, object], default_type: str | None, profile: Profile, *,
     relaxed: bool = False,
 ) -> list[str]:  # fmt: skip

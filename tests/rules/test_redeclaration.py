@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.rules.profiles import PROFILES
-from hawb.rules.redeclaration import RELAXED_SINCE, filled_in, has_default_types, refused
+from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in, has_default_types
 
 CLASSIC, QUORUM = {"x-queue-type": "classic"}, {"x-queue-type": "quorum"}
 TTL, OVERFLOW = {"x-message-ttl": 9}, {"x-overflow": "drop-head"}
@@ -27,11 +27,11 @@ def test_the_type_that_is_filled_in(sent: dict, default_type: str | None, versio
 @pytest.mark.parametrize("version", ["3.10", "3.13", "4.0", "4.3"])
 def test_in_a_virtual_host_with_the_default_type_quorum_only_another_type_is_refused(version: str):
     profile = PROFILES[version]
-    assert refused({}, QUORUM, "quorum", profile) == refused(QUORUM, QUORUM, "quorum", profile) == []
-    assert refused(CLASSIC, QUORUM, "quorum", profile) == TYPE
-    assert refused({}, QUORUM, None, profile) == refused({}, QUORUM, "classic", profile) == TYPE
-    assert refused(TTL, QUORUM, "quorum", profile) == ["x-message-ttl"]
-    assert refused({"x-max-priority": 5, "x-queue-mode": "lazy"}, QUORUM, "quorum", profile) == [], "not compared"
+    assert differing({}, QUORUM, "quorum", profile) == differing(QUORUM, QUORUM, "quorum", profile) == []
+    assert differing(CLASSIC, QUORUM, "quorum", profile) == TYPE
+    assert differing({}, QUORUM, None, profile) == differing({}, QUORUM, "classic", profile) == TYPE
+    assert differing(TTL, QUORUM, "quorum", profile) == ["x-message-ttl"]
+    assert differing({"x-max-priority": 5, "x-queue-mode": "lazy"}, QUORUM, "quorum", profile) == [], "not compared"
 
 
 @pytest.mark.parametrize("version", RELAXED_SINCE)
@@ -49,18 +49,18 @@ def test_in_a_virtual_host_with_the_default_type_quorum_only_another_type_is_ref
 def test_relaxed_checks_compare_less_of_what_has_the_classic_type(
     version: str, sent: dict, default_type: str | None, keys: list
 ):
-    assert refused(sent, QUORUM, default_type, PROFILES[version], relaxed=True) == keys
+    assert differing(sent, QUORUM, default_type, PROFILES[version], relaxed=True) == keys
 
 
 def test_relaxed_checks_help_an_application_without_a_type_only_where_classic_is_filled_in():
-    found = {version: refused({}, QUORUM, None, PROFILES[version], relaxed=True) for version in RELAXED_SINCE}
+    found = {version: differing({}, QUORUM, None, PROFILES[version], relaxed=True) for version in RELAXED_SINCE}
     assert found == {"3.13": TYPE, "4.0": [], "4.3": []}
 
 
 def test_a_classic_queue_in_such_a_virtual_host_has_to_be_declared_with_its_type():
     for version in ("3.10", "3.13", "4.0", "4.3"):
-        assert refused({}, {}, "quorum", PROFILES[version]) == TYPE
-        assert refused(CLASSIC, {}, "quorum", PROFILES[version]) == []
+        assert differing({}, {}, "quorum", PROFILES[version]) == TYPE
+        assert differing(CLASSIC, {}, "quorum", PROFILES[version]) == []
 
 
 @pytest.mark.parametrize(
