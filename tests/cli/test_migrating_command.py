@@ -139,7 +139,7 @@ def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
 ):
     file = exported(tmp_path, *queues, **more)
     result = run(file, "-o", tmp_path / "plan")
-    assert (result.exit_code, result.stdout.splitlines()[0][: len(answer)]) == (status, answer)
+    assert (result.exit_code, result.stdout.splitlines()[1][: len(answer)]) == (status, answer)
     assert "a classic queue has one replica from 4.0 on" not in result.stdout
     assert "the move" not in result.stdout, "no step of the road moves anything"
     runbook = (tmp_path / "plan" / "runbook.md").read_text()

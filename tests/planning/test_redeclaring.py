@@ -141,7 +141,7 @@ def test_the_default_types_of_an_export(tmp_path: Path):
     """As 3.10 and later write them, and as 4.0 to 4.2 do beside the metadata; nothing else is taken over."""
     told = [{"metadata": {"default_queue_type": "quorum"}}, {"default_queue_type": "rabbit_classic_queue"}, {},
             {"metadata": {"default_queue_type": "undefined"}}, {"metadata": {"default_queue_type": "SECRET"}},
-            {"metadata": []}, {"default_queue_type": 5}]  # fmt: skip
+            {"metadata": []}]  # fmt: skip
     file = tmp_path / "definitions.json"
     vhosts = [{"name": f"v{number}"} | one for number, one in enumerate(told)]
     file.write_text(json.dumps({"vhosts": vhosts, "queues": [], "policies": []}))
