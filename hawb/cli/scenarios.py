@@ -33,6 +33,8 @@ def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | N
     With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
     machine's own rabbitmq-server, or another release, which debootstrap installs below ~/.cache/hawb at its first use.
     Its outcome is always JSON; what no broker tells is left out and listed. JSON is the same in every language.
+
+    Exit status: 0, the scenario was played, whatever came of it; 2, it is refused.
     """
     if on == "broker":
         if report is not None:
@@ -73,7 +75,10 @@ def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) ->
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
 @of_formats("text", *CI_FORMS, told="sarif, junit: for systems that show beside a file what is wrong in it.")
 def check(files: tuple[Path, ...], form: str) -> None:
-    """Play scenario FILES and compare what they expect with what happens; a line for each."""
+    """Play scenario FILES and compare what they expect with what happens; a line for each.
+
+    Exit status: 0, every file leads to what it expects; 1, one does not; 2, one is refused.
+    """
     if form in CI_FORMS:
         raise SystemExit(check_for_ci(files, form))
     raise SystemExit(max(check_one(file) for file in files))
