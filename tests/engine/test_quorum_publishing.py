@@ -194,3 +194,36 @@ def test_what_waits_at_a_cut_off_leader_is_not_sent_again_because_another_channe
     )
     log = run.moment().state.groups["q"].members[0].log
     assert len(list(proposals(log, 0))) == 1
+
+
+# What a channel sends again
+
+CUT_OFF = (
+    DECLARE, publish(2), {"cut": [["a", "b"], ["a", "c"]], "at": 20}, publish(3) | {"at": 20.3},
+    {"heal": True, "at": 44}, {"wait": 0, "at": 80},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.10", "3.13", "4.0"])
+def test_what_a_cut_off_leader_took_is_refused_until_its_channel_publishes_again(version):
+    silent = played(*CUT_OFF, version=version, net_ticktime=8)
+    account = silent.moment().ledger["q"]
+    assert queue(silent).content == account.confirmed == runs.run(1, 2)
+    assert (account.refused, account.nacked) == (runs.run(3, 3), ())
+    again = played(*CUT_OFF, publish(1), version=version, net_ticktime=8)
+    account = again.moment().ledger["q"]
+    assert queue(again).content == account.confirmed == runs.run(1, 6) and not account.refused
+    assert [entry.detail["ids"] for entry in told(again, "messages_sent_again")] == [[[3, 5]]]
+
+
+def test_leaders_of_4_3_have_it_sent_again():
+    run = played(*CUT_OFF, version="4.3", net_ticktime=8)
+    assert queue(run).content == run.moment().ledger["q"].confirmed == runs.run(1, 5)
+
+
+@pytest.mark.parametrize(("version", "nacked"), [("3.8", ()), ("3.10", runs.run(1, 3)), ("3.13", ()), ("4.3", ())])
+def test_a_new_channel_of_3_10_asks_a_leader_across_a_cut_link_and_rejects_its_messages(version, nacked):
+    run = played(DECLARE, {"cut": [["a", "b"], ["a", "c"]], "at": 20}, publish(5, "b") | {"at": 20.3},
+                 {"heal": True, "at": 44}, {"wait": 0, "at": 80}, version=version, net_ticktime=8)  # fmt: skip
+    account = run.moment().ledger["q"]
+    assert account.nacked == nacked and account.confirmed == queue(run).content == runs.minus(runs.run(1, 5), nacked)

@@ -296,7 +296,9 @@ def check_change(before: Snapshot, turn: Turn) -> None:
     events = turn.entries[before.entries :]
     back = {
         "lost": {entry.queue for entry in events if entry.event == "messages_returned"},
-        "refused": {entry.queue for entry in events if entry.event == "messages_taken_after_all"},
+        "refused": {
+            entry.queue for entry in events if entry.event in ("messages_taken_after_all", "messages_sent_again")
+        },
     }
     for name, account in before.ledger.items():
         for field in ("published", "promotions", "unsynchronised_promotions", "bytes_replicated"):
