@@ -51,7 +51,7 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 KEYS = (
-    "offers", "entry", "until", "do", "verb", "argument", "tone", "kind", "event", "node", "queue", "state", "was",
+    "offers", "phase", "entry", "do", "verb", "argument", "tone", "kind", "event", "node", "queue", "state", "was",
     "type", "role", "beneath", "look", "way", "name", "title", "step", "next", "routes", "places", "panel", "choices",
     "words", "languages", "tag", "marks", "label",
 )  # fmt: skip
@@ -79,7 +79,7 @@ def entries_of(lab: Lab, menu: str) -> list[dict]:
 
 
 def test_what_the_stage_is_told_comes_from_the_catalogues(wide: Lab) -> None:
-    told = [wide.stage.view, wide.stage.menus, wide.stage.guide]
+    told = [wide.stage.view, wide.stage.menus]
     labels = [entry["label"] for menu in ("node", "queue") for entry in entries_of(wide, menu)]
     left = {text: words for text in (*texts_of(told), *labels) if (words := plain_words(text, names_of(wide)))}
     assert not left

@@ -49,6 +49,21 @@ def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: 
     assert first["y"] + first["height"] < 450, "the verdict is seen before anything is scrolled"
 
 
+SCROLLED = """() => [...document.querySelectorAll("figure, figure > svg, .wide, .verdict, .todo li")]
+  .filter(one => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth)
+  .map(one => one.tagName + " " + one.className)"""
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_on_a_phone_a_chart_fits_without_scrolling_sideways(browser, tmp_path, in_browser, name: str):
+    page = opened(browser, tmp_path, name, 390, "light")
+    page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
+    found = page.evaluate(SCROLLED)
+    keep_picture(page.locator("body"), f"report-{name}-390")
+    page.close()
+    assert found == []
+
+
 def test_rows_are_chosen_by_the_keyboard(browser, tmp_path, in_browser):
     page = opened(browser, tmp_path, "safe", *SHOWN["light"])
     rows = page.locator("#part-0 tbody tr")
