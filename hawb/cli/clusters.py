@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 def import_command(
     definitions: str, listings: tuple[str, ...], output: Path | None, numbers: Path | None, queue: str | None
 ) -> None:
-    """Turn a cluster's exported DEFINITIONS, and listings of its queues, into a scenario, into numbers for studies, or
-    both.
+    """Turn exported DEFINITIONS and listings into a scenario.
+
+    The same files give numbers for studies.
 
     A file may be written VHOST=FILE where it does not say which virtual host it is about. What the files do not tell,
     and what a scenario cannot carry, is listed on standard error. Of numbers each says whether it was measured or is

@@ -59,7 +59,7 @@ def incident(
     files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
     output: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
 ) -> None:  # fmt: skip
-    """What happened, what broke and what was lost, by the logs of a cluster's nodes?
+    """Say from the nodes' logs what happened, broke and was lost.
 
     FILES are logs, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of
     journald. Beside them, if there are any: a definitions export of the cluster and listings of its queues, which are

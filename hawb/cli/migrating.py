@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def migrate(
     files: tuple[str, ...], to: str, runs: str | None, via: str | None, output: Path | None, as_json: bool
 ) -> None:
-    """Plan the move of a cluster's queues to quorum queues, and the upgrades that lead to their release.
+    """Plan the move to quorum queues and to a newer release.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
     changes, cannot be moved, or stays as it is; with --output come definitions to import, a runbook and a report.
@@ -124,7 +124,7 @@ def replicas(
     files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, output: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what 1 to 7 replicas would cost and bring a cluster's queues, mirrored and quorum, and how many to have.
+    """Say what 1 to 7 replicas cost and how many to have.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
     before the first row, in which the kernel is compiled.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
             told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Path | None, form: str) -> None:
-    """Is it safe to stop a node where a scenario ends, in a cluster as its files tell of it, or in one that runs?
+    """Say whether a node can be stopped without harm.
 
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
     node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
@@ -124,7 +124,7 @@ def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None,
     report: Path | None, as_json: bool, master: str | None,
 ) -> None:  # fmt: skip
-    """Search all that could happen where a scenario FILE ends for the shortest story that ends badly.
+    """Search for the shortest way from a scenario FILE to harm.
 
     The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like; then it says how
     far it came. Exit status: 0, no story ends badly; 1, one does; 2, the scenario is refused; 3, the search was stopped
@@ -186,7 +186,9 @@ def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) 
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
 def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: float | None) -> None:
-    """Say which policy applies to each queue, which it silences, and what is wrong with either.
+    """Find what is wrong with policies and queues.
+
+    The report says which policy applies to each queue, and which policies that one silences.
 
     FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
     cluster.

@@ -37,7 +37,7 @@ def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
     report: Path | None, form: str, master: str | None,
 ) -> None:  # fmt: skip
-    """How often do nodes fail, and for how long, by months of logs of any number of clusters?
+    """Measure from logs how often and how long nodes fail.
 
     LOGS are folders: one with logs in it is a cluster, any other has a folder for each cluster. Files given by name are
     one cluster. Each time is fitted with what the logs do not see begin or end; what comes of it is told with

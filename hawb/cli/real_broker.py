@@ -43,7 +43,7 @@ asking_broker = click.option(
     "--known", type=click.Path(path_type=Path), default=KNOWN, show_default=True, help="What is known to differ."
 )
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
-    """Play scenario FILES on the model and on a real RabbitMQ cluster and print what differs, field by field.
+    """Compare scenario FILES on the model and on a real RabbitMQ.
 
     The model plays them by the rules of the version that the broker has. Fields that are racy, as the scenario says,
     or known to differ are left out and listed.
@@ -93,7 +93,7 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 def record(
     files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None
 ) -> None:
-    """Play scenario FILES on a real RabbitMQ cluster and keep what happened, a JSON file for each.
+    """Play scenario FILES on a real RabbitMQ and keep the outcome.
 
     What the nodes logged is kept beside it if told so, and wherever it was kept before.
     """
@@ -193,7 +193,9 @@ def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
     keep: Path | None,
 ) -> None:  # fmt: skip
-    """Play random scenarios on the model and on a real RabbitMQ cluster, and shrink those that differ.
+    """Compare random scenarios with a real RabbitMQ.
+
+    Scenarios that differ are shrunk.
 
     Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
     covered and how many agreed. Ten --wide ones have every triple of their queues' settings; each queue that differs is

@@ -12,7 +12,7 @@ from hawb.cli.files import refuse
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 def rule(words: tuple[str, ...]) -> None:
-    """Where hawb decides what RabbitMQ does: the rule for WORDS.
+    """Show the rule for WORDS, and where hawb has it.
 
     WORDS are the field's own, as "promote on shutdown", "delivery limit", "forget offline", or a function's name. One
     rule is shown with its code, its source in RabbitMQ, what the guide says, and the scenarios that show it with what

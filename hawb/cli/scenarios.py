@@ -75,7 +75,9 @@ def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) ->
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
 @of_formats("text", *CI_FORMS, told="sarif, junit: for systems that show beside a file what is wrong in it.")
 def check(files: tuple[Path, ...], form: str) -> None:
-    """Play scenario FILES and compare what they expect with what happens; a line for each.
+    """Compare what scenario FILES expect with what happens.
+
+    Print a line for each file, and below it what differs.
 
     Exit status: 0, every file leads to what it expects; 1, one does not; 2, one is refused.
     """

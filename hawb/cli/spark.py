@@ -41,7 +41,7 @@ on_spark = click.option(
 @of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
 def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, form: str, master: str) -> None:
-    """Look at every queue of many clusters: the policy it is under, and what is risky.
+    """Find what is risky about the queues of many clusters.
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). Files
     beside a definitions.json are one cluster, and so are files whose names agree up to the first dot. A file that
@@ -107,7 +107,7 @@ def study(
     file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
     to_keep: Path | None, report: Path | None, as_json: bool, master: str,
 ) -> None:  # fmt: skip
-    """Play a study FILE and show what it comes to, each number with its interval.
+    """Play a study FILE and show each figure with its interval.
 
     Tables are kept in --output as Parquet: trials, a row each, and cells, the settings that they were played with
     (data/tables.md). Stop it whenever you like: nothing that is there is played again, and a file that asks for more,

@@ -56,7 +56,7 @@ def upgrade(
     numbers: Path | None, drain: bool, to: str | None, runs: str | None, via: str | None, full_stop: bool,
     output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Plan a rolling upgrade: the order of nodes, what to wait for before each, and what comes of it.
+    """Plan a rolling upgrade: the order of nodes and the waits.
 
     FILES are a scenario (.yaml, - for standard input), which is gone on from where it ends, or a definitions export and
     listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is

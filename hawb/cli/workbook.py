@@ -67,7 +67,7 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 @unopened
 @in_a_language
 def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
-    """Open the lessons in JupyterLab, on this machine only and with a token.
+    """Open the lessons in JupyterLab, on this machine only.
 
     Notebooks and data are copied to a folder of yours first; what you change there stays as it is. In Chinese (zh) and
     Brazilian Portuguese (pt) it opens lessons 10 and 11, which have been translated; the others are in English.
