@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from views_outcomes import UNSYNCHRONISED, play, policy, steps
 
+from hawb.cluster import Cluster
 from hawb.engine.trace import CAUSES
 from hawb.views.story.story_verdict import REMEDIES, WITHOUT_MIRRORS, todo, verdict
 
@@ -83,3 +84,16 @@ def test_releases_without_mirrors_are_not_told_to_mirror():
 
 def test_every_cause_of_a_loss_has_a_remedy():
     assert REMEDIES.keys() == CAUSES.keys() >= WITHOUT_MIRRORS.keys()
+
+
+@pytest.mark.parametrize(
+    ("version", "sentence"),
+    [("3.10", "No: nothing is lost, but RabbitMQ closed consumer slow, which had not acknowledged in time"),
+     ("4.3", "Yes: nothing is lost, and every queue can be used;"
+      " RabbitMQ took deliveries back from consumer slow, which had not acknowledged in time")],
+)  # fmt: skip
+def test_a_consumer_that_timed_out_is_told_of(version: str, sentence: str):
+    late = Cluster("a", "b", "c", version=version).declare("q", node="a", arguments={"x-queue-type": "quorum"})
+    told = late.publish("q").consume(consumer="slow", queue="q", node="a").wait(3_600).outcome
+    assert verdict(told).sentence == f"{sentence}."
+    assert "Have slow acknowledge" in todo(told)[0].what
