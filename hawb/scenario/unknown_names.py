@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +30,9 @@ PREDECLARED = frozenset({"", "amq.direct", "amq.fanout", "amq.headers", "amq.mat
 
 NOT_LETTERS = re.compile(r"\\(?P<escaped>\W)|\.[*+?]|\[[^]]*\][*+?]?|\{[^}]*\}|\\\w|[][(){}^$|*+?]")
 """What of a pattern stands for no letter of a name, but for escaped ones."""
+
+MOST_QUEUES = 1_000
+"""A pattern is compared with the parts of so many queues' names: each name has many."""
 
 LEAST_WITHIN = 0.8
 """The least likeness of a pattern's letters to a part of a name that does not begin it."""
@@ -150,7 +154,7 @@ class _Names:
         letters = NOT_LETTERS.sub(lambda found: found["escaped"] or "", policy.pattern)
         starts, ends = policy.pattern.startswith("^"), policy.pattern.endswith("$")
         parts: dict[str, str] = {}
-        for name in self.queues:
+        for name in islice(self.queues, MOST_QUEUES):
             vhost, local = split_queue(name)
             if vhost == policy.vhost:
                 for part in _parts(local, len(letters), starts, ends):

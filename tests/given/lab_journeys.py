@@ -69,7 +69,7 @@ def read_a_loss_and_part_the_nodes(page) -> None:
     partition from both sides."""
     lab = open_story(page)
     choose(lab, node(lab, "a"), "kill")
-    verdict(lab, "7 messages of ha.late are lost, all of them confirmed.")
+    verdict(lab, "7 messages of ha.late are lost, all of them confirmed")
     cause = lab.locator(".hs-why p").first
     assert "Messages 1 to 7 of ha.late were lost" in cause.inner_text()
     assert "not synchronised" in cause.inner_text()

@@ -20,7 +20,8 @@ def test_a_kill_shows_the_loss_its_cause_and_what_changed_and_undo_takes_all_of_
     on_node(lab, "a", "kill")
     leads = lab.stage.view["leads"]
     assert leads["verdict"] == {
-        "tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed.",
+        "tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed;"
+                                " plain.log is down and qq.orders is without a majority.",
     }  # fmt: skip
     assert leads["why"][0].startswith("Messages 1 to 100 of ha.orders were lost")
     assert leads["happened"]["told"][0]["tone"] == "loss"
