@@ -31,8 +31,6 @@ __all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"
 NO_CHANNEL = NOBODY
 rejects = nothing
 """The queue is never full."""
-set_aside = take_up = silent_us = nothing
-"""No channel is cut off from a leader, so that each sends again what a leader has not."""
 
 # Channels
 
@@ -157,6 +155,22 @@ def refuse_orphan(t, g, p):
     """The messages of a proposal were never taken, since their client's node is gone."""
     if p.asks == ENQUEUE:
         t.book.refused += p.count
+
+
+@inner
+def set_aside(t, g, p):
+    """No channel of a trial is cut off from a leader, so that each sends again what a leader has not."""
+
+
+@inner
+def take_up(t, g, p):
+    """Nothing was set aside."""
+
+
+@inner
+def silent_us(t, a, b):
+    """No link drops anything."""
+    return 0
 
 
 @inner
