@@ -49,7 +49,7 @@ def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: 
     assert first["y"] + first["height"] < 450, "the verdict is seen before anything is scrolled"
 
 
-SCROLLED = """() => [...document.querySelectorAll("figure, figure > svg, .wide, .verdict, .todo li")]
+SCROLLED = """() => [...document.querySelectorAll("figure, figure > svg, .verdict, .todo li")]
   .filter(one => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth)
   .map(one => one.tagName + " " + one.className)"""
 
