@@ -267,14 +267,7 @@ def _operator_policies(file: Path, export: Export) -> Iterator[tuple[str, str, d
     for number, parameter in enumerate(export.parameters):
         if parameter.component == "operator_policy":
             body = decode(file, f"parameters[{number}].value", parameter.value, PolicyBody)
-            policy = Policy(
-                name=parameter.name,
-                vhost=parameter.vhost,
-                pattern=body.pattern,
-                definition=body.definition,
-                priority=body.priority,
-                apply_to=body.apply_to,
-            )
+            policy = Policy(name=parameter.name, vhost=parameter.vhost, **msgspec.structs.asdict(body))
             yield parameter.vhost, parameter.name, policy_entry(file, policy)
 
 

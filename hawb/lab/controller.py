@@ -66,9 +66,8 @@ class Controller:
     they typed for the next step, whether they want forecasts for each node, the story that they want to see beside
     theirs, the last messages.
 
-    Without `may_save` it writes no file, whatever it is told: then a person may be anybody.
-
-    `is_own_cluster` is True until another cluster than the lab's own is opened.
+    Without `may_save` it writes no file, whatever it is told: then a person may be anybody. `is_own_cluster` is True
+    until another cluster than the lab's own is opened.
 
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
@@ -77,8 +76,7 @@ class Controller:
         self.may_save = may_save
         self.messages: dict[Place, str] = {}
         self.field = ""
-        self.queue = ""
-        self.at = ""
+        self.queue = self.at = ""
         self.forecasting = False
         self.now = Point(Run.of(load(start)), opened=True)
         self.is_own_cluster = start == START
