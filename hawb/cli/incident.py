@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
@@ -78,7 +79,7 @@ def incident(
     if events:
         click.echo(listed(logs, zone, since, until, clients, form))
         return
-    found = understood(logs, exports, after, zone, since, until)
+    found = replace(understood(logs, exports, after, zone, since, until), paths=tuple(map(str, logs)))
     raise SystemExit(answer(found, output, scenario, form))
 
 

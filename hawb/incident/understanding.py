@@ -57,7 +57,8 @@ class Incident(Struct, frozen=True):
     """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span that
     the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the reason
     `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what follows
-    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`)."""
+    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`). `paths` are the
+    logs as they were given, for commands that ask again; by default the names of the files that were read."""
 
     reading: Reading
     lives: list[Life]
@@ -70,6 +71,7 @@ class Incident(Struct, frozen=True):
     losses: tuple[QueueLosses, ...] = ()
     keepers: tuple[Alternatives, ...] = ()
     asked: Asked = WHOLE
+    paths: tuple[str, ...] = ()
 
     @property
     def span(self) -> Asked:

@@ -107,7 +107,7 @@ def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
         if mirroring:
             yield Refused(
                 kind, f"{kind} that mirror: without effect where they stand, refused when they are set or imported",
-                tuple(mirroring), "clear them, or set them without ha-… once no queue is mirrored",
+                tuple(mirroring), "clear them, or set them without its ha- settings once no queue is mirrored",
                 "release notes of 4.0.1; rabbit_policies",
             )  # fmt: skip
         if others:

@@ -173,7 +173,7 @@ _4_0 = Release(
     removed=(
         Fact("mirrored queues: what policies say of mirroring has no effect, each queue has one replica",
              "release notes of 4.0.1, Classic Queues is Now a Non-Replicated Queue Type",
-             "move every mirrored queue, and clear what policies say of ha-… before"),
+             "move every mirrored queue, and clear the ha- settings of policies before"),
         Fact("storage version 1 of classic queues: a node converts them when it boots, and does not start with"
              " classic_queue.default_version = 1", "release notes of 4.0.1, CQv1 Storage Implementation was Removed",
              "take that line out of rabbitmq.conf"),

@@ -85,8 +85,8 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
     assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
     assert "; cluster_partition_handling: pause_minority;" in asked[0].what
-    assert asked[1].what.startswith("Ask those who publish what was confirmed to them by 12:48:39")
-    assert asked[2].commands == ("hawb incident LOGS definitions.json queues.json",)
+    assert asked[1].what.startswith("Ask those who publish what was confirmed to them by 12:48:38")
+    assert asked[2].commands == ("hawb incident a.log.gz b.log.gz c.log.gz definitions.json queues.json",)
 
 
 def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
@@ -110,7 +110,7 @@ def test_of_a_long_story_one_incident_is_asked_about_that_of_the_last_loss():
     long = replace(short, happenings=[*short.happenings, *far])
     [first, *_] = [one for one in todo(long, PLAIN) if "story" in one.what and "faults" in one.what]
     assert first.what.startswith("Ask about one incident: these are 8 faults from 2026-11-27 08:55:18 to 2027-04-02")
-    assert first.commands == ("hawb incident LOGS --since 2026-11-27 --until 2026-11-27",)
+    assert first.commands == ("hawb incident a.log.gz b.log.gz c.log.gz --since 2026-11-27 --until 2026-11-27",)
     assert not any("faults" in one.what for one in todo(short, PLAIN))
     asked = replace(long, asked=Asked(until_us=short.happenings[-1].at_us))
     assert not any("faults" in one.what for one in todo(asked, PLAIN))

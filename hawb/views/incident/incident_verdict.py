@@ -8,6 +8,7 @@ meanwhile, which no log tells.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from shlex import quote
 
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fa
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import Sentence, sentences, told_apart
 from hawb.views.incident.times import day, told_at
+from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
 
@@ -139,10 +141,15 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
         asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
                           " many messages there were is in no log.",
-                          ("hawb incident LOGS definitions.json queues.json",)))  # fmt: skip
+                          (f"hawb incident {_logs(incident)} definitions.json queues.json",)))  # fmt: skip
     asked.append(ToDo("Change the story, and play it again.",
-                      ("hawb incident LOGS --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
+                      (f"hawb incident {_logs(incident)} --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
     return tuple(asked[:MOST_TO_DO])
+
+
+def _logs(incident: Incident) -> str:
+    """Return the logs as words of a command."""
+    return " ".join(map(bash_word, incident.paths or [Path(file.file).name for file in incident.reading.files]))
 
 
 BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -239,7 +246,7 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
                  for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
         last = day(max(costs, default=faults[-1]))
         yield ToDo(f"Ask about one incident: these are {told}, told and played as one story.",
-                   (f"hawb incident LOGS --since {last} --until {last}",))  # fmt: skip
+                   (f"hawb incident {_logs(incident)} --since {last} --until {last}",))  # fmt: skip
 
 
 def _keeping(incident: Incident) -> Iterator[ToDo]:

@@ -113,11 +113,11 @@ def todo(rates: Rates, file: str | None) -> tuple[ToDo, ...]:
     own, asked = file or "own.yaml", []
     if rates.fits.get(ALONE) is None:
         return (ToDo("Give logs of a longer time, or of more clusters."),)
-    write = () if file else (f"hawb rates LOGS… --numbers {own}",)
+    write = () if file else (f"hawb rates logs --numbers {own}",)
     asked.append(ToDo("Ask with these rates in place of assumed ones.", (
         *write, f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",
-        f"hawb replicas FILES… --numbers {own}",
-        *([f"hawb upgrade FILES… --numbers {own}"] if any(map(rates.fits.get, TIMES)) else ()),
+        f"hawb replicas definitions.json queues.json --numbers {own}",
+        *([f"hawb upgrade definitions.json queues.json --numbers {own}"] if any(map(rates.fits.get, TIMES)) else ()),
     )))  # fmt: skip
     some, of = rates.company
     if some:

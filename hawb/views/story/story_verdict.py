@@ -110,7 +110,7 @@ def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
 
 def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
     """What to do: correct names that are most likely misspelt, whatever would have kept what was lost, declare queues
-    before messages are published to them, bring back nodes, synchronise mirrors."""
+    before messages are published to them, end a partition, bring back nodes, synchronise mirrors."""
     untaken = headline(outcome).untaken.messages
     asked = [ToDo(_did_you_mean(one)) for one in sorted(unknown, key=lambda one: one.name not in untaken)]
     lost: dict[str, dict[str, None]] = {}
@@ -125,6 +125,9 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
     if slow:
         acknowledge = N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout.")
         asked.append(ToDo(_(acknowledge, consumers=listing(slow))))
+    if outcome["partitions"]:
+        mend = N_("Mend the network between {sides}: until then each side goes on without the other.")
+        asked.append(ToDo(_(mend, sides=" | ".join(map(listing, outcome["partitions"])))))
     out = _outside(outcome)
     down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
     if down:

@@ -1,0 +1,94 @@
+"""The grammar of answers, the same for every command: the question, Yes, No or Cannot tell, at most three things to do
+with real names in them, and the exit status that goes with the answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hawb.cli import SECTIONS, main
+from hawb.views.report import EXIT_STATUSES
+from hawb.views.style import ANSWERS
+
+CLUSTER = 'scenario: "{name}"\ncluster: {{nodes: [a, b, c], version: "{version}"}}\nsteps:\n{steps}'
+QUORUM = "  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}\n  - publish: {queue: q, count: 5}\n"
+CLASSIC = "  - declare: {queue: q, node: a}\n  - publish: {queue: q, count: 5}\n"
+MIRRORED = "  - set_policy: {name: ha, pattern: '^q', definition: {ha-mode: all, ha-sync-mode: automatic}}\n" + CLASSIC
+OUT_OF_USE = QUORUM + "  - kill: [b, c]\n"
+LOST = "  - declare: {queue: q, node: a, durable: false}\n  - publish: {queue: q, count: 5}\n  - kill: a\n"
+PARTED = MIRRORED + "  - partition: [[a], [b, c]]\n  - wait: 70\n"
+TEMPORARY = MIRRORED.replace("node: a", "node: a, durable: false")
+EXPORT = '{"rabbit_version": "3.13.7", "vhosts": [{"name": "/"}], "policies": [], "queues": [%s]}'
+QUEUE = '{"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}}'
+BOOTED = (
+    "2026-04-22 09:00:00.000001+00:00 [info] <0.9.0>  Starting RabbitMQ 3.13.7 on Erlang 26.2.5\n"
+    "2026-04-22 09:00:00.000002+00:00 [info] <0.9.0>  node           : rabbit@n1\n"
+    "2026-04-22 09:00:05.000001+00:00 [info] <0.9.0> Server startup complete; 3 plugins started.\n"
+)
+FAILED = BOOTED.splitlines(keepends=True)[0] + BOOTED.splitlines(keepends=True)[1] + (
+    "2026-04-22 09:05:00.000001+00:00 [error] <0.9.0> BOOT FAILED\n"
+    "2026-04-22 09:05:00.000002+00:00 [error] <0.9.0> {error,timeout_waiting_for_tables}\n"
+)  # fmt: skip
+UNKNOWN = BOOTED + "2026-04-22 09:06:00.000001+00:00 [error] <0.99.0> frobnicator lost its marbles\n"
+
+ANSWERED = [
+    ("run", QUORUM, "yes"), ("run", LOST, "no"), ("run", PARTED, "unknown"),
+    ("safe --node b", QUORUM, "yes"), ("safe --node a", OUT_OF_USE, "no"), ("safe", EXPORT % QUEUE, "unknown"),
+    ("lint", QUORUM, "yes"), ("lint", CLASSIC, "no"),
+    ("replicas --trials 0", QUORUM, "yes"), ("replicas --trials 0", CLASSIC, "no"),
+    ("replicas --trials 0", EXPORT % QUEUE.replace("{}", '{"x-queue-type": "stream"}'), "unknown"),
+    ("upgrade", QUORUM, "yes"), ("upgrade", OUT_OF_USE, "no"), ("upgrade", EXPORT % QUEUE, "unknown"),
+    ("migrate", MIRRORED, "yes"), ("migrate", TEMPORARY, "no"),
+    ("explore --faults 0 --operations 0", QUORUM, "yes"),
+    ("explore --operations 0 --without power_off -o worst.yaml", LOST.removesuffix("  - kill: a\n"), "no"),
+    ("incident", BOOTED, "yes"), ("incident", FAILED, "no"), ("incident", UNKNOWN, "unknown"),
+]  # fmt: skip
+PLACEHOLDER = re.compile(r"…|\b(NODE|NAME|FILE|FILES|LOGS|QUEUE|HOST)\b")
+
+
+def asked(folder: Path, words: str, content: str) -> Result:
+    """Ask a command about a file that holds a scenario, an export or a log."""
+    command, *options = words.replace("worst.yaml", str(folder / "worst.yaml")).split()
+    if command == "incident":
+        file, text = folder / "rabbit@n1.log", content
+    elif content.startswith("{"):
+        file, text = folder / "definitions.json", content
+    else:
+        version = "4.0" if content in (QUORUM, OUT_OF_USE) else "3.13"
+        file, text = folder / "story.yaml", CLUSTER.format(name="a story", version=version, steps=content)
+    file.write_text(text, encoding="utf-8")
+    return CliRunner().invoke(main, [command, str(file), *options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(("words", "content", "answer"), ANSWERED, ids=[f"{one[0]}-{one[2]}" for one in ANSWERED])
+def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path, words, content, answer):
+    result = asked(tmp_path, words, content)
+    question, _, rest = result.stdout.partition("\n")
+    assert question.endswith("?"), result.stdout + result.stderr
+    assert rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), result.stdout
+    assert result.exit_code == (0 if words == "run" else EXIT_STATUSES[answer])
+    assert "note: " not in result.stderr
+    todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", result.stdout, re.DOTALL)
+    if answer != "yes":
+        assert todo is not None, result.stdout
+    if todo is not None:
+        assert 1 <= len(re.findall(r"^  \d\. ", todo[1], re.MULTILINE)) <= 3
+        assert PLACEHOLDER.search(todo[1]) is None, todo[1]
+
+
+@pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {"run"}))
+def test_the_help_says_the_exit_statuses(command):
+    told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
+    assert "xit status" in told
+    assert all(re.search(rf"\b{status}\b", told.partition("xit status")[2]) for status in (0, 1, 2, 3)), told
+
+
+def test_the_list_of_commands_has_each_under_one_heading_in_a_whole_sentence():
+    told = CliRunner().invoke(main, ["--help"]).stdout
+    assert sorted(command.name for commands in SECTIONS.values() for command in commands) == sorted(main.commands)
+    for heading in SECTIONS:
+        assert f"\n{heading}:\n" in told
+    assert "..." not in told.partition("\n")[2]
