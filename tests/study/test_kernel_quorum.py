@@ -21,6 +21,7 @@ from test_kernel_agreement import FAULTS, STUDIES, faults_of, history_of
 from hawb.study import histories
 from hawb.study.engine_trial import SECOND_US, Played, own_seed
 from hawb.study.kernel import block, setup
+from hawb.study.kernel.trial import HANDED_OVER
 from hawb.study.load import load
 from hawb.study.trial_record import Record
 
@@ -71,17 +72,26 @@ def by_kernel(given: Case, horizon_us: int = HORIZON_US) -> Told:
 def compared(part: int) -> tuple[Counter, int]:
     """`PART` cases compared: how often each pair of a design key's value and a kind of fault occurred, and how many
     delivered messages twice."""
-    pairs, twice = Counter(), 0
+    pairs, twice, fallen_back = Counter(), 0, 0
     for number in range(part * PART, (part + 1) * PART):
         given = quorum_case(number)
         history = history_of(given)
         engine, kernel = by_engine(given, history), by_kernel(given)
+        if kernel[0]["published"] == HANDED_OVER and has_a_node_without_member(given):
+            fallen_back += 1
+            continue
         assert kernel == engine, f"case {number}: {dict(given.chosen)}"
         assert engine[0]["lost"] == 0
         twice += engine[0]["delivered_twice"] > 0
         chosen = [f"{key}: {value}" for key, value in given.chosen if key in DESIGN_KEYS]
         pairs.update((value, fault) for value in chosen for fault in faults_of(history))
+    assert fallen_back <= PART // 5, fallen_back
     return pairs, twice
+
+
+def has_a_node_without_member(given: Case) -> bool:
+    """Return True if a node can come up first that has no member: then the engine plays the trial."""
+    return int(dict(given.chosen)["replicas"]) < int(dict(given.chosen)["nodes"])
 
 
 @pytest.mark.parametrize("number", FOUND)
