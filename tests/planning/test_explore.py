@@ -252,7 +252,7 @@ def test_the_command_tells_how_far_a_search_came_that_was_stopped(tmp_path, monk
 
     monkeypatch.setattr(room, "explore", stopped)
     told = explored(tmp_path, QUORUM)
-    assert told.exit_code == 0
+    assert told.exit_code == 3
     none = "no confirmed message is lost by stories of up to 2 steps within 1 fault and 2 operations."
     assert none in " ".join(told.stdout.split())
     assert "7 distinct states, 9 steps played" in told.stdout
