@@ -164,7 +164,7 @@ def offered_at(run: Run) -> dict:
     return offered_now(moment, run.settings, [*moment.state.queues, "gone"])
 
 
-TAKEN_ALL_THE_SAME = ("nodedown", "has no leader", "cluster_change_not_permitted")
+TAKEN_ALL_THE_SAME = ("nodedown", "has no leader", "cluster_change_not_permitted", "coordinator_unavailable")
 """Refusals by which a command has done its work but for some of the queues, or where 3.8.9 says so after it did."""
 
 
