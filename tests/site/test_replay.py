@@ -23,7 +23,7 @@ def test_a_stop_is_what_the_lab_shows_there(name: str):
     assert end["scene"] == shown["scene"]
     assert end["movements"] == shown["play"]["movements"]
     assert (end["verdict"], end["why"]) == (shown["leads"]["verdict"], shown["leads"]["why"])
-    assert end["happened"]["told"][:7] == shown["leads"]["happened"]["told"]
+    assert all(one in end["happened"]["told"] for one in shown["leads"]["happened"]["told"])
     assert end["time"] == shown["bar"]["time"]
 
 

@@ -32,7 +32,7 @@ def test_a_verdict_comes_before_the_tables_and_what_counts_before_all_else():
     rows = [judged(design, measure, *ends) for measure in ("outages", "publish_down_s", "lost_confirmed")
             for design, *ends in (("base", 0, 0), ("worse", 2, 4), ("better", -3, -1), ("alike", -1, 1))]  # fmt: skip
     verdict, _, beside, *tables, _ = report("A study", rows, "base").split("\n\n")
-    assert verdict.startswith("✓ Yes: better loses less than base, and is nowhere worse.")
+    assert verdict.splitlines()[1].startswith("✓ Yes: better loses less than base, and is nowhere worse.")
     assert [part.splitlines()[0] for part in tables] == ["lost_confirmed", "publish_down_s", "outages"]
     assert beside.splitlines() == [
         "Beside base, under the same faults",
