@@ -34,7 +34,7 @@ from hawb.rules.policies import Policy
 
 Record = TypeVar("Record")
 OF_A_SIDE = frozenset(
-    ("master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
+    ("absent", "master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
 )
 """The fields of a quorum queue that sides of a partition know differently."""
 
