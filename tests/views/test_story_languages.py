@@ -103,6 +103,7 @@ def test_why_keeps_numbers_names_and_keys(name: str) -> None:
     with language(name):
         (paragraph,) = why.whys(told)
     mark = "," if name == "pt" else "."
-    for kept in ("ha.orders", f"7{mark}006", f"6{mark}004", "ha-sync-mode", "manual", "ha-promote-on-failure", "always"):
+    keys = ("ha-sync-mode", "manual", "ha-promote-on-failure", "always")
+    for kept in ("ha.orders", f"7{mark}006", f"6{mark}004", *keys):
         assert kept in paragraph
     assert visible(paragraph) == paragraph
