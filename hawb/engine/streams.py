@@ -64,7 +64,8 @@ def coordinates(turn: Turn, node: int) -> bool:
 
 def reached(turn: Turn, node: int) -> list[int]:
     """Return the nodes with a member of the coordinator that a node reaches."""
-    return [other for other in range(len(turn.nodes)) if turn.runs_anywhere(other) and turn.linked(node, other)]
+    members = [other for other, value in enumerate(turn.nodes) if value.member]
+    return [other for other in members if turn.runs_anywhere(other) and turn.linked(node, other)]
 
 
 def outlives(turn: Turn) -> bool:

@@ -61,8 +61,8 @@ def test_what_to_do_has_the_remedy_the_nodes_and_the_mirrors():
     ("out", "words", "first"),
     [
         ({"forget_cluster_node": {"node": "c", "from": "a"}}, "Reset c and join it to a again",
-         "rabbitmqctl reset   # on c"),
-        ({"reset": "c"}, "Join c to a again", "rabbitmqctl join_cluster a   # on c"),
+         "RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on c"),
+        ({"reset": "c"}, "Join c to a again", "RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on c"),
     ],
 )  # fmt: skip
 def test_a_node_that_is_no_member_any_more_is_not_to_be_started(out: dict, words: str, first: str):

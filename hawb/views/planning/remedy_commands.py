@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from hawb.engine.naming import split_queue
 from hawb.languages import _
 from hawb.planning.remedies import Remedy
+from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
 from hawb.views.formatting import commas, counted, listing, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo
 
 MOST_COMMANDS = 3
-START = "systemctl start rabbitmq-server   # on {}"
 MEMBERS = {
     ("add_member", False): "rabbitmq-queues add_member", ("delete_member", False): "rabbitmq-queues delete_member",
     ("add_member", True): "rabbitmq-streams add_replica", ("delete_member", True): "rabbitmq-streams delete_replica",
@@ -89,20 +89,11 @@ def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
         case "kill":
             yield f"systemctl stop rabbitmq-server   # on {shown(argument)}"
         case "reset":
-            yield f"RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on {shown(argument)}"
-            yield f"rabbitmqctl -n {bash_word(argument)} reset"
+            yield from reset_commands(argument)
         case "join":
-            yield f"rabbitmqctl -n {bash_word(argument)} join_cluster {bash_word(remedy.at)}"
-            yield f"rabbitmqctl -n {bash_word(argument)} stop"
-            yield START.format(shown(argument))
+            yield from join_commands(argument, remedy.at)
         case "sync_queue":
             yield f"rabbitmqctl sync_queue {queue_words(argument)}"
         case "add_member" | "delete_member":
             queue = argument["queue"]
             yield f"{MEMBERS[verb, queue in remedy.streams]} {queue_words(queue)} {bash_word(argument['node'])}"
-
-
-def queue_words(queue: str) -> str:
-    """A queue as commands take it: -p shop ha."""
-    vhost, name = split_queue(queue)
-    return f"-p {bash_word(vhost)} {'-- ' * name.startswith('-')}{bash_word(name)}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hawb.engine.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import numbering
 from hawb.scenario.unknown_names import Unknown
+from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
 from hawb.views.formatting import listing, seconds, shown
-from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.headline import Headline, headline, is_closed, timed_out
 
@@ -132,7 +131,7 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
     down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
     if down:
         starts = tuple(
-            f"systemctl start rabbitmq-server   # on {shown(name)}" for name in down[:MOST_COMMANDS]
+            START.format(shown(name)) for name in down[:MOST_COMMANDS]
         )
         start = N_("Start {nodes}: what is there is no longer replicated as it should be.")
         asked.append(ToDo(_(start, nodes=listing(down)), starts))
@@ -142,7 +141,7 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
         if set(queue.get("mirrors") or ()) - set(queue.get("synchronised_mirrors") or ())
     ]  # fmt: skip
     if behind:
-        commands = tuple(_sync(name) for name in behind[:MOST_COMMANDS])
+        commands = tuple(f"rabbitmqctl sync_queue {queue_words(name)}" for name in behind[:MOST_COMMANDS])
         synchronise = N_("Synchronise {queues} before another node goes; each blocks meanwhile.")
         asked.append(ToDo(_(synchronise, queues=listing(behind)), commands))
     return tuple(asked[:MOST_TO_DO])
@@ -192,16 +191,12 @@ def _join_again(outcome: dict, out: dict[str, str]) -> list[ToDo]:
         return []
     told = []
     for name, how in out.items():
-        words, on = {"node": shown(name), "to": shown(to)}, f"   # on {shown(name)}"
-        join = (f"rabbitmqctl join_cluster {bash_word(to)}{on}", f"rabbitmqctl start_app{on}")
+        words = {"node": shown(name), "to": shown(to)}
+        erlang, _reset = reset_commands(name)
+        join = (erlang, *join_commands(name, to))
         if how == "node_reset":
             told.append(ToDo(_("Join {node} to {to} again: it has been reset.", **words), join))
         else:
             again = N_("Reset {node} and join it to {to} again: the cluster has forgotten it, and it would not boot.")
-            told.append(ToDo(_(again, **words), (f"rabbitmqctl reset{on}", *join)))
+            told.append(ToDo(_(again, **words), (*reset_commands(name), *join_commands(name, to))))
     return told
-
-
-def _sync(queue: str) -> str:
-    vhost, name = split_queue(queue)
-    return f"rabbitmqctl sync_queue -p {bash_word(vhost)} {'-- ' * name.startswith('-')}{bash_word(name)}"
