@@ -281,3 +281,13 @@ def test_policies_pass_over_a_queue_whose_record_only_disks_have(version):
     run = played({"declare": OF_ONE_MEMBER}, {"stop": "c"}, {"stop": ["a", "b"]}, {"start": ["a", "b"]},
                  {"set_policy": policy}, version=version)  # fmt: skip
     assert queue(run).policy is None
+
+
+def test_sides_know_differently_whether_a_record_is_in_memory():
+    steps = [
+        DECLARE, {"partition": [["a"], ["b"]]}, {"wait": 40}, {"shrink": "a"}, {"wait": 40}, {"force_shrink": "a"},
+        {"kill": "a"}, {"kill": "b"}, {"heal": True}, {"wait": 100}, {"start": ["a", "b"]}, {"wait": 10},
+    ]  # fmt: skip
+    with watched():
+        run = played(*steps, nodes="ab", version="3.10")
+    assert queue(run).up
