@@ -41,7 +41,7 @@ Key = tuple[str, str]
 _TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
 X_QUEUE_TYPE = "x-queue-type"
 _NO_TYPE = (None, "", "undefined")
-"""What stands for no default queue type (`rabbit_vhost:default_queue_type`)."""
+"""The values of a virtual host without a default queue type (`rabbit_vhost:default_queue_type`)."""
 _SECTIONS = {"queues", "policies", "vhosts"}
 _LETTERHEAD = {"product_name", "product_version", "explanation", "original_cluster_name", "rabbitmq_definition_format"}
 _NOTHING = (b"[]", b"{}", b'""', b"null")

@@ -1,4 +1,4 @@
-"""What a file is that was given as a scenario and is none, and which command takes it."""
+"""Recognise a file that was given as a scenario but holds something else, and name the command for it."""
 
 from __future__ import annotations
 

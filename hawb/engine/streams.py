@@ -7,8 +7,8 @@ majority kept is the next writer, which Raft's election comes to as well. What d
 - The coordinator of all streams, a Raft group over the cluster's nodes, chooses writers, and takes declarations,
   deletions and changes of replicas. So an election takes a majority of the cluster's nodes too. Here every node is in
   it from the first stream on; a real one takes in nodes that did not run then at its next tick, after 30 s.
-- Without a majority of its members the coordinator carries out nothing. Whoever asks it waits 30 s for each member that
-  it reaches, one after the other, and then gets coordinator_unavailable.
+- Without a majority of its members the coordinator executes no command. A command waits 30 s for each member that its
+  node reaches, one after the other, and then fails with coordinator_unavailable.
 - Nothing is taken out: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
 - A channel need not be known before it publishes. One that is cut off while a new leader is chosen goes on writing to
   the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
@@ -41,7 +41,7 @@ NOT_SUPPORTED = {Get: "basic.get", Purge: "queue.purge"}
 """What no stream does."""
 
 COMMAND_US = 30_000_000
-"""How long a command waits for each member of the coordinator (CMD_TIMEOUT)."""
+"""The timeout of a command to one member of the stream coordinator (CMD_TIMEOUT)."""
 UNAVAILABLE = "coordinator_unavailable"
 
 

@@ -88,7 +88,7 @@ MARKS: Mapping[str, str] = {
     "timed out consuming": TIMEOUT,
     "{error,timeout}": TIMEOUT,
 }
-"""What a message holds that tells a cause, and which cause; the most telling first."""
+"""The cause for each text that a log message may contain. The first text that is found decides."""
 PACKED = {"".join(mark.split()): mark for mark in MARKS}
 OF_CRASHES = frozenset({DAMAGE, DISK, TIMEOUT})
 """What a process may crash of; the other causes are those of boots."""

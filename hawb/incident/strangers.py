@@ -1,4 +1,4 @@
-"""Files among logs that are no logs of RabbitMQ's: which they are, and what they look like."""
+"""Find the files among logs that are not RabbitMQ logs, and say what they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that someone may have meant who wrote one that does not exist."""
+"""Find the existing names that are most like a name that does not exist."""
 
 from __future__ import annotations
 

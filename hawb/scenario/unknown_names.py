@@ -1,4 +1,4 @@
-"""The names in a scenario that name nothing, and what they may have been meant for.
+"""Find the names in a scenario that match nothing that exists, and the existing names most like them.
 
 RabbitMQ takes most of them without a word: it confirms messages that no queue takes, deletes a queue that does not
 exist, and keeps a policy that matches nothing.

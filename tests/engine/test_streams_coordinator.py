@@ -1,4 +1,4 @@
-"""The coordinator of streams without a majority: it carries out nothing, and whoever asks it is told so in the end."""
+"""The coordinator of streams without a majority: it executes no command, and each command fails with coordinator_unavailable."""
 
 from __future__ import annotations
 
