@@ -1,4 +1,4 @@
-"""The coordinator of streams without a majority: it executes no command, and each command fails with coordinator_unavailable."""
+"""The stream coordinator without a majority: every command fails with coordinator_unavailable."""
 
 from __future__ import annotations
 
