@@ -1,15 +1,25 @@
 """hawb, the High Availability WorkBook: RabbitMQ's replicated queues, simulated so that they can be tried out.
 
-`hawb.Cluster` is the way in from Python; the command `hawb` plays scenario files; `notebooks/` holds the lab.
+`hawb.Cluster` is the way in from Python, and `hawb.show(cluster)` opens it in the lab. The command
+`hawb` plays scenario files; `notebooks/` holds the lab.
 """
+
+from importlib import import_module
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str):
-    """`Cluster` on first use, so that `import hawb.rules` costs no more than the rules."""
-    if name == "Cluster":
-        from hawb.cluster import Cluster
+__all__ = ["Cluster", "RefusedWarning", "show"]
+_HOMES = {"Cluster": "hawb.cluster", "RefusedWarning": "hawb.cluster", "show": "hawb.lab"}
 
-        return Cluster
+
+def __getattr__(name: str):
+    """Import what hawb offers at its first use, so that `import hawb.rules` costs no more than the rules."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'hawb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what hawb offers."""
+    return [*__all__, "__version__"]

@@ -5,43 +5,56 @@
     cluster.stop("b").start("b").publish("ha.orders", 10).stop("c").kill("a")
     print(cluster.why("ha.orders", 1))
 
-In a notebook a cluster shows itself as diagram and tables. It can be taken back, copied and saved as a scenario. What
-RabbitMQ refuses is no exception: it stands in `errors`, and the story goes on.
+In a notebook a cluster shows itself as diagram and tables, and `show()` opens it in the lab. It can be taken back,
+copied and saved as a scenario. What RabbitMQ refuses raises nothing: it is a warning and stands in `errors`.
 """
 
 from __future__ import annotations
 
-import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from msgspec import NODEFAULT, structs
-
-from hawb.scenario import numbering
+from hawb.scenario import numbering, signatures
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump, plain
-from hawb.scenario.forms import Bare, Flag, Verb
+from hawb.scenario.forms import Verb
+from hawb.scenario.frames import ByName, Rows
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
-from hawb.scenario.script import SEVERAL, script
-from hawb.scenario.verbs import VERBS
+from hawb.scenario.script import script
+from hawb.scenario.verbs import VERBS, PublishMode
 
 if TYPE_CHECKING:
+    from hawb.cluster_verbs import Verbs
+    from hawb.lab.page import Lab
     from hawb.views.planning.alternatives import Table as AlternativesTable
     from hawb.views.planning.forecast import Table as ForecastTable
     from hawb.views.story.pictures import Panel
 
+else:
+    Verbs = object
 
-class Cluster:
+_CALLER = 3
+"""Whose line a warning of `Cluster._apply` is about: that which called the verb."""
+
+
+class RefusedWarning(UserWarning):
+    """RabbitMQ refused a step; the story goes on, and the refusal stands in `Cluster.errors`."""
+
+
+class Cluster(Verbs):
     """A simulated RabbitMQ cluster.
 
     `nodes` are names, all of them running. `settings` are those of a scenario's cluster (`version`,
     `queue_master_locator`, `timing`, …). Raises ScenarioRefused, here as in every verb, for what a scenario file would
     be refused for.
     """
+
+    _lab: Lab | None = None
 
     def __init__(self, *nodes: str, title: str = "A cluster", seed: int = 0, **settings: object):
         given = {"scenario": title, "seed": seed, "cluster": {"nodes": list(nodes), **settings}}
@@ -59,21 +72,29 @@ class Cluster:
         """The cluster to which a scenario file leads."""
         return cls.of(load(Path(file)))
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, verb: str) -> Callable[..., Cluster]: ...
-
-    # Every verb of `hawb.scenario.verbs` is a method: made below, but for this one
+    # Each verb of `hawb.scenario.verbs` is a method: made below, except this one
 
     def publish(
-        self, queue: str | Iterable[str], count: int = 1, *, at: float | None = None, **fields: object
-    ) -> Cluster:
-        """basic.publish of `count` messages to a queue, or each of them to several.
+        self,
+        queue: str | Iterable[str],
+        count: int = 1,
+        *,
+        at: float | None = None,
+        size: int = 1024,
+        persistent: bool = True,
+        mode: PublishMode = "confirm",
+        node: str | None = None,
+        priority: int | None = None,
+        connection: str = "default",
+    ) -> Self:
+        """basic.publish of `count` messages of `size` bytes to a queue, or of each message to several queues.
 
-        `fields` are size (bytes), persistent, mode (confirm, plain, tx), node, priority, connection.
+        Example: `cluster.publish("orders", 100)`
         """
         target = {"queue": queue} if isinstance(queue, str) else {"queues": list(queue)}
-        return self._apply("publish", target | {"count": count} | fields, at)
+        fields = {"size": size, "persistent": persistent, "mode": mode, "node": node, "priority": priority}
+        given = {name: value for name, value in fields.items() if value is not None}
+        return self._apply("publish", target | {"count": count} | given | {"connection": connection}, at)
 
     # Back, aside, and out
 
@@ -81,6 +102,7 @@ class Cluster:
         """Takes the last steps back. Raises IndexError when there are not so many."""
         for _ in range(steps):
             self.run.undo()
+        self._moved()
         return self
 
     def rewind(self, to: int = 0) -> Cluster:
@@ -116,6 +138,20 @@ class Cluster:
         write(Path(file), self.yaml())
         return Path(file)
 
+    @property
+    def lab(self) -> Lab:
+        """Return the lab's page for this cluster, a widget. A click there changes this cluster, and a verb called here
+        shows there. Needs the extra `lab`."""
+        if self._lab is None:
+            from hawb.lab.page import lab_of
+
+            self._lab = lab_of(self.run.copy(), self._follow)
+        return self._lab
+
+    def show(self) -> Lab:
+        """Return the lab's page for this cluster, to be the last line of a notebook's cell."""
+        return self.lab
+
     # The present state
 
     @property
@@ -130,29 +166,29 @@ class Cluster:
         return outcome(self.run, self.run.moment(steps - 1)) if steps else None
 
     @property
-    def queues(self) -> dict[str, dict]:
-        """The queues by name."""
-        return self.outcome["queues"]
+    def queues(self) -> ByName:
+        """Return the queues by name; `.to_frame()` makes a DataFrame of them, here and below."""
+        return ByName(self.outcome["queues"])
 
     @property
-    def ledger(self) -> dict[str, dict]:
+    def ledger(self) -> ByName:
         """What became of every message, by queue."""
-        return self.outcome["ledger"]
+        return ByName(self.outcome["ledger"])
 
     @property
-    def losses(self) -> list[dict]:
+    def losses(self) -> Rows:
         """Messages lost for good, with their causes."""
-        return self.outcome["losses"]
+        return Rows(self.outcome["losses"])
 
     @property
-    def errors(self) -> list[dict]:
+    def errors(self) -> Rows:
         """The steps that RabbitMQ refused."""
-        return self.outcome["errors"]
+        return Rows(self.outcome["errors"])
 
     @property
-    def events(self) -> list[dict]:
+    def events(self) -> Rows:
         """What happened, in order."""
-        return self.outcome["events"]
+        return Rows(self.outcome["events"])
 
     def why(self, queue: str, message: int) -> str:
         """What became of one message, and why, as a paragraph."""
@@ -233,58 +269,43 @@ class Cluster:
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})
+        before = len(self.run.moment().refusals)
         # A story knows from its beginning which nodes will join, so it is told anew.
         if verb == "join" and argument not in self.run.settings.names:
             told = plain(self.run.scenario)
             self.run = Run.of(read_scenario(told | {"steps": [*told.get("steps", ()), step]}))
         else:
             self.run.apply_plain(step)
+        for refusal in self.run.moment().refusals[before:]:
+            warnings.warn(f"RabbitMQ refused {verb}: {refusal.text}", RefusedWarning, stacklevel=_CALLER)
+        self._moved()
         return self
+
+    def _follow(self, run: Run) -> None:
+        """Go where a person went in the lab."""
+        self.run = run
+
+    def _moved(self) -> None:
+        """Show in the lab where the cluster is now."""
+        if self._lab is not None:
+            self._lab.follow(self.run.copy())
 
 
 def _method(name: str, struct: type[Verb]) -> Callable[..., Cluster]:
-    """The method for a verb: its parameters are the verb's fields, and `at`."""
-    signature = _signature(struct)
+    """Return the method for a verb."""
+    signature = signatures.signature(struct)
 
     def method(self, *args, **kwargs):
         bound = signature.bind(self, *args, **kwargs)
         given = dict(bound.arguments)
         del given["self"]
         at = given.pop("at", None)
-        return self._apply(name, _argument(struct, given), at)
+        return self._apply(name, signatures.argument(struct, given), at)
 
     method.__name__, method.__qualname__ = name, f"Cluster.{name}"
-    method.__doc__ = struct.__doc__
+    method.__doc__ = signatures.description(name, struct)
     setattr(method, "__signature__", signature)  # noqa: B010 - functions are not known to have it
     return method
-
-
-def _signature(struct: type[Verb]) -> inspect.Signature:
-    parameter = inspect.Parameter
-    parameters = [parameter("self", parameter.POSITIONAL_OR_KEYWORD)]
-    for field in structs.fields(struct):
-        kind = parameter.VAR_POSITIONAL if issubclass(struct, SEVERAL) else parameter.POSITIONAL_OR_KEYWORD
-        default = parameter.empty
-        if kind is parameter.POSITIONAL_OR_KEYWORD and not field.required:
-            default = None if field.default is NODEFAULT else field.default
-        parameters.append(parameter(field.name, kind, default=default))
-    return inspect.Signature([*parameters, parameter("at", parameter.KEYWORD_ONLY, default=None)])
-
-
-def _argument(struct: type[Verb], given: dict[str, object]) -> object:
-    """A verb's argument as a file writes it."""
-    if issubclass(struct, Flag):
-        return True
-    if issubclass(struct, Bare):
-        return _plain(next(iter(given.values())))
-    names = {field.name: field.encode_name for field in structs.fields(struct)}
-    return {names[key]: _plain(value) for key, value in given.items()}
-
-
-def _plain(value: object) -> object:
-    return (
-        [_plain(one) for one in value] if isinstance(value, Iterable) and not isinstance(value, str | dict) else value
-    )
 
 
 for _name, _struct in VERBS.items():

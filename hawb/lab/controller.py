@@ -11,7 +11,7 @@ takes the step back.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -72,17 +72,29 @@ class Controller:
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
 
-    def __init__(self, start: Path = START, *, may_save: bool = True):
+    def __init__(self, start: Path | Run = START, *, may_save: bool = True):
         self.may_save = may_save
         self.messages: dict[Place, str] = {}
         self.field = ""
         self.queue = self.at = ""
         self.forecasting = False
-        self.now = Point(Run.of(load(start)), opened=True)
+        self.followers: list[Callable[[Run], None]] = []
+        self._now = Point(start if isinstance(start, Run) else Run.of(load(start)), opened=True)
         self.is_own_cluster = start == START
         self.beside = Beside()
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
+
+    @property
+    def now(self) -> Point:
+        """The present point of the history."""
+        return self._now
+
+    @now.setter
+    def now(self, point: Point) -> None:
+        self._now = point
+        for follow in self.followers:
+            follow(point.run.copy())
 
     # What the page shows
 
@@ -269,6 +281,11 @@ class Controller:
     def set_seed(self, text: str) -> None:
         """Plays the same steps with another seed."""
         self._change(Place.SEED, {"seed": number(text)})
+
+    def continue_with(self, run: Run) -> None:
+        """Make a run the present, without telling those who follow."""
+        point = self._now.next(run, ())
+        self._now, self._undone, self.messages = point, [], {}
 
     def undo(self) -> None:
         """Takes the last action back."""

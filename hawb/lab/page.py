@@ -5,11 +5,13 @@ open panel show the controller anew.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import ipywidgets as widgets
 
 from hawb import languages
+from hawb.cluster import Cluster
 from hawb.lab import fields
 from hawb.lab.beside_panel import BesidePanel
 from hawb.lab.clients_panel import ClientsPanel
@@ -25,6 +27,7 @@ from hawb.lab.story_panel import StoryPanel
 from hawb.lab.time_panel import TimePanel
 from hawb.lab.what_if_panel import WhatIfPanel
 from hawb.languages import N_
+from hawb.scenario.run import Run
 from hawb.views.story import pictures
 
 STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
@@ -79,6 +82,11 @@ class Lab(fields.Readable, widgets.VBox):
         with languages.language(self.stage.language):
             self.drawer.show()
 
+    def follow(self, run: Run) -> None:
+        """Show where a run stands, as the next action, which can be undone."""
+        self.controller.continue_with(run)
+        self.redraw()
+
     def open_panel(self, name: str) -> None:
         """Opens a panel of the drawer."""
         with languages.language(self.stage.language):
@@ -123,11 +131,25 @@ def is_served() -> bool:
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 
-def show(file: str | Path | None = None, language: str | None = None) -> Lab:
-    """A new lab, to be the last line of a notebook's cell. It opens with a scenario file, such as `hawb watch` and
-    `hawb import` write, or else with its own; it is told in a `language` of `hawb.languages`, or else in that of the
-    environment (HAWB_LANGUAGE)."""
+def show(shown: Cluster | str | Path | None = None, language: str | None = None) -> Lab:
+    """Return the lab as a widget, to be the last line of a notebook's cell.
+
+    It opens with a cluster (`hawb.Cluster.lab`), with a scenario file, such as `hawb watch` and `hawb import` write, or
+    with its own story, in a `language` of `hawb.languages` or else in that of the environment (HAWB_LANGUAGE).
+    """
+    if isinstance(shown, Cluster):
+        lab = shown.lab
+        if language is not None:
+            lab.speak(language)
+        return lab
     controller = Controller(may_save=not is_served())
-    if file is not None:
-        controller.open_scenario(Path(file))
+    if shown is not None:
+        controller.open_scenario(Path(shown))
     return Lab(controller, language)
+
+
+def lab_of(run: Run, follow: Callable[[Run], None]) -> Lab:
+    """Return a lab that begins where a run stands and calls `follow` with a run for each place where a person goes."""
+    controller = Controller(run, may_save=not is_served())
+    controller.followers.append(follow)
+    return Lab(controller)

@@ -30,7 +30,7 @@ ROOMS = ("languages", "rules", "raft", "engine", "scenario", "cluster", "broker"
 """A room imports from those before it alone, as CONTRIBUTING.md has them."""
 VIEWS = ("", "cluster", "story", "rules", "broker", "planning", "study", "incident")
 """So do the parts of the views, beginning with what stands in none of them."""
-MOST_LINES = 400
+MOST_LINES = 600
 PORTS = {
     name
     for module in (

@@ -12,6 +12,7 @@ from pathlib import Path
 import ipywidgets as widgets
 from lab_widgets import NASTY, ask, node_of, on_node, page_text, panel, parts, press, row_of
 
+import hawb
 from hawb.lab.page import show
 
 
@@ -178,3 +179,20 @@ def test_a_scenario_tells_where_it_comes_from_and_a_heading_opens_nothing(lab):
     notes = panel(lab, "Story").notes.value
     assert '<a href="https://github.com/rabbitmq/rabbitmq-server/issues/2125" target="_blank"' in notes
     assert "1 note on this cluster" in notes
+
+
+def test_a_cluster_and_its_lab_follow_each_other():
+    cluster = hawb.Cluster("a", "b").declare("orders", node="a").publish("orders", 10)
+    lab = cluster.show()
+    assert hawb.show(cluster) is lab is cluster.lab
+    cluster.kill("a")
+    assert lab.controller.outcome["nodes"]["a"] == "down"
+    on_node(lab, "a", "start")
+    assert cluster.outcome["nodes"]["a"] == "running"
+    assert list(cluster.run.steps)[-1].name == "start"
+    cluster.undo()
+    assert lab.controller.outcome["nodes"]["a"] == "down"
+    ask(lab, "undo")
+    assert cluster.outcome["nodes"]["a"] == "running"
+    other = cluster.copy().stop("b")
+    assert (other.outcome["nodes"]["b"], lab.controller.outcome["nodes"]["b"]) == ("down", "running")

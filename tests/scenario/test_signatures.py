@@ -1,0 +1,70 @@
+"""How verbs are called in Python: signatures, stubs, examples; and what a cluster is beside them."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import pytest
+
+import hawb
+from hawb import Cluster, RefusedWarning
+from hawb.scenario import signatures
+from hawb.scenario.verbs import VERBS
+
+
+def test_the_stubs_are_what_the_verbs_say():
+    assert signatures.STUBS.read_text("utf-8") == signatures.stubs()
+    [methods] = [node for node in ast.parse(signatures.stubs()).body if isinstance(node, ast.ClassDef)]
+    assert {method.name for method in methods.body} == set(VERBS) - {"publish"}
+
+
+def test_publish_has_the_fields_of_its_verb():
+    own = signatures.inspect.signature(Cluster.publish).parameters
+    fields = {field.name: field.default for field in signatures.structs.fields(VERBS["publish"])}
+    assert set(own) - {"self", "at"} == set(fields) - {"queues"}
+    assert all(own[name].default == fields[name] for name in ("size", "persistent", "mode", "node", "priority"))
+
+
+@pytest.mark.filterwarnings("ignore::hawb.RefusedWarning")
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_of_each_verb_can_be_typed(verb):
+    version = "4.3" if "khepri" in verb else "3.13"
+    cluster = Cluster("a", "b", "c", version=version).declare("orders", node="a", arguments={"x-queue-type": "quorum"})
+    steps = len(cluster.run.steps)
+    example = getattr(Cluster, verb).__doc__.partition("Example: `")[2].partition("`")[0]
+    assert example.startswith(f"cluster.{verb}(")
+    eval(example, {"cluster": cluster})
+    assert len(cluster.run.steps) == steps + 1
+
+
+def test_a_refusal_is_warned_of_at_once_where_the_verb_was_called():
+    cluster = Cluster("a")
+    with pytest.warns(RefusedWarning, match="RabbitMQ refused set_policy: Validation failed") as caught:
+        cluster.set_policy("bad", "(", {"ha-mode": "all"})
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cluster.declare("orders")
+    assert len(cluster.errors) == 1
+
+
+def test_values_are_plain_and_can_be_frames():
+    cluster = Cluster("a", "b").declare("orders", node="a").publish("orders", 10, persistent=False).kill("a")
+    assert cluster.queues == cluster.outcome["queues"]
+    assert cluster.queues.to_frame().loc["orders", "type"] == "classic"
+    assert list(cluster.ledger.to_frame().index) == ["orders"]
+    assert cluster.events.to_frame()["event"].tolist() == [event["event"] for event in cluster.outcome["events"]]
+    assert len(cluster.losses.to_frame()) == len(cluster.losses)
+    assert cluster.errors.to_frame().empty
+
+
+def test_without_pandas_a_frame_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'hawb\[lab\]'"):
+        Cluster("a").events.to_frame()
+
+
+def test_what_hawb_offers_is_listed():
+    assert {"Cluster", "show", "RefusedWarning"} <= set(dir(hawb))
+    assert all(getattr(hawb, name) is not None for name in dir(hawb))
