@@ -49,7 +49,8 @@ def fingerprint() -> str:
     return told.hexdigest()[:16]
 
 
-config.CACHE_DIR = config.CACHE_DIR or str(Path.home() / ".cache" / "hawb" / fingerprint())
+# In a folder that NUMBA_CACHE_DIR names, too, the fingerprint keeps kernels of different versions apart.
+config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / fingerprint())
 
 # The kernel's loops go over a few nodes or rows, so that code for eight at once is longer and never pays; and most of
 # its functions do so little that calling them takes as long. So LLVM is to call less, and to unroll no loop of which it

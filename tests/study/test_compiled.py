@@ -3,6 +3,10 @@ with other parts."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,3 +199,14 @@ def test_a_port_may_be_one_of_the_other_parts():
     parts = Assembly({raft_ports.configured_at: inner(lambda t, member: 7)})
     assert parts.of(hosting.message_arrives) is not hosting.message_arrives
     assert parts.of(host_ports.plan_arrival) is host_ports.plan_arrival
+
+
+@pytest.mark.parametrize("folder", ["", "numba"])
+def test_kernels_of_different_versions_never_share_a_folder(folder: str, tmp_path: Path):
+    """Even where NUMBA_CACHE_DIR names one, as containers do."""
+    program = "from hawb.study import compiled; print(compiled.config.CACHE_DIR, compiled.fingerprint())"
+    where = {"NUMBA_CACHE_DIR": str(tmp_path / folder)} if folder else {}
+    where |= {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run([sys.executable, "-c", program], env=where, check=True, capture_output=True, text=True).stdout
+    kept, digest = told.split()
+    assert Path(kept) == tmp_path / (folder or ".cache") / "hawb" / digest
