@@ -40,6 +40,7 @@ from pyspark.sql import functions as sql
 from hawb.study.cells import LABEL, Cell, cells_of, settings
 from hawb.study.estimates import estimates
 from hawb.study.failures import BatchFailed, StudyFailed
+from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
 from hawb.study.shares import costs
@@ -186,8 +187,11 @@ def looks(study: Study) -> list[Study]:
 
 
 def is_precise(rows: DataFrame, wanted: Precision) -> bool:
-    """Whether the mean of the measure is told well enough in every cell."""
+    """Return True if the mean of the measure is known well enough in every cell: its interval is narrow, and enough trials
+    had any for the interval to hold (`LEAST_EVENTS`)."""
     for row in estimates(rows, [wanted.column]).collect():
+        if row.share * row.trials < LEAST_EVENTS:
+            return False
         allowed = max((wanted.relative or 0) * abs(row.mean), wanted.absolute or 0)
         if row.mean_low is None or (row.mean_high - row.mean_low) / 2 > allowed:
             return False

@@ -29,8 +29,8 @@ Label = Annotated[
 
 class Precision(Part, frozen=True, kw_only=True):
     """How precise an answer has to be: trials are played until in every cell half the width of the 95 % interval of a
-    measure's mean (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`. `downtime_s` is
-    another name of `publish_down_s`."""
+    measure's mean (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and enough
+    trials had any (`hawb.study.intervals.LEAST_EVENTS`). `downtime_s` is another name of `publish_down_s`."""
 
     measure: str
     relative: Annotated[float, Meta(gt=0, le=1, description="a share, a number above 0, up to 1")] | None = None

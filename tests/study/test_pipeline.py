@@ -282,9 +282,10 @@ def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("precision", "trials"),
-    sample([({"relative": 0.1}, 250), ({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500)]),
+    [({"relative": 0.1}, 250), *sample([({"relative": 0.0001}, 1000), ({"absolute": 0.05}, 500),
+                                        ({"measure": "lost_confirmed", "absolute": 1e9}, 1000)], 0)],
 )
-def test_a_study_ends_when_it_is_precise_enough(
+def test_a_study_ends_when_it_is_precise_enough_and_has_seen_enough_events(
     precision: dict, trials: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pipeline, "FIRST_LOOK", 250)

@@ -25,17 +25,42 @@ def test_a_design_that_is_better_and_nowhere_worse_is_a_yes():
     )
 
 
+def test_one_design_is_recommended_the_one_that_loses_least():
+    rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0),
+            estimate("newer", "lost_confirmed", -3.0, -1.0) | {"mean": 1.0}]  # fmt: skip
+    assert [one.what for one in todo(rows, verdict(rows, "base"), "base", "x")] == [
+        "Choose newer in place of base, if what else it costs is right."
+    ]
+
+
+def test_no_difference_is_shown_by_too_few_events():
+    rare = {"share": 0.03}
+    rows = [base() | rare, estimate("new", "lost_confirmed", -3.0, -1.0) | rare]
+    assert verdict(rows, "base").sentence == "No: these trials show no difference from base."
+    rows[0] |= {"share": 0.2}
+    assert verdict(rows, "base").answer == "yes"
+
+
+def test_no_more_trials_are_asked_for_where_they_would_decide_nothing():
+    narrow = [base(), estimate("new", "lost_confirmed", -0.1, 0.1)]
+    assert todo(narrow, verdict(narrow, "base"), "base", "x") == ()
+
+
 def test_better_here_and_worse_there_is_a_yes_with_a_but():
     rows = [base(), base("disk"), estimate("new", "lost_confirmed", -3.0, -1.0),
             estimate("new", "lost_confirmed", 1.0, 3.0, environment="disk")]  # fmt: skip
-    assert verdict(rows, "base").sentence == (
+    told = verdict(rows, "base")
+    assert told.sentence == (
         "Yes, but only in part: new loses less in 1 of 2 environments than base, and is worse in disk."
     )
+    assert [one.what for one in todo(rows, told, "base", "x")] == [
+        "It depends on the environment: choose new in rack and base in disk."
+    ]
 
 
 def test_what_is_not_told_apart_or_worse_is_a_no():
     alike = [base(), estimate("new", "lost_confirmed", -1.0, 1.0)]
-    assert verdict(alike, "base").sentence == "No: no difference from base is told by these trials."
+    assert verdict(alike, "base").sentence == "No: these trials show no difference from base."
     assert todo(alike, verdict(alike, "base"), "base", "hawb study x")[0].commands == ("hawb study x",)
     worse = [base(), estimate("new", "lost_confirmed", 1.0, 2.0)]
     assert verdict(worse, "base").sentence == "No: new loses more than base, and no design is better."
@@ -44,10 +69,13 @@ def test_what_is_not_told_apart_or_worse_is_a_no():
 def test_of_one_design_it_says_whether_anything_is_lost():
     one = verdict([base()], "base")
     assert one.sentence == "No: confirmed messages are lost in 20.0 % of the trials of base in rack."
-    none = base() | {"share": 0.0, "mean": 0.0, "share_high": 0.0038}
-    assert verdict([none], None).sentence == (
-        "Yes: no confirmed message was lost in 1,000 trials, which is not never: at most 0.38 % of them lose some."
+    none = base() | {"share": 0.0, "mean": 0.0}
+    told = verdict([none], None)
+    assert told.sentence == (
+        "Cannot tell: none of 1,000 trials lost a confirmed message, so with 95 % certainty at most 0.3 % of trials do"
+        " (3 divided by the number of trials, the rule of three)."
     )
+    assert todo([none], told, None, "hawb study x")[0].commands == ("hawb study x",)
     assert verdict([], None).answer == "but"
     assert question(None, 1) == question("base", 1) == "Are confirmed messages safe?"
     assert question("base", 2) == "Is any design better than base?"

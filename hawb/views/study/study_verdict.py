@@ -1,56 +1,85 @@
-"""What a study says of its designs, in a sentence: which lose less, or are in use for longer, than the one that they
-are compared with.
+"""The answer of a study: which design loses less, or is out of use for less, than the baseline.
+
+A difference counts if its interval excludes zero and enough trials of the two designs had any
+(`hawb.study.intervals.LEAST_EVENTS`): with fewer, intervals of means are too narrow. One design is recommended, or the answer
+names the environment on which the choice depends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from hawb.study.intervals import LEAST_EVENTS, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
 from hawb.views.report import ToDo, Verdict
 
 Row = Mapping[str, object]
 LOST, DOWN = "lost_confirmed", "publish_down_s"
 WORDS = {LOST: ("loses less", "loses more"), DOWN: ("is out of use for less", "is out of use for longer")}
+LESS, MORE = 0, 1
+NARROW = 0.05
+"""Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth it:
+the rates that a study assumes are rarely known as well."""
 
 
 def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
-    """Whether any design is better than the baseline: yes where one loses less everywhere, or as little and is away for
-    less; yes with a but where it is better here and worse there; no where none is told apart. Of one design: whether it
-    loses confirmed messages."""
+    """Return the answer: yes if a design is better than the baseline somewhere and nowhere worse, yes with a but if it
+    depends on the environment, no if none is better. Of one design: whether it loses confirmed messages."""
     rows = [row for row in rows if row["measure"] in WORDS]
     designs = dict.fromkeys(str(row["design"]) for row in rows)
     others = [design for design in designs if design != baseline]
     if baseline is None or not others:
         return _of_one(rows)
-    better, worse = _told_apart(rows, baseline, "less"), _told_apart(rows, baseline, "more")
-    clear = [design for design in others if design in better and design not in worse]
-    if clear:
-        return Verdict("yes", f"{_told(clear, better, rows, 0)} than {shown(baseline)}, and {_nowhere(clear)}")
+    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    if clear := _clear(rows, better, worse):
+        return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
-        return Verdict("but", f"only in part: {_told(mixed, better, rows, 0)} than {shown(baseline)}, and is worse in"
+        return Verdict("but", f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}, and is worse in"
                        f" {listing(worse[mixed[0]])}")  # fmt: skip
     if worse:
-        return Verdict("no", f"{_told(list(worse), worse, rows, 1)} than {shown(baseline)}, and no design is better")
-    return Verdict("no", f"no difference from {shown(baseline)} is told by these trials")
+        return Verdict("no", f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better")
+    return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
-def _told_apart(rows: Iterable[Row], baseline: str, side: str) -> dict[str, dict[str, None]]:
-    """The designs that have less, or more, than the baseline beyond chance, with the environments where."""
+def _events(row: Row) -> float:
+    """Return in how many trials a measure was above zero."""
+    return float(str(row["share"])) * float(str(row["trials"]))
+
+
+def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
+    """Return the designs that have less, or more, than the baseline beyond chance, each with the environments where."""
+    rows = list(rows)
+    of_baseline = {(row["environment"], row["measure"]): _events(row) for row in rows if row["design"] == baseline}
     found: dict[str, dict[str, None]] = {}
     for row in rows:
-        low, high = row.get("difference_low"), row.get("difference_high")
-        if row["design"] != baseline and low is not None and (high < 0 if side == "less" else low > 0):
+        events = _events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
+        if row["design"] != baseline and events >= LEAST_EVENTS and _is_apart(row, side):
             found.setdefault(str(row["design"]), {})[str(row["environment"])] = None
     return found
 
 
-def _told(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable[Row], side: int) -> str:
+def _is_apart(row: Row, side: int) -> bool:
+    """Return True if the whole interval of a difference is on one side of zero."""
+    low, high = row.get("difference_low"), row.get("difference_high")
+    return low is not None and (high < 0 if side == LESS else low > 0)
+
+
+def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
+    """Return the designs that are better somewhere and nowhere worse, the one that loses least first, and of those that
+    lose as little the one that is out of use for the shortest time."""
+    means: dict[tuple[str, str], float] = {}
+    for row in rows:
+        key = (str(row["design"]), str(row["measure"]))
+        means[key] = means.get(key, 0.0) + float(str(row["mean"]))
+    clear = [design for design in better if design not in worse]
+    return sorted(clear, key=lambda design: (means.get((design, LOST), 0.0), means.get((design, DOWN), 0.0)))
+
+
+def _compared(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable[Row], side: int) -> str:
     first, every = designs[0], dict.fromkeys(row["environment"] for row in rows)
     measure = next((one for one in WORDS for row in rows if row["measure"] == one and row["design"] == first
-                    and row.get("difference_low") is not None
-                    and (row["difference_high"] < 0 if side == 0 else row["difference_low"] > 0)), LOST)  # fmt: skip
+                    and _is_apart(row, side)), LOST)  # fmt: skip
     there = len([*where[first]])
     places = "" if len(every) == 1 else f" in {there} of {counted(len(every), 'environment')}"
     more = f" (so {'does' if len(designs) == 2 else 'do'} {listing(designs[1:])})" if len(designs) > 1 else ""
@@ -66,10 +95,11 @@ def _of_one(rows: Iterable[Row]) -> Verdict:
     if not lost:
         return Verdict("but", "no trial has told of losses")
     worst = max(lost, key=lambda row: row["share"])
-    trials = counted(sum(int(str(row["trials"])) for row in lost), "trial")
+    trials = sum(int(str(row["trials"])) for row in lost)
     if not worst["share"]:
-        return Verdict("yes", f"no confirmed message was lost in {trials}, which is not never: at most"
-                       f" {percent(max(row['share_high'] for row in lost))} of them lose some")  # fmt: skip
+        most = max(none_seen(float(str(row["effective_trials"]))) for row in lost)
+        return Verdict("unknown", f"none of {counted(trials, 'trial')} lost a confirmed message, so with 95 % certainty at"
+                       f" most {percent(most)} of trials do (3 divided by the number of trials, the rule of three)")  # fmt: skip
     return Verdict("no", f"confirmed messages are lost in {percent(worst['share'])} of the trials of"
                    f" {shown(worst['design'])} in {shown(worst['environment'])}")  # fmt: skip
 
@@ -84,18 +114,42 @@ def question(baseline: str | None, designs: int) -> str:
 
 
 def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str) -> tuple[ToDo, ...]:
-    """What to do: choose a design, or play more trials where intervals are too wide to tell."""
+    """Return what to do: choose one design, or one for each environment, or play more trials where they would decide."""
     rows = [row for row in rows if row["measure"] in WORDS]
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
-    better = _told_apart(rows, baseline, "less") if baseline is not None else {}
     asked = []
-    if told.answer == "yes" and better:
-        asked.append(ToDo(f"Choose {listing(better)} in place of {shown(baseline)}, if what else it costs is right."))
-    if told.answer == "but":
-        asked.append(ToDo("Look at each environment by itself, and ask which of them is yours."))
+    if told.answer == "yes" and baseline is not None:
+        best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
+        asked.append(ToDo(f"Choose {shown(best)} in place of {shown(baseline)}, if what else it costs is right."))
+    if told.answer == "but" and baseline is not None:
+        choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
+        asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
     if few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
-    elif told.answer == "no" and not better:
-        more = "Play more trials to tell smaller differences: ask for them in the file, none is played again."
+    elif told.answer == "unknown":
+        asked.append(ToDo("Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen.", (command,)))
+    elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
+        more = "Play more trials to see smaller differences: ask for them in the file, none is played again."
         asked.append(ToDo(more, (command,)))
     return tuple(asked)
+
+
+def _environments(rows: Iterable[Row]) -> dict[str, None]:
+    return dict.fromkeys(str(row["environment"]) for row in rows)
+
+
+def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
+    """Return the design to choose in one environment: the baseline, unless another is better there and not worse."""
+    there = [row for row in rows if row["environment"] == environment]
+    clear = _clear(there, _told_apart(there, baseline, LESS), _told_apart(there, baseline, MORE))
+    return clear[0] if clear else baseline
+
+
+def _is_narrow(row: Row, rows: Iterable[Row], baseline: str) -> bool:
+    """Return True if more trials of a design would not be worth it (`NARROW`)."""
+    low, high = row.get("difference_low"), row.get("difference_high")
+    if row["design"] == baseline or low is None:
+        return True
+    mean = next((other["mean"] for other in rows if (other["design"], other["environment"], other["measure"])
+                 == (baseline, row["environment"], row["measure"])), 0)  # fmt: skip
+    return (high - low) / 2 <= NARROW * abs(mean)
