@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STYLE := $(BIN)/ruff check . && $(BIN)/ty check --python $(VENV)
 PYTEST = $(BIN)/python -m compileall -q hawb tests/given && $(BIN)/pytest --numprocesses=2 --dist=loadscope \
-  --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600
+  --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --durations=20
 STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 

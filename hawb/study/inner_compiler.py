@@ -5,6 +5,9 @@ caller does the same again with a copy of it. Of hundreds of functions that call
 Here the function that Python calls is the only one to be optimised and turned into machine code, once, with everything
 that it calls inlined: that takes a quarter to half of the time, for code that is as fast.
 
+numba also runs passes for what these functions never have (closures, `with` blocks, loops to be unrolled, arrays to be
+fused), each of which looks through a whole function again, and keeps time of each call of LLVM. Both are left out.
+
 This uses parts of numba that its documentation, which ends at a compiler's pipeline, does not cover. So it goes with
 one series of numba, which `pyproject.toml` names.
 """
@@ -12,15 +15,45 @@ one series of numba, which `pyproject.toml` names.
 from __future__ import annotations
 
 from functools import cache
+from types import CodeType
 
+from llvmlite.binding import ffi
 from numba import _dynfunc, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, StateDict
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.targetconfig import TargetConfig
+from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    WithLifting,
+)
 
 # Each time that numba asks how a record is written it puts its hundreds of fields together; a type never changes.
 types.Record.__repr__ = cache(types.Record.__repr__)
+
+# The hash of flags is that of their names, which are those of the class, and flags are mostly compared with equal ones.
+_all_values_equal = TargetConfig.__eq__
+TargetConfig.__hash__ = lambda flags: hash(type(flags))
+TargetConfig.__eq__ = lambda flags, others: (
+    (type(flags) is type(others) and flags._values == others._values) or _all_values_equal(flags, others)
+)
+
+# numba times each call of LLVM, for listeners that there are none of here.
+for callbacks in tuple(ffi.lib._lock._cblist):
+    ffi.unregister_lock_callback(*callbacks)
+
+NEVER_NEEDED = {
+    WithLifting, InlineInlinables, FindLiterallyCalls, LiteralUnroll, LiteralPropagationSubPipelinePass,
+    InlineOverloads, NopythonRewrites, AnnotateTypes,
+}  # fmt: skip
+FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
+"""Passes that comprehensions need, too."""
 
 
 class InnerLibrary(JITCodeLibrary):
@@ -61,6 +94,10 @@ class InnerCompiler(CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         """The one pipeline there is."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(InnerLowering if one is NativeLowering else one, told) for one, told in passes.passes]
+        has_closures = any(isinstance(one, CodeType) for one in self.state.func_id.code.co_consts)
+        left_out = NEVER_NEEDED if has_closures else NEVER_NEEDED | FOR_CLOSURES
+        # Once: what makes more dead branches is left out.
+        needed = dict(each for each in passes.passes if each[0] not in left_out)
+        passes.passes = [(InnerLowering if one is NativeLowering else one, why) for one, why in needed.items()]
         passes.finalize()
         return [passes]

@@ -1,6 +1,7 @@
 """The compiled search counts, tells and finds what the engine's does: state for state, step for step, story for story.
 
-Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs.
+Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
+queues and quorum queues are searched by two kernels, each of which takes a minute to compile: `make test` has the first.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ CASES = 2_000 if LONG else 150
 PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
+KINDS = ["mirrored", pytest.param("quorum", marks=pytest.mark.full)]
 ALL = frozenset(MOVES)
 NO_STOPS = ALL - {"stop", "kill", "power_off"}
 PARTED = frozenset({"partition", "wait", "publish", "heal", "start"})
@@ -91,11 +93,18 @@ TABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full) if "quorum" in name else name for name in TABLE]
+)
 def test_the_same_search(name):
     make, goal, most, verbs = TABLE[name]
     question = Question(goal, Spent(*most), verbs)
     assert compiled(make(), question) == by_engine(make(), question)
+
+
+def kind_of(run: Run) -> str:
+    """Return which kernel searches a cluster."""
+    return "quorum" if run.moment().state.groups else "mirrored"
 
 
 # Searches that are drawn
@@ -133,14 +142,16 @@ def drawn(number: int) -> tuple[Run, Question]:
     return drawn_run(draw), Question(draw.choice(list(GOALS)), most, verbs)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", PARTS)
-def test_the_same_search_from_anywhere(part):
+def test_the_same_search_from_anywhere(part, kind):
     for number in range(part * PART, (part + 1) * PART):
         run, question = drawn(number)
-        if refused(run) is None:
+        if kind_of(run) == kind and refused(run) is None:
             assert compiled(run, question) == by_engine(run, question), number
 
 
+@pytest.mark.full
 def test_the_same_search_from_two_sides_that_are_down():
     """A log that is lost is looked through, though the side on which its disk was is gone."""
     run = cluster({}, "autoheal", nodes="ab", messages=2, arguments=QUORUM)
@@ -151,15 +162,16 @@ def test_the_same_search_from_two_sides_that_are_down():
     assert compiled(run, question) == by_engine(run, question)
 
 
-def test_the_same_search_where_scenarios_end():
+@pytest.mark.parametrize(("kind", "least"), [("mirrored", 50), pytest.param("quorum", 20, marks=pytest.mark.full)])
+def test_the_same_search_where_scenarios_end(kind, least):
     """That of a broker's nodes that are drained, of queues under any policy, and whatever else scenarios have."""
     question, searched = Question("lost-confirmed", Spent(1, 1), frozenset({"publish", "start", "partition"})), 0
     for file in sorted(SCENARIOS.glob("*.yaml")):
         run = Run.of(load(file))
-        if refused(run) is None:
+        if kind_of(run) == kind and refused(run) is None:
             assert compiled(run, question) == by_engine(run, question), file.name
             searched += 1
-    assert searched > 90
+    assert searched > least
 
 
 def test_few_of_them_are_refused():
@@ -178,7 +190,7 @@ def test_verbs_and_goals_have_their_places():
     assert list(GOALS)[search.UNAVAILABLE] == "unavailable" and list(GOALS)[search.DIVERGED] == "diverged"
 
 
-@pytest.mark.parametrize("arguments", [{}, QUORUM], ids=["mirrored", "quorum"])
+@pytest.mark.parametrize("arguments", [{}, pytest.param(QUORUM, marks=pytest.mark.full)], ids=["mirrored", "quorum"])
 def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
     """Each by what the engine has played, so that this is the name alone."""
     run = cluster(TWO, "pause_minority", arguments=arguments)
@@ -198,7 +210,11 @@ def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
     assert len(set().union(*names.values())) == len(names)
 
 
-@pytest.mark.parametrize(("kernel", "arguments"), [(search, {}), (quorum_search, QUORUM)], ids=["mirrored", "quorum"])
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [(search, {}), pytest.param(quorum_search, QUORUM, marks=pytest.mark.full)],
+    ids=["mirrored", "quorum"],
+)
 def test_what_does_not_fit_the_engine_plays(monkeypatch, kernel, arguments):
     run = cluster(TWO, "autoheal", arguments=arguments)
     question = Question("lost-confirmed", Spent(1, 2), PARTED)
