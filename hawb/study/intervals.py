@@ -23,8 +23,8 @@ STUDENT_T = 2.039513
 """Student's quantile of 97.5 %, for 31 degrees of freedom."""
 
 LEAST_EVENTS = 5 * BATCHES
-"""In how many trials a measure has to be above zero before its mean is taken as known. With fewer, some batches have none
-or one, their means are far from normal, and an interval by them is too narrow; without any its width is zero."""
+"""In how many trials a measure has to be above zero before its mean is taken as known. With fewer, some batches have
+none or one, their means are far from normal, and an interval by them is too narrow; without any its width is zero."""
 
 NOISE = 1e-9
 """A variance that is a smaller part of the two figures whose difference it is counts as rounding."""
@@ -40,8 +40,8 @@ def wilson(share: Any, trials: Any, root: Callable[[Any], Any] = sqrt) -> tuple[
 
 
 def none_seen(trials: float) -> float:
-    """Return the largest share, with 95 % certainty, of what none of so many trials had: the rule of three (J. A. Hanley
-    and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", 1983)."""
+    """Return the largest share, with 95 % certainty, of what none of so many trials had: the rule of three (J. A.
+    Hanley and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", 1983)."""
     return min(1.0, 3 / trials) if trials else 1.0
 
 

@@ -107,9 +107,7 @@ def run(
     return rows
 
 
-def write_of_trials(
-    spark: SparkSession, study: Study, folder: Path, name: str, count: int, label: str = LABEL
-) -> None:
+def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, count: int, label: str = LABEL) -> None:
     """Writes what happened in the first trials of each cell, as the table `faults` or `losses`, in place of the table's
     rows of these cells; there is no table where nothing happened. Raises StudyFailed."""
     table = OF_EVENTS[name].table
@@ -187,8 +185,8 @@ def looks(study: Study) -> list[Study]:
 
 
 def is_precise(rows: DataFrame, wanted: Precision) -> bool:
-    """Return True if the mean of the measure is known well enough in every cell: its interval is narrow, and enough trials
-    had any for the interval to hold (`LEAST_EVENTS`)."""
+    """Return True if the mean of the measure is known well enough in every cell: its interval is narrow, and enough
+    trials had any for the interval to hold (`LEAST_EVENTS`)."""
     for row in estimates(rows, [wanted.column]).collect():
         if row.share * row.trials < LEAST_EVENTS:
             return False

@@ -1,7 +1,7 @@
 """The compiled search counts, tells and finds what the engine's does: state for state, step for step, story for story.
 
 Searches of a table, and others that are drawn: any cluster, wherever a few steps have led it, and any verbs. Mirrored
-queues and quorum queues are searched by two kernels, each of which takes a minute to compile: `make test` has the first.
+and quorum queues are searched by two kernels, each of which takes a minute to compile; `make test` has the first.
 """
 
 from __future__ import annotations

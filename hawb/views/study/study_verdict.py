@@ -1,8 +1,8 @@
 """The answer of a study: which design loses less, or is out of use for less, than the baseline.
 
 A difference counts if its interval excludes zero and enough trials of the two designs had any
-(`hawb.study.intervals.LEAST_EVENTS`): with fewer, intervals of means are too narrow. One design is recommended, or the answer
-names the environment on which the choice depends.
+(`hawb.study.intervals.LEAST_EVENTS`): with fewer, intervals of means are too narrow. One design is recommended, or the
+answer names the environment on which the choice depends.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LOST, DOWN = "lost_confirmed", "publish_down_s"
 WORDS = {LOST: ("loses less", "loses more"), DOWN: ("is out of use for less", "is out of use for longer")}
 LESS, MORE = 0, 1
 NARROW = 0.05
-"""Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth it:
-the rates that a study assumes are rarely known as well."""
+"""Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth
+it: the rates that a study assumes are rarely known as well."""
 
 
 def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
@@ -35,10 +35,11 @@ def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
-        return Verdict("but", f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}, and is worse in"
-                       f" {listing(worse[mixed[0]])}")  # fmt: skip
+        told = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}, and is worse in"
+        return Verdict("but", f"{told} {listing(worse[mixed[0]])}")
     if worse:
-        return Verdict("no", f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better")
+        told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
+        return Verdict("no", told)
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
@@ -98,8 +99,9 @@ def _of_one(rows: Iterable[Row]) -> Verdict:
     trials = sum(int(str(row["trials"])) for row in lost)
     if not worst["share"]:
         most = max(none_seen(float(str(row["effective_trials"]))) for row in lost)
-        return Verdict("unknown", f"none of {counted(trials, 'trial')} lost a confirmed message, so with 95 % certainty at"
-                       f" most {percent(most)} of trials do (3 divided by the number of trials, the rule of three)")  # fmt: skip
+        seen = f"none of {counted(trials, 'trial')} lost a confirmed message"
+        bound = f"with 95 % certainty at most {percent(most)} of trials do"
+        return Verdict("unknown", f"{seen}, so {bound} (3 divided by the number of trials, the rule of three)")
     return Verdict("no", f"confirmed messages are lost in {percent(worst['share'])} of the trials of"
                    f" {shown(worst['design'])} in {shown(worst['environment'])}")  # fmt: skip
 
@@ -114,7 +116,7 @@ def question(baseline: str | None, designs: int) -> str:
 
 
 def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str) -> tuple[ToDo, ...]:
-    """Return what to do: choose one design, or one for each environment, or play more trials where they would decide."""
+    """Return what to do: choose one design, or one for each environment, or play more trials if they would decide."""
     rows = [row for row in rows if row["measure"] in WORDS]
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
     asked = []
@@ -127,7 +129,8 @@ def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str)
     if few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
     elif told.answer == "unknown":
-        asked.append(ToDo("Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen.", (command,)))
+        more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
+        asked.append(ToDo(more, (command,)))
     elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to see smaller differences: ask for them in the file, none is played again."
         asked.append(ToDo(more, (command,)))
