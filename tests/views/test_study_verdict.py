@@ -81,6 +81,16 @@ def test_of_one_design_it_says_whether_anything_is_lost():
     assert question("base", 2) == "Is any design better than base?"
 
 
+def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
+    rows = [base() | {"trials": 20_000, "effective_trials": 81.0}]
+    told = verdict(rows, "base")
+    assert told.sentence == (
+        "Cannot tell: the trials of base in rack are worth 81 of 20,000 plain ones, since failures are biased too much."
+    )
+    assert todo(rows, told, "base", "x")[0].what.startswith("Bias failures less")
+    assert verdict([rows[0] | {"effective_trials": 400.0}], "base").answer == "no"
+
+
 def test_too_few_trials_ask_for_more():
     rows = [base() | {"mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (

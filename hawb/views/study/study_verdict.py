@@ -21,6 +21,10 @@ NARROW = 0.05
 """Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth
 it: the rates that a study assumes are rarely known as well."""
 
+LEAST_EFFECTIVE = 0.01
+"""The smallest share of weighted trials that they may be worth in plain ones (`effective_trials`). Below it a few
+trials carry nearly all weight, and what they did not see is in no interval."""
+
 
 def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
     """Return the answer: yes if a design is better than the baseline somewhere and nowhere worse, yes with a but if it
@@ -28,6 +32,10 @@ def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
     rows = [row for row in rows if row["measure"] in WORDS]
     designs = dict.fromkeys(str(row["design"]) for row in rows)
     others = [design for design in designs if design != baseline]
+    if biased := _biased_too_much(rows):
+        worth = f"{float(str(biased['effective_trials'])):,.0f} of {biased['trials']:,}"
+        return Verdict("unknown", f"the trials of {shown(biased['design'])} in {shown(biased['environment'])} are worth"
+                       f" {worth} plain ones, since failures are biased too much")  # fmt: skip
     if baseline is None or not others:
         return _of_one(rows)
     better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
@@ -41,6 +49,17 @@ def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
         told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
         return Verdict("no", told)
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
+
+
+def _biased_too_much(rows: Iterable[Row]) -> Row | None:
+    """Return the row whose weighted trials are worth the smallest share of plain ones, if that is below
+    `LEAST_EFFECTIVE`."""
+    worst = min(rows, key=_effective_share, default=None)
+    return worst if worst is not None and _effective_share(worst) < LEAST_EFFECTIVE else None
+
+
+def _effective_share(row: Row) -> float:
+    return float(str(row["effective_trials"])) / float(str(row["trials"]))
 
 
 def _events(row: Row) -> float:
@@ -128,6 +147,8 @@ def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str)
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
     if few:
         asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
+    elif _biased_too_much(rows):
+        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", (command,)))
     elif told.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, (command,)))
