@@ -50,10 +50,10 @@ GROUPS = (
     "test_stage_languages_browser",
     # What reads the logs of real clusters.
     "test_retold test_reading test_clocks test_absences test_lives test_happenings test_recogniser test_kept_stories "
-    "test_incident_timeline test_exports_among_logs test_sources_of_logs",
+    "test_incident_timeline test_exports_among_logs",
     # What shares a Spark session, and plays what was compiled before.
     "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources test_numbers "
-    "test_fleets test_own_draws test_spark",
+    "test_fleets test_own_draws test_spark test_sources_of_logs",
     "31-the-policy-table", "37-how-often-does-it-fail", "30-availability-and-loss", "34-rare-losses",
     "33-a-year-of-upgrades", "05-model-and-broker", "36-a-fleet", "32-the-cost-of-synchronisation",
     "35-throughput-and-latency",
