@@ -142,7 +142,8 @@ def study(
         keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
     laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
     currency = own and own.prices and own.prices.currency
-    found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
+    command = f"hawb study {file} --output {output}"
+    found = view.report_of(asked.study, rows, baseline, currency, laid_over, command, asked.split_brains)
     if report is not None:
         write_scenario(report, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
