@@ -20,6 +20,7 @@ MIRRORED = "  - set_policy: {name: ha, pattern: '^q', definition: {ha-mode: all,
 OUT_OF_USE = QUORUM + "  - kill: [b, c]\n"
 LOST = "  - declare: {queue: q, node: a, durable: false}\n  - publish: {queue: q, count: 5}\n  - kill: a\n"
 PARTED = MIRRORED + "  - partition: [[a], [b, c]]\n  - wait: 70\n"
+JUST_PARTED = PARTED.removesuffix("  - wait: 70\n")
 TEMPORARY = MIRRORED.replace("node: a", "node: a, durable: false")
 EXPORT = '{"rabbit_version": "3.13.7", "vhosts": [{"name": "/"}], "policies": [], "queues": [%s]}'
 QUEUE = '{"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}}'
@@ -36,6 +37,7 @@ UNKNOWN = BOOTED + "2026-04-22 09:06:00.000001+00:00 [error] <0.99.0> frobnicato
 
 ANSWERED = [
     ("run", QUORUM, "yes"), ("run", LOST, "no"), ("run", PARTED, "unknown"),
+    ("run", JUST_PARTED, "unknown"),
     ("safe --node b", QUORUM, "yes"), ("safe --node a", OUT_OF_USE, "no"), ("safe", EXPORT % QUEUE, "unknown"),
     ("lint", QUORUM, "yes"), ("lint", CLASSIC, "no"),
     ("replicas --trials 0", QUORUM, "yes"), ("replicas --trials 0", CLASSIC, "no"),

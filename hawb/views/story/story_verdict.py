@@ -8,6 +8,7 @@ from hawb.languages import N_, Plural, _, ngettext
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import numbering
 from hawb.scenario.unknown_names import Unknown
+from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
 from hawb.views.formatting import listing, seconds, shown
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
@@ -72,14 +73,16 @@ TAKEN_BACK = Plural(
 def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
     """Return no if messages are lost, no queue took them, something cannot be used at the end, RabbitMQ refused a step,
     or names are most likely misspelt (`unknown`). Return unknown if sides of a partition do not see each other or
-    do not agree: the messages of one side may yet be lost. Return yes if everything held."""
+    do not agree, or before the nodes notice that a link is cut or a node is gone: messages may yet be lost. Return yes
+    if everything held."""
     told = headline(outcome)
     harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
     more = [*_outages(outcome)] if not harmed else []
     more += _taken_back(outcome)
     more += [_("nodes do not see each other")] if outcome["partitions"] and not told.disputed else []
     more += _misspelt(told, unknown)
-    answer = "no" if harmed or unknown else "unknown" if outcome["partitions"] or told.disputed else "yes"
+    open_ = outcome["partitions"] or told.disputed or told.unnoticed
+    answer = "no" if harmed or unknown else "unknown" if open_ else "yes"
     return Verdict(answer, told.text(more))
 
 
@@ -124,15 +127,16 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
     if slow:
         acknowledge = N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout.")
         asked.append(ToDo(_(acknowledge, consumers=listing(slow))))
+    if wait_s := unnoticed_s(outcome):
+        wait = N_("Wait until the nodes notice, which decides: add the step `wait: {t}` to the end of the scenario.")
+        asked.append(ToDo(_(wait, t=str(wait_s))))
     if outcome["partitions"]:
         mend = N_("Mend the network between {sides}: until then each side goes on without the other.")
         asked.append(ToDo(_(mend, sides=" | ".join(map(listing, outcome["partitions"])))))
     out = _outside(outcome)
     down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
     if down:
-        starts = tuple(
-            START.format(shown(name)) for name in down[:MOST_COMMANDS]
-        )
+        starts = tuple(START.format(shown(name)) for name in down[:MOST_COMMANDS])
         start = N_("Start {nodes}: what is there is no longer replicated as it should be.")
         asked.append(ToDo(_(start, nodes=listing(down)), starts))
     asked += _join_again(outcome, out)
