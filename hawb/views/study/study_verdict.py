@@ -88,14 +88,14 @@ def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str)
     rows = [row for row in rows if row["measure"] in WORDS]
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
     better = _told_apart(rows, baseline, "less") if baseline is not None else {}
-    asked = []
+    asked, again = [], (command,) if command else ()
     if told.answer == "yes" and better:
         asked.append(ToDo(f"Choose {listing(better)} in place of {shown(baseline)}, if what else it costs is right."))
     if told.answer == "but":
         asked.append(ToDo("Look at each environment by itself, and ask which of them is yours."))
     if few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif told.answer == "no" and not better:
         more = "Play more trials to tell smaller differences: ask for them in the file, none is played again."
-        asked.append(ToDo(more, (command,)))
+        asked.append(ToDo(more, again))
     return tuple(asked)
