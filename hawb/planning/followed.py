@@ -15,31 +15,54 @@ from msgspec.structs import replace
 from hawb.planning.assignments import assign
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
-from hawb.planning.lint import lint
+from hawb.planning.lint import Report, lint
 from hawb.planning.remedies import improved
 from hawb.rules.policies import Policy
 from hawb.rules.quorum import majority
 
+MANY_QUEUES, FEW_QUEUES = 300, 10
+"""Of clusters with many queues advice is played on a few of each kind of finding: on all of them it takes minutes."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
 """How many members the advice adds, by the code; of members without a node as many as there are."""
 
 
-def helping(inventory: Inventory, codes: Iterable[str], most: int) -> tuple[list[str], list[str]]:
-    """Return the first codes, `most` of them, whose advice makes a cluster better, each where those before it are
-    followed; and those whose advice makes nothing better. What is dealt with already by then is in neither."""
+def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
+    """Return the first codes of errors and warnings, `most` of them, whose advice makes a cluster better, each where
+    those before it are followed; and those whose advice makes nothing better. What is dealt with already by then is in
+    neither."""
     helps: list[str] = []
     useless: list[str] = []
-    for code in codes:
+    there = _few_queues(report)
+    of_few = _codes(there)
+    for code in dict.fromkeys(one.code for one in report.findings if one.severity != "note"):
         if len(helps) == most:
             break
-        played = (improved(inventory, [(code, way)], severity, followed) for way in WAYS[code])
+        begin = there if code in of_few else report.of
+        played = (improved(begin, [(code, way)], severity, followed) for way in WAYS[code])
         if (better := next(filter(None, played), None)) is not None:
             helps.append(code)
-            inventory = better
-        elif code in {one.code for one in lint(inventory).findings}:
+            there = better if code in of_few else there
+        elif code in _codes(begin):
             useless.append(code)
     return helps, useless
+
+
+def _few_queues(report: Report) -> Inventory:
+    """The cluster, where it has many queues with a few of those that each finding is about."""
+    if len(report.of.queues) <= MANY_QUEUES:
+        return report.of
+    names: dict[str, list[str]] = {}
+    for one in report.findings:
+        those = names.setdefault(one.code, [])
+        if one.kind == "queue" and len(those) < FEW_QUEUES:
+            those.append(one.name)
+    kept = {name for those in names.values() for name in those}
+    return replace(report.of, queues=[one for one in report.of.queues if one.full_name in kept])
+
+
+def _codes(inventory: Inventory) -> set[str]:
+    return {one.code for one in lint(inventory).findings}
 
 
 def severity(inventory: Inventory) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from inventories import cluster, queue
+from inventories import cluster, policy, queue
 from lint_cases import CASES
 from msgspec.structs import replace
 
@@ -92,7 +92,7 @@ def test_each_advice_that_is_given_leaves_fewer_errors_and_warnings(case: str, v
     """By `severity`, each where those before it are followed; what is not given makes nothing better, or is done."""
     there = replace(CASES[case], profile=PROFILES[version])
     wanted = bad(lint(there).findings)
-    helps, useless = helping(there, wanted, 3)
+    helps, useless = helping(lint(there), 3)
     assert len(helps) <= 3 and (helps or useless or not wanted)
     for code in wanted:
         ways = [improved(there, [(code, way)], severity, followed) for way in WAYS[code]]
@@ -104,8 +104,16 @@ def test_each_advice_that_is_given_leaves_fewer_errors_and_warnings(case: str, v
 def test_advice_that_makes_nothing_better_is_not_given():
     two = cluster(queues=[queue("q", node="a")], nodes={"a": True, "b": True}, version="4.0")
     assert [*bad(lint(two).findings)] == ["classic-queue"]
-    assert helping(two, ["classic-queue"], 3) == ([], ["classic-queue"])  # a majority of two members is both
+    assert helping(lint(two), 3) == ([], ["classic-queue"])  # a majority of two members is both
     told = findings.report_of("", lint(two))
     assert not any("anew as a quorum queue" in one.what for one in told.todo)
     [row] = [row for row in told.parts[1].table.rows if row[0] == "classic-queue"]
     assert row[2] == ""
+
+
+def test_the_advice_about_many_queues_is_that_about_a_few_of_them():
+    def of(count: int) -> Inventory:
+        queues = [queue(f"q{number}", node="abc"[number % 3], messages=number) for number in range(count)]
+        return cluster(policy("idle", "^z", max_length=9), queues=queues, version="4.0")
+
+    assert helping(lint(of(9)), 3) == helping(lint(of(900)), 3) == (["matches-nothing", "classic-queue"], [])

@@ -50,7 +50,7 @@ def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
 def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answered:
     """The report on a cluster: what was found, what each kind of finding means, and what is in force."""
     told, assigned = found.findings, found.assigned.assignments
-    helps, useless = helping(found.of, lint_verdict.bad(told), MOST_TO_DO)
+    helps, useless = helping(found, MOST_TO_DO)
     parts = [Part("What is in force where", Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))]))]
     if told:
         cells = rows(told)
