@@ -200,10 +200,13 @@ def merged(given: Inventory, found: Finding) -> Inventory:
 
 
 def members_changed(given: Inventory, found: Finding) -> Inventory:
-    """Delete and add members by the commands of the advice."""
+    """Delete and add members by the commands of the advice; where no file tells the nodes, on nodes that there may
+    be."""
     [one] = [one for one in given.queues if one.full_name == found.name]
     members = list(one.facts.members or ())
-    for verb, node in member_steps(found):
+    wanted = MEMBERS_WANTED.get(found.code, 0)
+    others = [] if given.nodes else [("add_member", f"another node {number}") for number in range(wanted)]
+    for verb, node in member_steps(found) or others:
         (members.append if verb == "add_member" else members.remove)(node)
     return queue_changed(given, found.name, members=members)
 
