@@ -129,12 +129,6 @@ def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) 
         raise
 
 
-of_reports = click.option(
-    "--report", type=click.Path(path_type=Path, dir_okay=False), help="The answer as one page, HTML."
-)
-"""The option of commands whose -o is something else."""
-
-
 def write_scenario(output: Path, text: str, replace: bool = True) -> None:
     """Writes a scenario, or another text, to a file or to standard output; over another file only if told so."""
     if str(output) == STDIN:

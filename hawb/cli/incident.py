@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
+from hawb.cli.pages import of_pages, write_page
 
 if TYPE_CHECKING:
     from hawb.incident.asked import When
@@ -50,7 +51,7 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
               help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.")
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
+@of_pages
 @click.option("--scenario", type=click.Path(path_type=Path, dir_okay=False),
               help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
 @click.option("--events", is_flag=True, help="Every event in the order of time, in place of what they come to.")
@@ -58,7 +59,7 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
 @of_formats("text", "json", json="What happened and what came of it, with all events, as JSON")
 def incident(
     files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
-    output: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
+    page: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
 ) -> None:  # fmt: skip
     """Say from the nodes' logs what happened, broke and was lost.
 
@@ -80,7 +81,7 @@ def incident(
         click.echo(listed(logs, zone, since, until, clients, form))
         return
     found = replace(understood(logs, exports, after, zone, since, until), paths=tuple(map(str, logs)))
-    raise SystemExit(answer(found, output, scenario, form))
+    raise SystemExit(answer(found, page, scenario, form))
 
 
 def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -146,7 +147,7 @@ def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
         raise SystemExit(refuse(told))
 
 
-def answer(found: Incident, output: Path | None, scenario: Path | None, form: str) -> int:
+def answer(found: Incident, page: Path | None, scenario: Path | None, form: str) -> int:
     """Writes the page and the scenario, if they are asked for, and the answer in its form; returns the exit status."""
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
@@ -155,10 +156,10 @@ def answer(found: Incident, output: Path | None, scenario: Path | None, form: st
     from hawb.views.terminal import told
 
     account = incident_report.account(found)
-    if output is not None:
-        from hawb.views.incident.incident_page import page
+    if page is not None:
+        from hawb.views.incident import incident_page
 
-        write_scenario(output, page(account))
+        write_page(page, incident_page.page(account))
     if scenario is not None:
         if found.retold is None:
             raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.files import STDIN, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.incident import moment_asked, zone_asked
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import spark_session
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
               help="Count until then; a day has all of its hours.")  # fmt: skip
 @click.option("--numbers", type=click.Path(path_type=Path),
               help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
-@of_reports
+@of_pages
 @of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
 @click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
-    report: Path | None, form: str, master: str | None,
+    page: Path | None, form: str, master: str | None,
 ) -> None:  # fmt: skip
     """Measure from logs how often and how long nodes fail.
 
@@ -71,14 +72,15 @@ def rates(
     own = own_numbers(found, title)
     if numbers is not None:
         write_scenario(numbers, dump(own), replace=False)
-    answer = view.report_of(title, found, fleet, None if numbers is None else str(numbers))
-    if report is not None:
-        from hawb.views.incident.rates_page import page
+    own_file = None if numbers is None or str(numbers) == STDIN else str(numbers)
+    answer = view.report_of(title, found, fleet, own_file, tuple(map(str, logs)))
+    if page is not None:
+        from hawb.views.incident import rates_page
 
-        write_scenario(report, page(answer, found))
+        write_page(page, rates_page.page(answer, found))
     if form == "json":
         click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
-    elif numbers is None or str(numbers) != "-":
+    elif numbers is None or str(numbers) != STDIN:
         click.echo(told(answer))
 
 

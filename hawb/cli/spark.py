@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.files import refuse
 from hawb.cli.formats import of_formats
+from hawb.cli.pages import of_pages, write_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,23 +37,23 @@ on_spark = click.option(
 
 @click.command()
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
-@of_reports
+@of_pages
+@click.option("--tables", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
 @of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
-def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, form: str, master: str) -> None:
+def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str) -> None:
     """Find what is risky about the queues of many clusters.
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). Files
     beside a definitions.json are one cluster, and so are files whose names agree up to the first dot. A file that
-    cannot be read is listed and stops nothing. With --output the folder has tables of queues, clusters, findings and
-    refused files, as Parquet.
+    cannot be read is listed and stops nothing. --tables writes tables of queues, clusters, findings and refused files,
+    as Parquet.
     Exit status 2: nothing could be read.
     """
     from hawb.study.fleet import clusters
 
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
+    if tables is not None and tables.exists():
+        raise SystemExit(refuse(f"{tables}: is there already; --tables takes a folder that is not"))
     try:
         found = clusters(paths)
     except OSError as error:
@@ -65,14 +66,14 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
         from hawb.views.study import audit as view
         from hawb.views.terminal import told
 
-        folder = output or Path(aside, "audit")
+        folder = tables or Path(aside, "audit")
         try:
             room.audit(spark, paths, folder)
             summary = room.summary(spark, folder)
         except SparkFailed as failed:
             raise SystemExit(refuse(failed)) from None
-    if report is not None:
-        write_scenario(report, view.page(summary))
+    if page is not None:
+        write_page(page, view.page(summary))
     if form == "prometheus":
         from hawb.views.prometheus import exposition
         from hawb.views.study.audit_metrics import gauges
@@ -100,12 +101,12 @@ def of_trials(table: str) -> Callable:
 @of_trials("losses")
 @click.option("--keep", "to_keep", type=click.Path(path_type=Path),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
-@of_reports
+@click.option("--report", "page", type=click.Path(path_type=Path), help="Write the answer as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(
     file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
-    to_keep: Path | None, report: Path | None, as_json: bool, master: str,
+    to_keep: Path | None, page: Path | None, as_json: bool, master: str,
 ) -> None:  # fmt: skip
     """Play a study FILE and show each figure with its interval.
 
@@ -144,8 +145,8 @@ def study(
     currency = own and own.prices and own.prices.currency
     command = f"hawb study {file} --output {output}"
     found = view.report_of(asked.study, rows, baseline, currency, laid_over, command, asked.split_brains)
-    if report is not None:
-        write_scenario(report, view.page(found, rows))
+    if page is not None:
+        write_page(page, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
 
 

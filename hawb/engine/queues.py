@@ -35,11 +35,12 @@ from hawb.engine.nodes import metadata
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import CLASSIC, QUORUM, STREAM, TYPES, Queue, bits_of, with_content
+from hawb.engine.state import CLASSIC, QUORUM, STREAM, Queue, bits_of, with_content
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration, streams
 from hawb.rules.limits import LIMIT_ARGUMENTS
 from hawb.rules.profiles import Profile
+from hawb.rules.queue_types import TYPES
 
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-queue-type",

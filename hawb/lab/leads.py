@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from hawb.engine import runs
-from hawb.engine.events import LinksTimeOut, NodeGoneNoticed
 from hawb.lab.controller import Controller, Place
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives
 from hawb.planning.harm import Harm
-from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
+from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import commas, counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
@@ -155,7 +152,7 @@ def suggestions(controller: Controller) -> list[dict]:
     """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
     outcome = controller.outcome
     found = [{"label": _("heal the links"), "verb": "heal", "argument": True}] if controller.cut_links else []
-    if wait_s := unnoticed_s(controller):
+    if wait_s := unnoticed_s(outcome):
         found.append({"label": _("wait until the nodes notice"), "verb": "wait", "argument": wait_s})
     for alarm in outcome["alarms"]:
         alarmed = ENDS_ALARM[alarm["resource"]]
@@ -168,11 +165,3 @@ def suggestions(controller: Controller) -> list[dict]:
         if queue["state"] == "running" and set(queue.get("mirrors", ())) - set(queue.get("synchronised_mirrors") or ()):
             found.append({"label": _("sync {queue}", queue=shown(name)), "verb": "sync_queue", "argument": name})
     return found[:3]
-
-
-def unnoticed_s(controller: Controller) -> int:
-    """Return after how many seconds all nodes have noticed that links are cut or that a node is gone; 0 if nothing is
-    left to be noticed. Another second lets mirrors take over."""
-    state = controller.now.moment.state
-    due = [planned[0] for planned in state.agenda if isinstance(planned[-1], LinksTimeOut | NodeGoneNoticed)]
-    return ceil((max(due) - state.time_us) / MICROSECONDS) + 1 if due else 0

@@ -61,13 +61,13 @@ ANSWERS = (
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
 WRITTEN = (
-    Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}", 1),
-    Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
-    Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
-    Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} -o {to}/plan", 1),
+    Typed("run -o {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}", 1),
+    Typed("explore -o {to}/explore.html {story} --faults 1 --operations 0"),
+    Typed("lint -o {to}/lint.html {real}", 1), Typed("upgrade {story} --runbook {to}/runbook.md"),
+    Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} --plan {to}/plan", 1),
     Typed("incident {logs} -o {to}/incident.html --scenario {to}/story.yaml"),
     Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
-    Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
+    Typed("upgrade {story} -o {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
     Typed("record {to}/none.yaml", 2, BROKER),
@@ -76,7 +76,7 @@ WRITTEN = (
                                                          FIGURES | STUDY),
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
     Typed("rates {fleet}", 0, STUDY), Typed("rates --json {fleet}", 0, STUDY),
-    Typed("rates {fleet} --numbers {to}/own.yaml --report {to}/rates.html", 0, FIGURES | STUDY),
+    Typed("rates {fleet} --numbers {to}/own.yaml -o {to}/rates.html", 0, FIGURES | STUDY),
     Typed("audit --json {real}", 0, STUDY, slow=True),
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip

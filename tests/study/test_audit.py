@@ -223,7 +223,7 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
 @pytest.mark.spark
 def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
-    result = hawb(fleet, "--output", tmp_path / "out")
+    result = hawb(fleet, "--tables", tmp_path / "out")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✕ No: ")
     assert "  3 clusters, 10 queues: 9 classic, 1 quorum\n" in result.stdout
@@ -245,7 +245,7 @@ def hawb(*arguments: object):
 
 
 def test_nothing_is_written_over(fleet: Path):
-    result = hawb(fleet, "--output", fleet)
+    result = hawb(fleet, "--tables", fleet)
     assert (result.exit_code, "is there already" in result.stderr) == (2, True)
 
 

@@ -51,7 +51,7 @@ JUDGED = {
 
 def report_of(
     title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None,
-    numbers: tuple[Part, ...] = (), command: str = "hawb study FILE --output FOLDER",
+    numbers: tuple[Part, ...] = (), command: str = "",
     unseen: Collection[tuple[str, str]] = (),
 ) -> Report:  # fmt: skip
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have

@@ -152,7 +152,7 @@ def todo(
     """Return what to do: choose one design, or one for each environment, or play more trials if they would decide."""
     rows = _judged(rows, unseen)
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
-    asked = []
+    asked, again = [], (command,) if command else ()
     if told.answer == "yes" and baseline is not None:
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} in place of {shown(baseline)}, if what else it costs is right."))
@@ -160,18 +160,18 @@ def todo(
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
     if few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif _biased_too_much(rows):
-        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", (command,)))
+        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
     elif told.answer == "unknown" and unseen:
         asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
                           " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
     elif told.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
-        asked.append(ToDo(more, (command,)))
+        asked.append(ToDo(more, again))
     elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to see smaller differences: ask for them in the file, none is played again."
-        asked.append(ToDo(more, (command,)))
+        asked.append(ToDo(more, again))
     return tuple(asked)
 
 
