@@ -20,6 +20,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from hawb.scenario import inputs
+
 MAX_BYTES = 512 * 2**20
 
 AmqpInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -60,8 +62,7 @@ def read_text(file: Path) -> str:
     """The text of a file of at most `MAX_BYTES`, in UTF-8 with or without a byte order mark, or in UTF-16 with one, as
     the PowerShell of Windows writes whatever is piped into a file."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = inputs.content(file, MAX_BYTES + 1)
     except OSError as error:
         raise ImportRefused(file, "the file", error.strerror or "an error", "a file that can be read") from None
     if len(data) > MAX_BYTES:
