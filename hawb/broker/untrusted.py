@@ -40,6 +40,10 @@ AMQP_TYPES = {
 }  # fmt: skip
 """The types that stand between key and value where a list has both (`rabbit_framing:amqp_field_type`)."""
 
+RELEASE = re.compile(r"\d{1,4}(\.\d{1,6}){1,3}([-+~.][A-Za-z][\w.+~-]{0,60})?", re.ASCII)
+WORD = re.compile(r"[a-z][a-z0-9]*([ _-][a-z0-9]+)*", re.ASCII | re.IGNORECASE)
+LONGEST_WORD = 40
+
 T = TypeVar("T")
 
 _WHOLE = "the whole file"
@@ -182,6 +186,17 @@ def _is_value(value: Any) -> bool:
 def quoted(name: str) -> str:
     """A name for a message: in quotes, without characters that would steer a terminal, and cut where it is long."""
     return repr(name if len(name) <= 100 else name[:99] + "…")
+
+
+def released(release: str) -> str:
+    """Return a release as a message shows it; of any other text, which may be a secret, only how long it is."""
+    return quoted(release) if RELEASE.fullmatch(release) else f"({len(release)} characters that are no release)"
+
+
+def worded(value: str) -> str:
+    """Return a word of RabbitMQ's, such as a state or a type, as a message shows it; of any other text, which may be a
+    secret, only how long it is."""
+    return quoted(value) if len(value) <= LONGEST_WORD and WORD.fullmatch(value) else f"({len(value)} characters)"
 
 
 def named(names: Iterable[str], most: int | None = None) -> str:

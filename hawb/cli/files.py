@@ -79,7 +79,7 @@ def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
     """Writes a file's line, and below it the differences; returns the exit status for it. A title may hold anything."""
     click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(one_line(title))}")
     for difference in differences:
-        click.echo(f"         {difference}")
+        click.echo(f"         {shown(difference)}")
     return 1 if differences else 0
 
 
@@ -125,9 +125,9 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
 
 def tell_notes(notes: Sequence[str]) -> None:
-    """Writes notes to standard error, for answers that do not end with them."""
+    """Write notes to standard error, for answers that do not end with them; a note holds names of files and queues."""
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {shown(note)}", err=True)
 
 
 def play(file: Path) -> tuple[Scenario, Run]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse, write_folder, write_scenario
+from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder, write_scenario
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 
@@ -54,7 +54,7 @@ def migrate(
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
     if UNTOLD in plan.notes:
-        click.echo(f"note: {UNTOLD}", err=True)
+        tell_notes([UNTOLD])
     if output is not None:
         write_plan(output, plan)
     report = view.report_of(plan, files)
@@ -97,8 +97,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
         found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    for note in found[0].notes if notes else ():
-        click.echo(f"note: {note}", err=True)
+    tell_notes(found[0].notes if notes else ())
     return found
 
 

@@ -17,7 +17,10 @@ def known_release(option: str, given: str | None) -> str | None:
     """A release, or a series of them, that roads are known from; ends the program for another one."""
     if given is None or series_of(given) is not None:
         return given
-    raise SystemExit(refuse(f"{option}: {given!r}: no release of {', '.join(RELEASES)}"))
+    from hawb.broker.untrusted import released
+
+    told = repr(given) if option.startswith("--") else released(given)
+    raise SystemExit(refuse(f"{option}: {told}: no release of {', '.join(RELEASES)}"))
 
 
 def stops(given: str | None) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.scenario.inputs import as_files, is_stream
+from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -178,7 +179,8 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
         return given, None, None
     asked, own = lay_over(given, numbers)
     if names := left_out(asked, own):
-        click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
+        told = f"{numbers}: left out, for it happens in no environment: {', '.join(names)}"
+        click.echo(shown(told), err=True)
     return asked, own, drawn(given, own) if own.draws else None
 
 

@@ -60,7 +60,7 @@ def _keys(text: str | bytes) -> set[str]:
     """The keys of an object of JSON; none if the text is no such object."""
     try:
         return {*msgspec.json.decode(text, type=dict[str, msgspec.Raw])}
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return set()
 
 
