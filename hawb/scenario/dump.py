@@ -36,7 +36,6 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
             node.flow_style = True
         return node
 
-
     def represent_text(self, text: str) -> yaml.Node:
         """Quote a text in which something does not print, so that this can be escaped."""
         style = None if text.replace("\n", "").isprintable() else '"'

@@ -52,7 +52,10 @@ class Outputs:
 
     def add(self, file: Path, content: str | bytes, replace: bool = True) -> None:
         """Add a file; nothing is written yet. Raise OSError where it is clear that it cannot be written."""
-        self._files.append(_File(file, target(file, replace), _bytes(content), replace))
+        place = target(file, replace)
+        if place is not None and place in [one.target for one in self._files]:
+            raise OSError(errno.EINVAL, "it is named for two outputs; name another file for one", str(file))
+        self._files.append(_File(file, place, _bytes(content), replace))
 
     def add_folder(self, folder: Path, contents: Mapping[str, str | bytes]) -> None:
         """Add a new folder with files, by their names; nothing is written yet. Raise FileExistsError where something

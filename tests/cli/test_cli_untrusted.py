@@ -101,8 +101,9 @@ def test_whatever_does_not_print_is_escaped(tmp_path: Path, words: str):
     (tmp_path / "to").mkdir()
     typed: list[str] = []
     for word in words.split():
-        places = {"missing": [named("missing").replace("\x00", "")], **{name: [str(tmp_path / "to" / name)] for name in "OPS"}}
-        typed += GIVEN[word](tmp_path) if word in GIVEN else places.get(word, [word])
+        places = {name: str(tmp_path / "to" / name) for name in "OPS"}
+        places["missing"] = named("missing").replace("\x00", "")
+        typed += GIVEN[word](tmp_path) if word in GIVEN else [places.get(word, word)]
     result = CliRunner().invoke(main, typed)
     assert result.exit_code in (0, 1, 2, 3), result.stderr
     written = [file.read_text(encoding="utf-8") for file in (tmp_path / "to").rglob("*") if file.is_file()]

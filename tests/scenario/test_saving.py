@@ -129,6 +129,14 @@ def test_a_file_that_is_not_to_be_replaced_stays(tmp_path: Path):
     }  # fmt: skip
 
 
+def test_two_outputs_are_two_files(tmp_path: Path):
+    (tmp_path / "link").symlink_to("file")
+    given = Outputs()
+    given.add(tmp_path / "file", NEW)
+    with pytest.raises(OSError, match="named for two outputs"):
+        given.add(tmp_path / "link", OLD)
+
+
 def test_half_of_a_pair_in_a_name_is_escaped(tmp_path: Path):
     write(tmp_path / "file", "\udcff")
     assert (tmp_path / "file").read_bytes() == b"\\udcff"
