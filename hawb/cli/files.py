@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hawb.cli.console import make_legible, open_closed_streams
-from hawb.cli.faults import name_of, of_fault, refuse
+from hawb.cli.exits import name_of, of_fault, refuse
 from hawb.scenario.document import Scenario
 from hawb.scenario.inputs import STDIN, is_stream, read_once
 from hawb.scenario.load import load

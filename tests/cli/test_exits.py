@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from hawb.cli.faults import SOFTWARE, VARIABLE
+from hawb.cli.exits import SOFTWARE, VARIABLE
 from hawb.cli.files import Refusing
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def test_a_fault_of_its_own_is_one_line_that_says_where_to_report_it(fault: Exce
     result = failing(fault)
     assert (result.exit_code, result.stdout) == (SOFTWARE, "")
     [line] = result.stderr.splitlines()
-    assert line.startswith(f"hawb failed: {type(fault).__name__} in test_faults.py:")
+    assert line.startswith(f"hawb failed: {type(fault).__name__} in test_exits.py:")
     assert "report" in line and f"{VARIABLE}=1" in line and "secret" not in line
 
 
