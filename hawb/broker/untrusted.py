@@ -190,13 +190,13 @@ def quoted(name: str) -> str:
 
 def released(release: str) -> str:
     """Return a release as a message shows it; of any other text, which may be a secret, only how long it is."""
-    return quoted(release) if RELEASE.fullmatch(release) else f"({len(release)} characters that are no release)"
+    return quoted(release) if RELEASE.fullmatch(release) else f"(no release: a text of length {len(release)})"
 
 
 def worded(value: str) -> str:
     """Return a word of RabbitMQ's, such as a state or a type, as a message shows it; of any other text, which may be a
     secret, only how long it is."""
-    return quoted(value) if len(value) <= LONGEST_WORD and WORD.fullmatch(value) else f"({len(value)} characters)"
+    return quoted(value) if len(value) <= LONGEST_WORD and WORD.fullmatch(value) else f"(a text of length {len(value)})"
 
 
 def named(names: Iterable[str], most: int | None = None) -> str:

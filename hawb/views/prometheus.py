@@ -38,6 +38,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str, *marks: tuple[str, str]) -> str:
+    text = printable(text)
     for mark, escape in marks:
         text = text.replace(mark, escape)
-    return printable(text)
+    return text

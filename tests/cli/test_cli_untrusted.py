@@ -143,7 +143,7 @@ def test_a_value_that_is_no_word_of_rabbitmq_is_told_by_its_length(tmp_path: Pat
     assert result.exit_code in (0, 1, 2, 3)
     assert "secret" not in result.output
     if words in ("upgrade FILES --full-stop", "safe FILES"):
-        assert f"({len(SECRET)} characters" in " ".join(result.output.split())
+        assert f"a text of length {len(SECRET)})" in " ".join(result.output.split())
 
 
 def test_what_rabbitmq_says_of_a_value_is_cut(tmp_path: Path):
