@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse
+from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Live
@@ -58,7 +57,7 @@ def migrate(
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
     if UNTOLD in planned.notes:
-        click.echo(f"note: {UNTOLD}", err=True)
+        tell_notes([UNTOLD])
     if plan is not None:
         write_plan(plan, planned)
     if page is not None:
@@ -71,15 +70,10 @@ def migrate(
 
 
 def write_plan(output: Path, plan: Migration) -> None:
-    """Writes everything that belongs to a plan into a folder."""
+    """Write everything that belongs to a plan into a new folder."""
     from hawb.views.planning.migration_files import texts
 
-    try:
-        output.mkdir(parents=True)
-        for name, text in texts(plan).items():
-            write(output / name, text)
-    except OSError as error:
-        raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+    write_folder(output, texts(plan))
 
 
 def features() -> dict[str, Feature]:
@@ -110,8 +104,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
         found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    for note in found[0].notes if notes else ():
-        click.echo(f"note: {note}", err=True)
+    tell_notes(found[0].notes if notes else ())
     return found
 
 

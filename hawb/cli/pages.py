@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import click
 
-from hawb.cli.files import STDIN, write_scenario
+from hawb.cli.files import STDIN, say_when_written, write_scenario
+from hawb.views.formatting import shown
 
 Command = TypeVar("Command", bound=Callable)
 PAGES = (".html", ".htm")
@@ -32,11 +33,12 @@ def of_pages(command: Command) -> Command:
             if others[own] is not None:
                 raise click.UsageError(f"-o and --{own} are one file: give --{own} alone.")
             others[own], output = output, None
-            at_the_end(f"note: -o is for the answer as a page (.html); what was written is --{own} {others[own]}")
+            here = shown(others[own])
+            at_the_end(f"note: -o is for the answer as a page (.html); what was written is --{own} {here}")
         if report is not None:
             if output is not None:
                 raise click.UsageError("--report is the older name of -o: give -o alone.")
-            at_the_end(f"note: --report is the older name of -o: -o {report}")
+            at_the_end(f"note: --report is the older name of -o: -o {shown(report)}")
         return command(*arguments, page=output or report, **others)
 
     a_file = click.Path(path_type=Path)
@@ -58,10 +60,10 @@ def page_asked(command: str, given: Mapping[str, object]) -> object:
 
 
 def write_page(file: Path, text: str) -> None:
-    """Write a page, and say so at the end of the command."""
+    """Write a page, and say so once it is written."""
     write_scenario(file, text)
     if str(file) != STDIN:
-        at_the_end(f"{file}: the answer as a page")
+        say_when_written(f"{shown(file)}: the answer as a page")
 
 
 def at_the_end(line: str) -> None:
