@@ -1,6 +1,7 @@
 """The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
 that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
-loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written.
+loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written; 130, 143
+or 129: it was stopped by Ctrl-C, SIGTERM or a terminal that was closed.
 
 Rooms are imported where a command needs them, so that each starts as fast as Python allows, and what an extra brings
 (`hawb.cli.extra`) is asked of those alone that use it.

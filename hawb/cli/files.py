@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hawb import process
 from hawb.cli.console import make_legible
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
@@ -31,6 +32,11 @@ class Refusing(click.Group):
     """Commands that end with a message on standard error and exit status 2 when their input is refused, or when there
     is no room for what they write."""
 
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        """Play the command line of this process, which a signal ends."""
+        with process.listening():
+            return self.main(*arguments, **settings)
+
     def main(self, *arguments: Any, **settings: Any) -> Any:
         make_legible()
         return super().main(*arguments, **settings)
@@ -38,6 +44,9 @@ class Refusing(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            process.interrupted()
+            raise
         except ScenarioRefused as refused:
             ctx.exit(refuse(refused))
         except OSError as error:

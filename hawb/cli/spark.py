@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb import process
 from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
@@ -59,7 +60,7 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
         raise SystemExit(refuse(error)) from None
     if not found:
         raise SystemExit(refuse(f"{paths[0]}: no .json, no .txt and no operators' .yaml file in it"))
-    with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder()) as aside, spark_session(master) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
@@ -129,6 +130,7 @@ def study(
                    f" the kernel, which does not play {reason}", err=True)  # fmt: skip
     if master.startswith("local"):
         compile_first(asked)
+    process.note_when_stopped("what was played is kept; the same command goes on")
     with spark_session(master) as spark:
         from hawb.study.cells import label_of
 
@@ -213,11 +215,14 @@ def spark_session(master: str) -> Iterator[SparkSession]:
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
 
+    process.adopt_orphans()
     try:
         spark = session(master=master)
+        process.listen_again()  # Spark has its own handler for SIGINT
         try:
             yield spark
         finally:
             spark.stop()
+            process.end_children()
     except (JavaNotFoundError, SparkRefused) as error:
         raise SystemExit(refuse(error)) from None
