@@ -26,6 +26,7 @@ from hawb.cli import (
     upgrade,
     workbook,
 )  # fmt: skip
+from hawb.cli.destinations import looked_at_first
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
@@ -63,4 +64,4 @@ def main() -> None:
 
 for commands in SECTIONS.values():
     for command in commands:
-        main.add_command(asked_first(command))
+        main.add_command(asked_first(looked_at_first(command)))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hawb.cli.files import refuse, write_scenario
+from hawb.cli.destinations import answer
+from hawb.cli.files import STDIN, refuse, write_scenario
 from hawb.cli.formats import of_formats
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def incident(
         click.echo(listed(logs, zone, since, until, clients, form))
         return
     found = replace(understood(logs, exports, after, zone, since, until), paths=tuple(map(str, logs)))
-    raise SystemExit(answer(found, output, scenario, form))
+    raise SystemExit(tell(found, output, scenario, form))
 
 
 def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -146,8 +147,9 @@ def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
         raise SystemExit(refuse(told))
 
 
-def answer(found: Incident, output: Path | None, scenario: Path | None, form: str) -> int:
-    """Writes the page and the scenario, if they are asked for, and the answer in its form; returns the exit status."""
+def tell(found: Incident, output: Path | None, scenario: Path | None, form: str) -> int:
+    """Print the answer in its form, write the page and the scenario if they are asked for, and return the exit
+    status."""
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
     from hawb.views.incident.incident_json import plain
@@ -155,16 +157,22 @@ def answer(found: Incident, output: Path | None, scenario: Path | None, form: st
     from hawb.views.terminal import told
 
     account = incident_report.account(found)
-    if output is not None:
-        from hawb.views.incident.incident_page import page
+    if scenario is not None and found.retold is None:
+        raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))
+    story = "" if scenario is None else dump(found.retold.scenario)
 
-        write_scenario(output, page(account))
-    if scenario is not None:
-        if found.retold is None:
-            raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))
-        write_scenario(scenario, dump(found.retold.scenario))
-        if str(scenario) == "-":
-            return 0
-    click.echo(json.dumps(plain(account), sort_keys=True) if form == "json"
-               else told(incident_report.report_of(account)))  # fmt: skip
+    def write_page() -> None:
+        if output is not None:
+            from hawb.views.incident.incident_page import page
+
+            write_scenario(output, page(account))
+
+    if str(scenario) == STDIN:
+        answer(story.encode(), write_page)
+        return 0
+    answer(
+        json.dumps(plain(account), sort_keys=True) if form == "json" else told(incident_report.report_of(account)),
+        write_page,
+        lambda: scenario and write_scenario(scenario, story),
+    )
     return verdict(found, account.names).exit_status

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb.cli.destinations import answer
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse
+from hawb.cli.files import is_scenario, play, refuse, write_scenario
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import write
@@ -47,8 +48,6 @@ def migrate(
     from hawb.views.planning import migration as view
     from hawb.views.terminal import told
 
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
     inventory, routing = cluster(files, known_release("--from", runs))
     try:
         plan = crossed(inventory, to, features(), routing, stops(via))
@@ -56,10 +55,9 @@ def migrate(
         raise SystemExit(refuse(refused)) from None
     if UNTOLD in plan.notes:
         click.echo(f"note: {UNTOLD}", err=True)
-    if output is not None:
-        write_plan(output, plan)
     report = view.report_of(plan, files)
-    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else told(report))
+    text = json.dumps(view.plain(plan), indent=1) if as_json else told(report)
+    answer(text, lambda: output and write_plan(output, plan))
     raise SystemExit(report.verdict.exit_status)
 
 
@@ -152,14 +150,14 @@ def replicas(
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own,
                         before)  # fmt: skip
-    if output is not None:
-        try:
+
+    def write_page() -> None:
+        if output is not None:
             from hawb.views.study.replica_page import page
 
-            write(output, page(found))
-        except OSError as error:
-            raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
-    click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))
+            write_scenario(output, page(found))
+
+    answer(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)), write_page)
     raise SystemExit(verdict(found).exit_status)
 
 

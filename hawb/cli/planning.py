@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb.cli.destinations import answer
 from hawb.cli.files import (
     STDIN,
     cluster_of,
@@ -78,26 +79,25 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Pat
 def answer_safe(
     title: str, found: Outlook, notes: Sequence[str], output: Path | None, form: str, files: Sequence[str], node: str
 ) -> None:
-    """Writes the page, if one is asked for, and the answer in its form."""
+    """Print the answer in its form, and write the page if one is asked for."""
     from hawb.views.planning import forecast_verdict
     from hawb.views.planning.forecast_page import page, report_of
     from hawb.views.terminal import told
 
-    if output is not None:
-        write_scenario(output, page(title, found, notes, files, node))
     if form == "json":
         from msgspec import to_builtins
 
-        click.echo(json.dumps(to_builtins(found.forecasts), sort_keys=True))
+        text: str | bytes = json.dumps(to_builtins(found.forecasts), sort_keys=True)
     elif form == "prometheus":
         from hawb.views.planning.forecast_metrics import gauges
         from hawb.views.prometheus import exposition
 
-        click.echo(exposition(gauges(found)).encode(), nl=False)
+        text = exposition(gauges(found)).encode()
     elif form == "line":
-        click.echo(forecast_verdict.lines(found))
+        text = forecast_verdict.lines(found)
     else:
-        click.echo(told(report_of(title, found, notes, files, node)))
+        text = told(report_of(title, found, notes, files, node))
+    answer(text, lambda: output and write_scenario(output, page(title, found, notes, files, node)))
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
@@ -147,17 +147,15 @@ def explore(
             from hawb.study.spark_search import AT_A_TIME, spread
 
             progress = search(played, asked, spread(spark), AT_A_TIME)
-        answer = watched(progress, view.rate)
-    if answer.story is not None and output is not None:
-        write_scenario(output, dump(answer.story))
+        found = watched(progress, view.rate)
     files = view.Files(str(file), view.UNNAMED.story if output is None or str(output) == STDIN else str(output))
-    if report is not None:
-        write_scenario(report, view.page(asked, answer, files))
-    if as_json:
-        click.echo(json.dumps(view.plain_answer(asked, answer)))
-    else:
-        click.echo(view.told(asked, answer, output is None, *terminal(), files))
-    raise SystemExit(view.verdict(asked, answer).exit_status)
+    as_text = view.told(asked, found, output is None, *terminal(), files)
+    answer(
+        json.dumps(view.plain_answer(asked, found)) if as_json else as_text,
+        lambda: output and found.story is not None and write_scenario(output, dump(found.story)),
+        lambda: report and write_scenario(report, view.page(asked, found, files)),
+    )
+    raise SystemExit(view.verdict(asked, found).exit_status)
 
 
 def tell_of_compiling() -> None:
@@ -208,17 +206,21 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
         reports = {name: look(inventory) for name, inventory in clusters.items()}
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    if report is not None:
-        if len(reports) > 1:
-            raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
-        [(name, found)] = reports.items()
-        write_scenario(report, findings.page(name, found, clusters[name].notes))
+    if report is not None and len(reports) > 1:
+        raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
     answers = [findings.report_of(name, found, clusters[name].notes) for name, found in reports.items()]
     if form in (*CI_FORMS, "json"):
         tell_notes([note for cluster in clusters.values() for note in cluster.notes])
-        click.echo(as_json(reports) if form == "json" else lint_for_ci(files, reports, form))
+        text = as_json(reports) if form == "json" else lint_for_ci(files, reports, form)
     else:
-        click.echo("\n\n".join(map(told, answers)))
+        text = "\n\n".join(map(told, answers))
+
+    def write_page() -> None:
+        if report is not None:
+            [(name, found)] = reports.items()
+            write_scenario(report, findings.page(name, found, clusters[name].notes))
+
+    answer(text, write_page)
     raise SystemExit(EXIT_STATUSES[worst([one.verdict.answer for one in answers])])
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.destinations import answer
+from hawb.cli.files import STDIN, of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.incident import moment_asked, zone_asked
 from hawb.cli.spark import spark_session
@@ -69,17 +70,21 @@ def rates(
         raise SystemExit(refuse(f"{logs[0]}: {error}")) from None
     title = f"the logs of {', '.join(str(one) for one in logs[:3])}{', …' if len(logs) > 3 else ''}{between(span)}"
     own = own_numbers(found, title)
-    if numbers is not None:
-        write_scenario(numbers, dump(own), replace=False)
-    answer = view.report_of(title, found, fleet, None if numbers is None else str(numbers))
-    if report is not None:
-        from hawb.views.incident.rates_page import page
+    reported = view.report_of(title, found, fleet, None if numbers is None else str(numbers))
 
-        write_scenario(report, page(answer, found))
-    if form == "json":
-        click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
-    elif numbers is None or str(numbers) != "-":
-        click.echo(told(answer))
+    def write_page() -> None:
+        if report is not None:
+            from hawb.views.incident.rates_page import page
+
+            write_scenario(report, page(reported, found))
+
+    printed = json.dumps(view.plain(found, fleet, own), sort_keys=True) if form == "json" else told(reported)
+    alone = str(numbers) == STDIN and form != "json"
+    answer(
+        dump(own).encode() if alone else printed,
+        lambda: numbers and not alone and write_scenario(numbers, dump(own), replace=False),
+        write_page,
+    )
 
 
 def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:

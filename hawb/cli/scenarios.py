@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb import languages
+from hawb.cli.destinations import answer
 from hawb.cli.files import of_reports, play, refuse, verdict, write_scenario
 from hawb.cli.formats import CI_FORMS, of_formats
 from hawb.cli.language import in_a_language
@@ -53,22 +54,26 @@ def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) ->
     from hawb.scenario.outcome import outcome, outcome_json
     from hawb.scenario.unknown_names import unknown_names
 
-    if as_json:
+    if as_json and report is None:
         click.echo(outcome_json(played))
-        if report is None:
-            return
+        return
     told = outcome(played)
     unknown = unknown_names(scenario, told)
-    if report is not None:
-        from hawb.scenario.dump import dump
-        from hawb.views.story.report import page
 
-        write_scenario(report, page(told, dump(scenario), unknown))
-    if not as_json:
+    def write_page() -> None:
+        if report is not None:
+            from hawb.scenario.dump import dump
+            from hawb.views.story.report import page
+
+            write_scenario(report, page(told, dump(scenario), unknown))
+
+    if as_json:
+        answer(outcome_json(played), write_page)
+    else:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(told, *terminal(), unknown))
+        answer(run_report.report(told, *terminal(), unknown), write_page)
 
 
 @click.command()

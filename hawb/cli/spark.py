@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb import process
+from hawb.cli.destinations import answer
 from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
@@ -52,8 +53,6 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
     """
     from hawb.study.fleet import clusters
 
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
     try:
         found = clusters(paths)
     except OSError as error:
@@ -72,15 +71,14 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
             summary = room.summary(spark, folder)
         except SparkFailed as failed:
             raise SystemExit(refuse(failed)) from None
-    if report is not None:
-        write_scenario(report, view.page(summary))
     if form == "prometheus":
         from hawb.views.prometheus import exposition
         from hawb.views.study.audit_metrics import gauges
 
-        click.echo(exposition(gauges(summary)).encode(), nl=False)
+        text: str | bytes = exposition(gauges(summary)).encode()
     else:
-        click.echo(json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary)))
+        text = json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary))
+    answer(text, lambda: report and write_scenario(report, view.page(summary)))
     raise SystemExit(0 if summary.clusters else 2)
 
 
@@ -136,18 +134,26 @@ def study(
 
         tables = {"faults": faults, "losses": losses}
         rows, last = estimated(spark, asked, at_draws, output, own, label_of(file), baseline, tables)
-    if to_keep is not None:
-        from hawb.study.kept import keep
-
-        laid = "" if numbers is None else f" --numbers {numbers}"
-        command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
-        keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
     laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
     currency = own and own.prices and own.prices.currency
     found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
-    if report is not None:
-        write_scenario(report, view.page(found, rows))
-    click.echo(json.dumps(rows, indent=1) if as_json else told(found))
+
+    def keep_rows() -> None:
+        if to_keep is not None:
+            from hawb.study.kept import keep
+
+            laid = "" if numbers is None else f" --numbers {numbers}"
+            command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
+            try:
+                keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
+            except OSError as error:
+                raise SystemExit(refuse(f"{to_keep}: the file cannot be written: {error.strerror}")) from None
+
+    answer(
+        json.dumps(rows, indent=1) if as_json else told(found),
+        lambda: report and write_scenario(report, view.page(found, rows)),
+        keep_rows,
+    )
 
 
 def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb.cli.destinations import answer
 from hawb.cli.files import STDIN, cluster_of, refuse, tell_notes, write_scenario
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
@@ -94,22 +95,27 @@ def upgrade(
     if as_json or str(output) == STDIN:
         tell_notes(notes)
     if legs:
-        answer = _along(run, legs, task, measures, waits, orders, notes, before)
+        found = _along(run, legs, task, measures, waits, orders, notes, before)
     else:
-        answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes, before)
-        answer = answer if own is None else answer.by(own, scenario)
-        _write_plan(answer, rehearsal, gantt)
-    if output is not None:
-        write_scenario(output, answer.runbook())
-    if report is not None:
-        from hawb.views.planning.upgrade_page import page
+        found = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes, before)
+        found = found if own is None else found.by(own, scenario)
 
-        write_scenario(report, page(answer))
-    if as_json:
-        click.echo(json.dumps(answer.plain(), sort_keys=True))
-    elif output is None or str(output) != STDIN:
-        click.echo(told(answer.report()))
-    raise SystemExit(answer.verdict().exit_status)
+    def write_page() -> None:
+        if report is not None:
+            from hawb.views.planning.upgrade_page import page
+
+            write_scenario(report, page(found))
+
+    runbook = found.runbook() if output is not None else ""
+    printed = json.dumps(found.plain(), sort_keys=True) if as_json else told(found.report())
+    alone = output is not None and str(output) == STDIN and not as_json
+    answer(
+        runbook.encode() if alone else printed,
+        lambda: output and not alone and write_scenario(output, runbook),
+        lambda: legs or _write_plan(found, rehearsal, gantt),
+        write_page,
+    )
+    raise SystemExit(found.verdict().exit_status)
 
 
 def _own_times(numbers: Path, away_s: float | None) -> OwnTimes:
