@@ -90,16 +90,9 @@ def rates(
 def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:
     """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
-    from hawb.study.failures import SparkFailed
-
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
             return read_fleet(files, zone, lambda _: bar.update(1), span)
     with spark_session(master) as spark:
-        from pyspark.errors import PySparkException
-
-        try:
-            found = collected(spans_on(spark, files, str(zone), span))
-        except PySparkException as error:
-            raise SystemExit(refuse(SparkFailed(error))) from None
+        found = collected(spans_on(spark, files, str(zone), span))
     return Fleet(found, sum(map(len, files.values())), [])

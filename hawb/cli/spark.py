@@ -217,7 +217,8 @@ def play_on(
 
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session while a command runs; ends the program where there is none to be had."""
+    """A Spark session while a command runs. Ends the program where there is none to be had, or where Spark fails."""
+    from hawb.study.failures import FAILURES, SparkFailed
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
 
@@ -232,3 +233,5 @@ def spark_session(master: str) -> Iterator[SparkSession]:
             process.end_children()
     except (JavaNotFoundError, SparkRefused) as error:
         raise SystemExit(refuse(error)) from None
+    except FAILURES as error:
+        raise SystemExit(refuse(SparkFailed(error))) from None

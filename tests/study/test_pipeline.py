@@ -9,10 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NoReturn
 
 import pyarrow.parquet as pq
 import pytest
@@ -175,18 +174,6 @@ def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: 
     kept = files(tmp_path / "trials")
     assert kept and told(run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())) == expected(TRIALS_ASKED)
     assert kept.items() <= files(tmp_path / "trials").items()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, unavailable: Callable[[str], NoReturn]) -> Iterator[Path]:
-    """A file system of a few pages."""
-    place = tmp_path / "small"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=250k", "tmpfs", place], capture_output=True, text=True)
-    if made.returncode:
-        unavailable(f"a small disk takes root: {made.stderr}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.mark.full
