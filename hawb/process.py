@@ -26,6 +26,9 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 PATIENCE_S = 10
 """The most seconds that an exception may take to leave the program before the process ends without it."""
 
+GOES_ON = "what was played is kept; the same command goes on"
+"""The note of a command that keeps what it has done and does no more than the rest when it is given again."""
+
 SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux: orphans of processes that this one started become its own children."""
 
@@ -76,8 +79,11 @@ def remove_folder(owner: int) -> None:
 
 
 def end_children() -> None:
-    """Kill every process that this one started, directly or not, and wait until they are gone."""
-    if "subprocess" not in sys.modules:
+    """Kill every process that this one started, directly or not, and wait until they are gone.
+
+    Only a process that listens does so: in any other, what a command was called by has processes of its own.
+    """
+    if _now.owner != os.getpid() or "subprocess" not in sys.modules:
         return
     try:
         import psutil
@@ -96,7 +102,7 @@ def end_children() -> None:
 
 def adopt_orphans() -> None:
     """Have orphans of started processes stay this one's children on Linux, so that `end_children` finds them."""
-    if sys.platform == "linux":
+    if sys.platform == "linux" and _now.owner == os.getpid():
         import ctypes
 
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hawb import process
 from hawb.cli.files import read, refuse, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
@@ -243,6 +244,7 @@ def keep_counts(campaign: Campaign, folder: Path) -> None:
 
 def play_campaign(campaign: Campaign, replays: int) -> None:
     """Plays what is left of a campaign and shrinks what differs, with its progress in the terminal."""
+    process.note_when_stopped(process.GOES_ON)
     began, left = time.monotonic(), campaign.left
 
     def rate(done: int | None) -> str:

@@ -113,6 +113,7 @@ def study(
     or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
     where numbers have draws, as those of hawb rates, intervals take in how well they are known.
     """
+    process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings
     from hawb.study.trial_rows import slow
     from hawb.views.study import study_report as view
@@ -128,7 +129,6 @@ def study(
                    f" the kernel, which does not play {reason}", err=True)  # fmt: skip
     if master.startswith("local"):
         compile_first(asked)
-    process.note_when_stopped("what was played is kept; the same command goes on")
     with spark_session(master) as spark:
         from hawb.study.cells import label_of
 
