@@ -7,7 +7,7 @@ from hawb import process
 
 def main() -> None:
     """Play the command line."""
-    with process.listening():
+    with process.listening(program=True):
         from hawb.cli import main as command
 
         command(prog_name="hawb")

@@ -112,10 +112,12 @@ def adopt_orphans() -> None:
 
 
 @contextmanager
-def listening() -> Iterator[None]:
+def listening(program: bool = False) -> Iterator[None]:
     """End the process at a signal with one line and status 130, 143 or 129, in the block and what it calls.
 
     A signal that is ignored stays ignored, as `nohup` and shells ask for. Within another such block it does nothing.
+    Behind the block of a whole `program` signals are ignored: only Python's own end is left, in which the temporary
+    folder is removed.
     """
     if _now.owner == os.getpid():
         yield
@@ -129,7 +131,7 @@ def listening() -> Iterator[None]:
         if _now.number is not None:
             finish()
         for number, handler in former.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if program else handler)
         sys.unraisablehook, _now.owner = unraisable, None
 
 

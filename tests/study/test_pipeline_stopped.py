@@ -57,9 +57,9 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_rows(tmp_path: Pat
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("words", "number", "calls"),
-    [("audit data/real --output {to}/audit", signal.SIGINT, 900_000),
+    [("audit data/real --output {to}/audit", signal.SIGINT, 450_000),
      ("explore data/scenarios/unsynchronised-mirror-promoted.yaml --master local[1] --faults 1 --operations 1",
-      signal.SIGTERM, 700_000)],
+      signal.SIGTERM, 450_000)],
 )  # fmt: skip
 def test_nothing_is_left_of_a_stopped_audit_or_search(words: str, number: int, calls: int, tmp_path: Path):
     ended = stopped(words.format(to=tmp_path).split(), number, calls, tmp_path)
