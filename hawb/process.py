@@ -81,10 +81,13 @@ def remove_folder(owner: int) -> None:
 def end_children() -> None:
     """Kill every process that this one started, directly or not, and wait until they are gone.
 
-    Only a process that listens does so: in any other, what a command was called by has processes of its own.
+    Only a process that listens does so: in any other, what a command was called by has processes of its own. Logging
+    ends with them, since libraries log that the process is gone with which they talked.
     """
     if _now.owner != os.getpid() or "subprocess" not in sys.modules:
         return
+    if "logging" in sys.modules:
+        sys.modules["logging"].disable(sys.maxsize)
     try:
         import psutil
     except ImportError:  # it comes with the extras whose commands start processes
