@@ -25,7 +25,7 @@ lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
 app: setup ## the lab as a page without code; open the address that it prints (PORT=8888)
-	cd notebooks && ../$(BIN)/voila --port=$(PORT) $(ARGS) 00-lab.ipynb
+	cd notebooks && JUPYTER_PATH=$(CURDIR)/hawb/lab/jupyter ../$(BIN)/voila --template=hawb --port=$(PORT) $(ARGS) 00-lab.ipynb
 
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -202,6 +203,21 @@ def spark() -> Iterator[SparkSession]:
     running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
     yield running
     running.stop()
+
+
+@pytest.fixture
+def small_disk(
+    tmp_path: Path, request: pytest.FixtureRequest, unavailable: Callable[[str], NoReturn]
+) -> Iterator[Path]:
+    """A file system of a few pages; one of so many kilobytes where a test is parametrised by them."""
+    place = tmp_path / "small"
+    place.mkdir()
+    size = f"size={getattr(request, 'param', 250)}k"
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", place], capture_output=True, text=True)
+    if made.returncode:
+        unavailable(f"a small disk takes root: {made.stderr}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.fixture(scope="session")

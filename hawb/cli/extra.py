@@ -55,7 +55,7 @@ MODULES = {
     "broker": ("covertable", "pika"),
     "figures": ("matplotlib",),
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "voila"),
-    "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "pyarrow", "pyspark"),
+    "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "psutil", "pyarrow", "pyspark"),
 }
 """What of an extra is imported. It has more for programs that hawb starts, which others may have from elsewhere."""
 

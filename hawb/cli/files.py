@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hawb import process
 from hawb.cli.console import make_legible, open_closed_streams
 from hawb.cli.exits import name_of, of_fault, refuse
 from hawb.scenario.document import Scenario
@@ -38,6 +39,11 @@ class Refusing(click.Group):
     """Commands that end with a message on standard error and exit status 2 when their input is refused, or when what
     they write cannot be written, and that write all of their files or none."""
 
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        """Play the command line of this process, which a signal ends."""
+        with process.listening():
+            return self.main(*arguments, **settings)
+
     def main(self, *arguments: Any, **settings: Any) -> Any:
         open_closed_streams()
         make_legible()
@@ -51,6 +57,9 @@ class Refusing(click.Group):
         outputs = ctx.meta[OUTPUTS] = Outputs()
         try:
             found = super().invoke(ctx)
+        except KeyboardInterrupt:
+            process.interrupted()
+            raise
         except ScenarioRefused as refused:
             ctx.exit(refuse(refused))
         except SystemExit as ended:

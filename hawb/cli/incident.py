@@ -47,8 +47,12 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option("--after", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
-@click.option("--since", metavar="TIME", callback=moment_asked,
-              help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=moment_asked,
+    help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.",
+)
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
 @of_pages

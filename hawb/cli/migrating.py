@@ -49,8 +49,6 @@ def migrate(
     from hawb.views.planning import migration as view
     from hawb.views.terminal import told
 
-    if plan is not None and plan.exists():
-        raise SystemExit(refuse(f"{plan}: is there already; --plan takes a folder that is not"))
     inventory, routing = cluster(files, known_release("--from", runs))
     try:
         planned = crossed(inventory, to, features(), routing, stops(via))

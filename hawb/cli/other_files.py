@@ -21,11 +21,17 @@ LOGGED_AS_JSON = re.compile(r'^\s*\{.*"(msg|message|MESSAGE|log)"\s*:')
 
 KEYS: tuple[tuple[set[str], str, str], ...] = (
     ({"study"}, "a study", "use `hawb study {file} --output {stem}-tables`"),
-    ({"numbers"}, "numbers for a study",
-     "use `hawb study data/studies/policies.yaml --numbers {file} --output policies-tables`, or another study"),
+    (
+        {"numbers"},
+        "numbers for a study",
+        "use `hawb study data/studies/policies.yaml --numbers {file} --output policies-tables`, or another study",
+    ),
     ({"contract", "ledger", "events"}, "the outcome of a scenario", "give the scenario that it came of"),
-    ({"glances", "outcome"}, "the recording of a scenario on a real broker",
-     "use `hawb compare data/scenarios/{stem}.yaml`"),
+    (
+        {"glances", "outcome"},
+        "the recording of a scenario on a real broker",
+        "use `hawb compare data/scenarios/{stem}.yaml`",
+    ),
 )
 """Files of hawb's own by their keys: what they are, and what to do in place of it."""
 

@@ -28,6 +28,7 @@ from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
+from hawb.process import Stopped
 from hawb.scenario.dump import dump
 from hawb.views.formatting import shown
 
@@ -127,7 +128,7 @@ def explore(
 
     The story is a scenario: `hawb run` plays it, the lab opens it. It follows the answer, or goes to --scenario. Stop
     the search whenever you like; then it says how far it came. Exit status: 0, no story ends badly; 1, one does; 2, the
-    scenario is refused; 3, the search was stopped before it could tell.
+    scenario is refused; 3, the search was stopped before it could tell (130, 143 or 129 if a signal stopped it).
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
@@ -165,9 +166,9 @@ def tell_of_compiling() -> None:
 
 
 def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:
-    """The last progress of a search that is over or was stopped by the keyboard; shows progress in the terminal."""
+    """The last progress of a search that is over or was stopped by a signal; shows progress in the terminal."""
     began, progress = time.monotonic(), None
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, Stopped):
         for progress in search:
             if sys.stderr.isatty():
                 click.echo(f"\r\x1b[K{rate(progress, time.monotonic() - began)}", nl=False, err=True)

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
-@click.option("--since", metavar="TIME", callback=moment_asked,
-              help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=moment_asked,
+    help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.",
+)
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Count until then; a day has all of its hours.")  # fmt: skip
 @click.option("--numbers", type=click.Path(path_type=Path),
@@ -87,16 +91,10 @@ def rates(
 def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:
     """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
-    from hawb.study.failures import SparkFailed
 
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
             return read_fleet(files, zone, lambda _: bar.update(1), span)
     with spark_session(master) as spark:
-        from pyspark.errors import PySparkException
-
-        try:
-            found = collected(spans_on(spark, {name: on_disk(logs) for name, logs in files.items()}, str(zone), span))
-        except PySparkException as error:
-            raise SystemExit(refuse(SparkFailed(error))) from None
+        found = collected(spans_on(spark, {name: on_disk(logs) for name, logs in files.items()}, str(zone), span))
     return Fleet(found, sum(map(len, files.values())), [])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb import process
 from hawb.cli.extra import compile_first
 from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
@@ -54,8 +55,6 @@ def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form:
     """
     from hawb.study.fleet import clusters
 
-    if tables is not None and tables.exists():
-        raise SystemExit(refuse(f"{tables}: is there already; --tables takes a folder that is not"))
     paths, base = for_spark(paths)
     try:
         found = clusters(paths, base)
@@ -63,7 +62,7 @@ def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form:
         raise SystemExit(refuse(error)) from None
     if not found:
         raise SystemExit(refuse(f"{paths[0]}: no .json, no .txt and no operators' .yaml file in it"))
-    with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder()) as aside, spark_session(master) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
@@ -134,6 +133,7 @@ def study(
     or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
     where numbers have draws, as those of hawb rates, intervals take in how well they are known.
     """
+    process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings
     from hawb.study.trial_rows import slow
     from hawb.views.study import study_report as view
@@ -231,15 +231,21 @@ def play_on(
 
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session while a command runs; ends the program where there is none to be had."""
+    """A Spark session while a command runs. Ends the program where there is none to be had, or where Spark fails."""
+    from hawb.study.failures import FAILURES, SparkFailed
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
 
+    process.adopt_orphans()
     try:
         spark = session(master=master)
+        process.listen_again()  # Spark has its own handler for SIGINT
         try:
             yield spark
         finally:
             spark.stop()
+            process.end_children()
     except (JavaNotFoundError, SparkRefused) as error:
         raise SystemExit(refuse(error)) from None
+    except FAILURES as error:
+        raise SystemExit(refuse(SparkFailed(error))) from None

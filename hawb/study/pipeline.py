@@ -33,13 +33,13 @@ import msgspec
 import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from msgspec.structs import replace
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from hawb.study.cells import LABEL, Cell, cells_of, settings
 from hawb.study.estimates import estimates
-from hawb.study.failures import BatchFailed, StudyFailed
+from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
 from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
@@ -115,7 +115,7 @@ def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, 
     rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
     try:
         table.write(rows, folder)
-    except PySparkException as error:
+    except FAILURES as error:
         raise StudyFailed(error, folder) from None
 
 
@@ -149,7 +149,7 @@ def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> None:
     try:
         CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
-    except PySparkException as error:
+    except FAILURES as error:
         raise StudyFailed(error, folder) from None
 
 

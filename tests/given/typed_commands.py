@@ -1,8 +1,8 @@
 """Each command of hawb as somebody types it, and a program that plays them wherever it is run.
 
 The program needs nothing but hawb and what `pip install hawb` brings. It reads a list of commands as JSON, each a list
-of words, and writes a list of what came of each: status, output, what went to standard error, and which modules of
-extras have been imported so far.
+of words, and writes a list of what came of each: status, output, what went to standard error, which modules of
+extras have been imported so far, and where it reached by sockets.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 HEAVY = ("IPython", "anywidget", "covertable", "ipywidgets", "llvmlite", "matplotlib", "numba", "numpy", "pandas",
          "pika", "pyarrow", "pyspark")  # fmt: skip
+
+REACHES = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname",
+           "socket.sendmsg", "socket.sendto")  # fmt: skip
+"""What Python's audit hooks call it if a program reaches others by a socket, or lets them reach it."""
 
 
 class Typed(NamedTuple):
@@ -97,12 +101,15 @@ def play(commands: list[list[str]]) -> list[dict[str, object]]:
     from hawb.cli import main
 
     found = []
+    reached: list[str] = []
+    sys.addaudithook(lambda event, given: event in REACHES and reached.append(f"{event} {given[1:]}"))
     for words in commands:
+        reached.clear()
         result = CliRunner().invoke(main, words, env={"HAWB_API_USER": "u", "HAWB_API_PASSWORD": "p"})
         crash = result.exception if result.exc_info and result.exc_info[0] is not SystemExit else None
         imported = [name for name in HEAVY if name in sys.modules]
         found.append({"status": result.exit_code, "out": result.stdout, "err": result.stderr,
-                      "crash": crash and repr(crash), "imported": imported})  # fmt: skip
+                      "crash": crash and repr(crash), "imported": imported, "reached": [*reached]})  # fmt: skip
     return found
 
 

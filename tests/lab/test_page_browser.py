@@ -26,6 +26,8 @@ from lab_journeys import (
 def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
     folder = lay_out(tmp_path)
     with jupyterlab(folder) as address, page_of() as page:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
         open_notebook(page, address.format("00-lab.ipynb"))
         run(page, "Run All Cells")
         look_everywhere(page, "lab")
@@ -37,6 +39,8 @@ def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
         keep_picture(page.locator(".hawb-lab"), "lab-healed")
         keep_them_and_branch(page, "lab", lambda lab: save(lab, folder))
         put_beside_and_take_away(page, folder, "lab")
+        here = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+        assert asked and not [url for url in asked if not url.startswith(here)]
 
 
 THREE_CELLS = [

@@ -240,6 +240,18 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
 # The command
 
 
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.parametrize("small_disk", [20], indirect=True)
+def test_a_full_disk_is_told_in_a_line_and_nothing_is_left_on_it(
+    spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    result = hawb(REAL, "--output", small_disk / "audit")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", "Spark stopped: the disk is full\n")
+    assert list(small_disk.iterdir()) == []
+
+
 def hawb(*arguments: object):
     return CliRunner().invoke(cli.main, ["audit", *map(str, arguments)], catch_exceptions=False)
 
