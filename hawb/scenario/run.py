@@ -13,6 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from hawb.engine import advance, flows
+from hawb.engine.agenda import is_settled
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
 from hawb.engine.steady.closing import close_with_nodes
@@ -151,8 +152,8 @@ class _Stage:
     @cached_property
     def settled(self) -> Moment:
         """The moment after everything but timers has happened."""
-        turn = Turn(self._settings, self.reached, 0)
-        if turn.settled():
+        if is_settled(self.reached.state.agenda):
             return self.reached
+        turn = Turn(self._settings, self.reached, 0)
         advance.until_settled(turn)
         return turn.finish()

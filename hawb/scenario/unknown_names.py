@@ -73,6 +73,15 @@ class _Names:
         seen = [name for part in ("queues", "queues_elsewhere", "deleted") for name in self._outcome.get(part, ())]
         return dict.fromkeys(full_name(name) for name in (*standing, *declared, *seen))
 
+    @cached_property
+    def _exchanges(self) -> dict[str, dict[str, None]]:
+        """The exchanges that queues of each virtual host are bound to."""
+        found: dict[str, dict[str, None]] = {}
+        for _, verb in self._verbs:
+            if isinstance(verb, verbs.Bind):
+                found.setdefault(split_queue(verb.queue)[0], {})[verb.exchange] = None
+        return found
+
     def unknown(self) -> Iterator[Unknown]:
         yield from self._settings(None, [(entry.queue, entry.arguments) for entry in self._scenario.queues])
         for policy in (*self._scenario.policies, *self._scenario.operator_policies):
@@ -171,8 +180,7 @@ class _Names:
             exchange, key = (settings.get(f"{prefix}dead-letter-{part}") for part in ("exchange", "routing-key"))
             if exchange == "" and isinstance(key, str) and join_queue(vhost, key) not in self.queues:
                 yield self._queue(index, join_queue(vhost, key))
-            bound = [verb for _, verb in self._verbs if isinstance(verb, verbs.Bind)]
-            known = dict.fromkeys(bind.exchange for bind in bound if split_queue(bind.queue)[0] == vhost)
+            known = self._exchanges.get(vhost, {})
             if isinstance(exchange, str) and exchange not in known and exchange not in PREDECLARED:
                 yield Unknown(EXCHANGE, exchange, index, nearest(exchange, known))
 
