@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hawb.cli.console import make_legible
+from hawb.rules.patterns import Budget, TooSlow
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
@@ -37,8 +38,9 @@ class Refusing(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         try:
-            return super().invoke(ctx)
-        except ScenarioRefused as refused:
+            with Budget().in_force():
+                return super().invoke(ctx)
+        except (ScenarioRefused, TooSlow) as refused:
             ctx.exit(refuse(refused))
         except OSError as error:
             if error.errno != ENOSPC:

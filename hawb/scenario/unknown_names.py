@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hawb.engine.naming import join_queue, split_queue
 from hawb.rules import patterns
-from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO
+from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, matched
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.fields import PolicyEntry
@@ -153,11 +153,11 @@ class _Names:
         if patterns.pattern_error(policy.pattern) is not None:
             return True
         here = [local for vhost, local in map(split_queue, self.queues) if vhost == policy.vhost]
-        return any(patterns.outcome(policy.pattern, local) is not patterns.Match.NO for local in here)
+        return any(matched(policy, local) is not patterns.Match.NO for local in here)
 
     def _nearest_to_pattern(self, policy: PolicyEntry) -> tuple[str, ...]:
         """Return the queues that a pattern would match with another virtual host, or with a few other letters."""
-        elsewhere = tuple(name for name in self.queues if patterns.matches(policy.pattern, split_queue(name)[1]))
+        elsewhere = tuple(name for name in self.queues if matched(policy, split_queue(name)[1]) is patterns.Match.YES)
         if elsewhere:
             return elsewhere[:1]
         letters = NOT_LETTERS.sub(lambda found: found["escaped"] or "", policy.pattern)
