@@ -12,9 +12,10 @@ import click
 
 from hawb.cli.files import STDIN, refuse, write_scenario
 from hawb.cli.formats import of_formats
-from hawb.cli.incident import moment_asked, zone_asked
+from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import on_disk, spark_session
+from hawb.incident.files import Limits
 
 if TYPE_CHECKING:
     from hawb.incident.asked import Asked, When
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
               help="Count until then; a day has all of its hours.")  # fmt: skip
 @click.option("--numbers", type=click.Path(path_type=Path),
               help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
+@of_unpacking
 @of_pages
 @of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
 @click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
-    page: Path | None, form: str, master: str | None,
+    page: Path | None, form: str, master: str | None, unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
     """Measure from logs how often and how long nodes fail.
 
@@ -64,7 +66,9 @@ def rates(
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log; accepted are folders with files such as rabbit@a.log"))
         span = asked(since, until, zone)
-        fleet = read(files, zone, master, span)
+        fleet = read(files, zone, master, span, Limits(unpacked_mb, unpacked_ratio))
+        if not fleet.spans and fleet.refused:
+            raise SystemExit(refuse("{}: could not be read to its end: {}".format(*fleet.refused[0])))
         found = rates_of(fleet.spans)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
@@ -88,13 +92,16 @@ def rates(
         click.echo(told(answer))
 
 
-def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:
+def read(
+    files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked, limits: Limits
+) -> Fleet:  # fmt: skip
     """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
 
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
-            return read_fleet(files, zone, lambda _: bar.update(1), span)
+            return read_fleet(files, zone, lambda _: bar.update(1), span, limits)
     with spark_session(master) as spark:
-        found = collected(spans_on(spark, {name: on_disk(logs) for name, logs in files.items()}, str(zone), span))
+        on_disks = {name: on_disk(logs) for name, logs in files.items()}
+        found = collected(spans_on(spark, on_disks, str(zone), span, limits))
     return Fleet(found, sum(map(len, files.values())), [])
