@@ -23,6 +23,7 @@ there: of a Connect server, too, of which the client is one more machine.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -90,6 +91,8 @@ def run(
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.report(waits=True)):
+        for left in folder.glob("*/.spark-staging-*"):  # of a batch whose Java was killed
+            shutil.rmtree(left, ignore_errors=True)
         there = counted(TRIALS, folder, cells, study.trials)
         watch.begins(there)
         with described(spark, folder, cells, study):

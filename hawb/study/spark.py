@@ -10,16 +10,22 @@ over TLS alone, except to `localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it 
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import re
+import signal
 import socket
 import sys
+import threading
+from collections.abc import Callable
+from subprocess import Popen
+from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from hawb import process
@@ -29,6 +35,8 @@ from hawb.study.java import java_home
 _LOOPBACK = "127.0.0.1"
 _CONNECT, _CONNECT_PORT = "sc://", 15_002
 _ANSWERS_IN_S = 10
+_DIES_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of Linux."""
 _MANY = 100_000
 """How many rows are asked for: more than any Spark has cores."""
 
@@ -96,12 +104,30 @@ def _start_java(settings: dict[str, str]) -> None:
     try:
         with log.open("wb") as messages:
             of_java = {"stdout": messages, "stderr": messages, "process_group": 0}
-            gateway = launch_gateway(SparkConf().setAll(list(settings.items())), of_java)
+            with mock.patch.object(java_gateway, "Popen", _ended_with_this_process):
+                gateway = java_gateway.launch_gateway(SparkConf().setAll(list(settings.items())), of_java)
     except PySparkException as error:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
         said = next((line for line in lines if "rror" in line), str(error))
         raise SparkRefused(f"Java does not start: {said}") from None
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object] | None = None, **more: Any) -> Popen:
+    """Start a process that Linux kills when this one dies, so that Java writes nothing beside a study that goes on.
+
+    Java ends by itself then, but only seconds later. Linux watches the thread that starts a process: only the main
+    thread lives as long as the process does.
+    """
+    if sys.platform != "linux" or preexec_fn is None or threading.current_thread() is not threading.main_thread():
+        return Popen(command, preexec_fn=preexec_fn, **more)
+    set_option, first = ctypes.CDLL(None).prctl, preexec_fn
+
+    def prepare() -> None:
+        first()
+        set_option(_DIES_WITH_PARENT, signal.SIGKILL)
+
+    return Popen(command, preexec_fn=prepare, **more)
 
 
 def tried_again(master: str) -> str:
