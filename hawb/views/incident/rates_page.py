@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hawb.incident.rates import Rates
-from hawb.views.embedded import svg
+from hawb.views.embedded import figure_of
 from hawb.views.incident.rates_figure import rates_figure
-from hawb.views.page import figure, report_page
+from hawb.views.page import report_page
 from hawb.views.report import Report
 
 
@@ -13,5 +15,5 @@ def page(found: Report, rates: Rates) -> str:
     """One page, which fetches and runs nothing; without a figure where nothing ended."""
     drawn = []
     if any(rates.fits.values()):
-        drawn.append(figure(svg(rates_figure(rates), "The table's first rows as curves"), sized=True))
+        drawn.append(figure_of(partial(rates_figure, rates), "The table's first rows as curves"))
     return report_page(found, drawn)
