@@ -99,8 +99,8 @@ class Picture(Struct, frozen=True):
     def _repr_svg_(self) -> str:
         return svg(self, titled=True)
 
-    def _repr_html_(self) -> str:
-        return svg(self, titled=True)
+    def _mime_(self) -> tuple[str, str]:  # what marimo asks for; as HTML JupyterLab would take it before a PNG
+        return "text/html", svg(self, titled=True)
 
     def __repr__(self) -> str:
         return self.title
