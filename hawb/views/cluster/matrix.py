@@ -212,11 +212,10 @@ def svg(outcome: dict, was: dict | None = None, *, slim: bool = False) -> str:
             body += "".join(_at(row, node, left + at * cell_width, below, cell_width) for at, node in enumerate(these))
             top += row_height
         top += MARGIN
-    height = top
     told = escape(summary(outcome))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
-        f' width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12"'
+        f' width="{width}" height="{top}" viewBox="0 0 {width} {top}" font-family="{style.FONT}" font-size="12"'
         f' style="color:{style.INK};max-width:100%;height:auto" fill="currentColor">'
         f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{body}</svg>"
     )
@@ -266,10 +265,8 @@ NOT_THERE = N_("not there")
 
 def _at(row: Row, node: str, left: int, top: int, width: int) -> str:
     """The cell of a row at a node."""
-    if row.side and node not in row.side:
-        now = was = BEYOND
-    else:
-        now, was = row.now.get(node, NONE), row.was.get(node, NONE)
+    beyond = bool(row.side) and node not in row.side
+    now, was = (BEYOND, BEYOND) if beyond else (row.now.get(node, NONE), row.was.get(node, NONE))
     return _cell(node, now, was, left, top, width)
 
 
