@@ -23,6 +23,7 @@ import pytest
 import yaml
 from browser_pages import close_chromium, why_no_browser
 from hypothesis import HealthCheck, settings
+from lab_clusters import FOUR_QUEUES
 
 from hawb.engine import chance
 from hawb.scenario import checkout, text
@@ -181,10 +182,10 @@ def no_chance() -> Iterator[None]:
 
 @pytest.fixture
 def controller() -> Controller:
-    """The lab's controller, without a page."""
+    """The lab's controller with four queues open, without a page."""
     from hawb.lab.controller import Controller
 
-    return Controller()
+    return Controller(FOUR_QUEUES)
 
 
 @pytest.fixture

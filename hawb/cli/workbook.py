@@ -84,11 +84,14 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
 
 
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
-    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed."""
-    from hawb.lab.workbook import hand_out
+    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed.
+    Jupyter trusts the notebooks that were written."""
+    from hawb.lab.workbook import hand_out, trust
 
+    written: list[Path] = []
     with written_to(folder):
-        kept = hand_out(folder, made)
+        kept = hand_out(folder, made, written.append)
+    trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
         told = f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}"

@@ -16,7 +16,7 @@ from hawb.planning.followed import helping
 from hawb.planning.lint import Report
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
-from hawb.views.page import figure, report_page
+from hawb.views.page import report_page
 from hawb.views.planning import lint_verdict
 from hawb.views.report import MOST_TO_DO, Part
 from hawb.views.report import Report as Answered
@@ -43,7 +43,7 @@ def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
     """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
     codes = Counter(one.code for one in found.findings)
     severities = {code: ADVICE[code].severity for code in codes}
-    drawn = [figure(bars.svg(codes, tones=severities), "Findings by kind, the worst first")] if codes else []
+    drawn = [bars.figure(codes, "Findings by kind, the worst first", tones=severities)] if codes else []
     return report_page(report_of(cluster, found, notes), drawn)
 
 

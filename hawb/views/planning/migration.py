@@ -20,7 +20,7 @@ from hawb.rules.upgrade_road import Leg
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.hawb_commands import asking
-from hawb.views.page import closed, figure, report_page
+from hawb.views.page import closed, report_page
 from hawb.views.planning import applications, migration_verdict
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
@@ -211,5 +211,5 @@ def page(plan: Migration, text: str, files: Sequence[str] = ()) -> str:
     parts = (*told.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),
              *([Part(where.caption, where)] if where.rows else []))  # fmt: skip
     numbers = {verdict: number for verdict, number in plan.counts.items() if number}
-    drawn = [figure(bars.svg(numbers), "Queues by verdict")] if numbers else []
+    drawn = [bars.figure(numbers, "Queues by verdict")] if numbers else []
     return report_page(replace(told, parts=parts), drawn, [closed("The runbook", text)])

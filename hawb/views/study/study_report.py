@@ -10,7 +10,7 @@ from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
-from hawb.views.page import figure, report_page
+from hawb.views.page import report_page
 from hawb.views.report import Part, Report
 from hawb.views.study import study_verdict
 from hawb.views.study.study_verdict import LESS, Row, events, is_apart
@@ -95,8 +95,8 @@ def page(found: Report, estimates: Iterable[Row]) -> str:
         if named:
             said = {name: f"{number(row['mean'])}  ({interval(row['mean_low'], row['mean_high'])})"
                     for name, row in named.items()}  # fmt: skip
-            picture = bars.svg({name: float(row["mean"]) for name, row in named.items()}, said)
-            drawn.append(figure(picture, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %"))
+            means = {name: float(row["mean"]) for name, row in named.items()}
+            drawn.append(bars.figure(means, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %", said))
     return report_page(found, drawn)
 
 
