@@ -30,6 +30,8 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
 
 REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP = RegistrationGivenUp, ProposalGivenUp
 """What may be planned of a proposal."""
+STEADY = "publisher "
+"""The beginning of the connection's name of a publisher with a rate."""
 NO_CHANNEL = None
 """In place of a channel: none that has to be known."""
 ALL = 2**62
@@ -95,14 +97,14 @@ def note_leader(t: Turn, g: Group, channel: Channel) -> None:
 
 def note_sender(t: Turn, g: Group, channel: Channel | None) -> None:
     """Note with which leader a channel begins that sends messages now, in releases that do not register it first."""
-    if channel is not None and sends_at_once(t, g) and not is_known(t, g, channel):
+    if not hears_of_leaders(t, g, channel):
         note_leader(t, g, channel)
 
 
 def note_taken(t: Turn, g: Group, operation: object) -> None:
     """Let the queue know the channel whose messages it takes, in releases that do not register it first."""
     channel = sender(operation)
-    if channel is not None and sends_at_once(t, g) and not is_known(t, g, channel):
+    if not hears_of_leaders(t, g, channel):
         note_known(t, g, channel)
         g.asked = tuple(pair for pair in g.asked if pair[0] != channel)
 
@@ -114,8 +116,11 @@ def sends_at_once(t: Turn, g: Group) -> bool:
 
 def hears_of_leaders(t: Turn, g: Group, channel: Channel | None) -> bool:
     """Return True if a new leader sends a channel a leader_change, with which the channel sends all again that is
-    pending: a leader sends it to the channels that it knows (`rabbit_fifo:state_enter`)."""
-    return channel is None or not sends_at_once(t, g) or is_known(t, g, channel)
+    pending: a leader sends it to the channels that it knows (`rabbit_fifo:state_enter`). Here that is so of each
+    publisher with a rate, which goes on publishing, and passes the soft limit soon."""
+    if channel is None or channel[0].startswith(STEADY) or not sends_at_once(t, g):
+        return True
+    return is_known(t, g, channel)
 
 
 def gets_to_leader(t: Turn, g: Group, channel: Channel | None) -> bool:

@@ -219,7 +219,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     """A channel sends messages to a quorum queue, and waits until they are committed; or it rejects them, since it has
     been told that the queue is full. None for what a steady publisher has sent since the last event to a queue that can
     commit: that is committed by now. Behind what its channel has under way it is committed too, and done after that."""
-    connection = f"publisher {operation.publisher}" if operation.publisher else operation.connection
+    connection = f"{enqueuers.STEADY}{operation.publisher}" if operation.publisher else operation.connection
     order = Enqueue(
         queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
         persistent=operation.persistent, priority=operation.priority, numbers=numbers,

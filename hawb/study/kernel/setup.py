@@ -192,9 +192,7 @@ def rate_of_day(environment: Environment) -> float:
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "version: quorum queues of 3.8 and 4.0": lambda design, _: (
-        design.queue_type == "quorum" and design.version in ("3.8", "4.0")
-    ),
+    "version: quorum queues of 4.0": lambda design, _: design.queue_type == "quorum" and design.version == "4.0",
     "version: the metadata store of 4.3": lambda design, _: PROFILES[design.version].khepri,
     "arguments: arguments of queues": lambda design, _: bool(design.arguments),
     "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
