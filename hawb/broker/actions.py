@@ -221,7 +221,8 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
         there = drive.cluster.erlang[verb.node]
         here, there, name = (term(value) for value in (Atom(node.erlang), Atom(there), resource(verb.queue)))
         expression = f"control:transfer({here}, {name}, {there})"
-        drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
+        timeout_s = 10 + (COORDINATOR_S if is_stream(drive, verb.queue) else 60)
+        drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, timeout_s)))
 
 
 def is_stream(drive: Drive, queue: str) -> bool:
