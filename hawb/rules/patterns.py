@@ -161,8 +161,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses, and
-    `TooSlow` where the budget in force is spent."""
+    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses."""
     return outcome(pattern, name) is Match.YES
 
 
