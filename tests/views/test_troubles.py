@@ -93,6 +93,12 @@ def test_a_reason_that_is_over_is_not_told():
     ]  # fmt: skip
 
 
+def test_a_host_whose_power_is_lost_and_that_no_node_missed_yet_is_the_reason():
+    assert told(DECLARE, {"power_off": "a"}) == [
+        "The host of a lost power, and nobody was told.", "q lost the master on a with its host.",
+    ]  # fmt: skip
+
+
 def test_what_was_so_from_the_start_is_said_to_be():
     members = {"queue": "q", "type": "quorum", "members": ["a", "b", "c"], "leader": "a", "stopped_members": ["b", "c"]}
     cluster = {"nodes": ["a", "b", "c"], "version": "3.10"}

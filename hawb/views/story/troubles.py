@@ -17,7 +17,7 @@ from hawb.views.story.losses import NO_SUCCESSOR, setting
 from hawb.views.story.telling import at
 
 OUT_OF_USE = {
-    "down": ("queue_down",),
+    "down": ("queue_down", "master_down"),
     "minority": ("queue_unavailable",),
     "syncing": ("sync_started",),
 }
