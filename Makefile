@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 STYLE := $(BIN)/ruff check . && $(BIN)/ty check --python $(VENV)
 PYTEST = $(BIN)/python -m compileall -q hawb tests/given && $(BIN)/pytest --numprocesses=2 --dist=loadscope \
   --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --durations=20
+BY_HASH := --quiet --require-hashes --no-deps
 STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
@@ -78,8 +79,8 @@ dist: setup ## the wheel and the sdist of a release, into dist/
 	$(BIN)/python -m hatchling build --directory dist
 
 lock: build/uv/installed ## write both locks anew, keeping their pins (ARGS=--upgrade to renew them)
-	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \
-	  --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
+	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --generate-hashes \
+	  --no-annotate --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
 	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-emit-index-url --no-header $(ARGS) --output-file hawb/docs/builder/requirements.txt hawb/docs/builder/requirements.in
 
@@ -87,13 +88,13 @@ clean: ## remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
 	find . -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
-# A changed lock starts from an empty environment, so that nothing outside the lock survives in it. The build backends
-# come first: with them in place pip builds pyspark and hawb without fetching unpinned ones.
+# A changed lock starts from an empty environment, so that nothing outside the lock survives in it, and each file that
+# is installed has a hash in the lock. setuptools comes first: pip builds pyspark with it, and fetches no other.
 $(VENV)/locked: requirements.lock
 	@$(call require_python)
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --constraint requirements.lock editables hatchling setuptools
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --use-pep517 --requirement requirements.lock
+	sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock | $(BIN)/pip install $(BY_HASH) --requirement /dev/stdin
+	$(BIN)/pip install $(BY_HASH) --no-build-isolation --use-pep517 --requirement requirements.lock
 	touch $@
 
 # JupyterLab would ask, over the first page of the lab, whether it may fetch its news; and Voilà serves the app alone.
@@ -112,7 +113,7 @@ build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/w
 	rm -rf build/runtime && mkdir -p build/runtime
 	cp hawb/site/runtime/package.json hawb/site/runtime/package-lock.json build/runtime
 	npm ci --prefix build/runtime --ignore-scripts --no-audit --no-fund
-	$(BIN)/pip download --quiet --require-hashes --no-deps --only-binary=:all: --implementation cp --python-version 314 \
+	$(BIN)/pip download $(BY_HASH) --only-binary=:all: --implementation cp --python-version 314 \
 	  --abi cp314 --platform pyemscripten_2026_0_wasm32 --dest build/runtime --requirement hawb/site/runtime/wheels.txt
 	touch $@
 
@@ -120,8 +121,7 @@ build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/w
 build/sphinx/installed: hawb/docs/builder/requirements.txt
 	@$(call require_python)
 	$(PYTHON) -m venv --clear build/sphinx
-	build/sphinx/bin/pip install --quiet --require-hashes --no-deps --only-binary=:all: \
-	  --requirement hawb/docs/builder/requirements.txt
+	build/sphinx/bin/pip install $(BY_HASH) --only-binary=:all: --requirement hawb/docs/builder/requirements.txt
 	touch $@
 
 build/uv/installed: Makefile
