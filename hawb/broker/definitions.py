@@ -31,6 +31,7 @@ from hawb.broker.untrusted import (
     properties,
     quoted,
     read_text,
+    worded,
 )
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.fields import Name, Priority
@@ -394,6 +395,6 @@ def _routing_notes(export: Export) -> Iterator[str]:
     for vhost, name in kinds | bindings:
         kind = kinds.get((vhost, name), "predeclared")
         yield (
-            f"exchange {quoted(name)} ({quoted(kind)}, {bindings[vhost, name]} bindings) of {quoted(vhost)}:"
+            f"exchange {quoted(name)} ({worded(kind)}, {bindings[vhost, name]} bindings) of {quoted(vhost)}:"
             " not carried, a message sent or dead-lettered to it reaches no queue"
         )

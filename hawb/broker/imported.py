@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hawb.broker.definitions import Definitions, holds_export, profile, read_definitions
 from hawb.broker.listings import Listings
 from hawb.broker.queue_entries import QueueEntries
-from hawb.broker.untrusted import ImportRefused, named, quoted
+from hawb.broker.untrusted import ImportRefused, named, quoted, released
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
@@ -122,16 +122,16 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
     """The rules profile of the cluster's release."""
     release = told.release or defined.release
     if told.release and defined.release and told.release != defined.release:
-        notes.append(f"release {quoted(told.release)} in a listing, {quoted(defined.release)} in the definitions")
+        notes.append(f"release {released(told.release)} in a listing, {released(defined.release)} in the definitions")
     version = profile(release) if release else None
     if version is None:
-        given = f"release {quoted(release)}" if release else "no release"
+        given = f"release {released(release)}" if release else "no release"
         notes.append(f"{given} in the files: profile 3.8, the default")
         return "3.8"
     exact = PROFILES[version].release
     if release != exact:
         notes.append(
-            f"release {quoted(release)}: profile {version} is the nearest, with the rules of {exact}"
+            f"release {released(release)}: profile {version} is the nearest, with the rules of {exact}"
         )
     return version
 

@@ -18,7 +18,7 @@ from msgspec import Meta, Raw, Struct
 
 from hawb.broker.definitions import Definitions, Key, Policy, policy_entry
 from hawb.broker.queue_rows import LISTINGS, QueueFacts, is_queue_listing, json_rows, text_rows
-from hawb.broker.untrusted import Empty, ImportRefused, check_json, decode, named, quoted, read_text
+from hawb.broker.untrusted import Empty, ImportRefused, check_json, decode, named, quoted, read_text, released, worded
 from hawb.engine.naming import join_queue
 from hawb.scenario.fields import Count, Name
 
@@ -230,10 +230,11 @@ class Listings:
             self.notes.append(f"node {quoted(node)}: a partition from {named(others)}, not carried")
         for node, state in dict(status.maintenance_status).items():
             if state != "not under maintenance":
-                self.notes.append(f"node {quoted(node)}: {quoted(state)}, not carried")
+                self.notes.append(f"node {quoted(node)}: {worded(state)}, not carried")
         releases = {told.rabbitmq_version for told in dict(status.versions).values()} - {None}
         if len(releases) > 1:
-            self.notes.append(f"{file.name}: nodes of different releases ({named(sorted(releases))}), none is taken")
+            told = ", ".join(map(released, sorted(releases)))
+            self.notes.append(f"{file.name}: nodes of different releases ({told}), none is taken")
         elif releases:
             self.release = releases.pop()
 

@@ -13,7 +13,7 @@ from typing import Any
 from hawb.broker.definitions import DefinedQueue, Definitions, Key
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
-from hawb.broker.untrusted import named, quoted
+from hawb.broker.untrusted import named, quoted, worded
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.queues import is_known_type
 from hawb.engine.state import STREAM, TYPES
@@ -130,7 +130,7 @@ class QueueEntries:
         if queue is None:
             self.met["not in the definitions: carried from a listing"].append(name)
         if facts.state not in _USUAL_STATES:
-            oddity = f"in state {quoted(facts.state)}: not carried"
+            oddity = f"in state {worded(facts.state)}: not carried"
             self.met[oddity].append(name)
             self.odd_states.add(oddity)
         for kind, policy, table in (
@@ -208,7 +208,7 @@ def _not_carried(key: Key, name: str, kind: str, facts: QueueFacts | None, profi
     """Why a scenario cannot hold a queue."""
     if not is_known_type(kind, profile):
         known = kind in TYPES
-        return f"of type {quoted(kind)}" + (f", which RabbitMQ {profile.release} does not have" if known else "")
+        return f"of type {worded(kind)}" + (f", which RabbitMQ {profile.release} does not have" if known else "")
     if facts is not None and facts.exclusive:
         return "exclusive to a connection"
     return None if split_queue(name) == key else "of a virtual host whose name holds ::"

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hawb.broker.untrusted import ImportRefused, Table, explain, named, quoted, read_text
-from hawb.scenario import text
+from hawb.scenario import inputs, text
 from hawb.scenario.fields import Name, Priority
 from hawb.scenario.refused import ScenarioRefused
 
@@ -162,8 +162,7 @@ def manifests(source: Path) -> list[Path]:
 
 def _is_manifest(file: Path) -> bool:
     try:
-        with file.open("rb") as stream:
-            begun = stream.read(text.MAX_BYTES)
+        begun = inputs.content(file, text.MAX_BYTES)
     except OSError:
         return False
     return b"apiVersion" in begun and API_VERSION.search(begun) is not None

@@ -20,6 +20,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from hawb.scenario import inputs
+
 MAX_BYTES = 512 * 2**20
 
 AmqpInteger = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -37,6 +39,10 @@ AMQP_TYPES = {
     "short", "shortstr", "signedint", "table", "timestamp", "unsignedbyte", "unsignedint", "unsignedshort", "void",
 }  # fmt: skip
 """The types that stand between key and value where a list has both (`rabbit_framing:amqp_field_type`)."""
+
+RELEASE = re.compile(r"\d{1,4}(\.\d{1,6}){1,3}([-+~.][A-Za-z][\w.+~-]{0,60})?", re.ASCII)
+WORD = re.compile(r"[a-z][a-z0-9]*([ _-][a-z0-9]+)*", re.ASCII | re.IGNORECASE)
+LONGEST_WORD = 40
 
 T = TypeVar("T")
 
@@ -60,8 +66,7 @@ def read_text(file: Path) -> str:
     """The text of a file of at most `MAX_BYTES`, in UTF-8 with or without a byte order mark, or in UTF-16 with one, as
     the PowerShell of Windows writes whatever is piped into a file."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = inputs.content(file, MAX_BYTES + 1)
     except OSError as error:
         raise ImportRefused(file, "the file", error.strerror or "an error", "a file that can be read") from None
     if len(data) > MAX_BYTES:
@@ -181,6 +186,17 @@ def _is_value(value: Any) -> bool:
 def quoted(name: str) -> str:
     """A name for a message: in quotes, without characters that would steer a terminal, and cut where it is long."""
     return repr(name if len(name) <= 100 else name[:99] + "…")
+
+
+def released(release: str) -> str:
+    """Return a release as a message shows it; of any other text, which may be a secret, only how long it is."""
+    return quoted(release) if RELEASE.fullmatch(release) else f"(no release: a text of length {len(release)})"
+
+
+def worded(value: str) -> str:
+    """Return a word of RabbitMQ's, such as a state or a type, as a message shows it; of any other text, which may be a
+    secret, only how long it is."""
+    return quoted(value) if len(value) <= LONGEST_WORD and WORD.fullmatch(value) else f"(a text of length {len(value)})"
 
 
 def named(names: Iterable[str], most: int | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import refuse, write_scenario
+from hawb.cli.files import refuse, tell_notes, write_scenario
 from hawb.cli.live import read_live
 from hawb.scenario.refused import ScenarioRefused
 
@@ -74,8 +74,7 @@ def write_numbers(file: Path, definitions: str, listings: Sequence[str], queue: 
 
     begun = begin(definitions, listings, queue)
     write_scenario(file, begun.text, replace=False)
-    for note in begun.notes:
-        click.echo(f"note: {note}", err=True)
+    tell_notes(begun.notes)
 
 
 def write_imported(output: Path, imported: Imported) -> None:
@@ -84,5 +83,4 @@ def write_imported(output: Path, imported: Imported) -> None:
     from hawb.scenario.load import read_scenario
 
     write_scenario(output, dump(read_scenario(imported.scenario)))
-    for note in imported.notes:
-        click.echo(f"note: {note}", err=True)
+    tell_notes(imported.notes)

@@ -4,6 +4,7 @@ elsewhere do so too; an answer is to be read there all the same, and not to end 
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from io import TextIOWrapper
 
@@ -34,3 +35,16 @@ def make_legible() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=NAME)
+
+
+def open_closed_streams() -> None:
+    """Open each standard stream that was closed on the null device, the wrong way round: a file that is opened later
+    cannot take its number, and to read from it, or to write to it, fails as it would on a closed one."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            reads = mode == "r" or name == "stderr"  # what would be said of an error is dropped
+            opened = os.open(os.devnull, os.O_WRONLY if reads else os.O_RDONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays

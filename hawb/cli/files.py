@@ -3,79 +3,91 @@ exit status 2."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Sequence
-from errno import ENOSPC
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hawb.cli.console import make_legible
+from hawb.cli.console import make_legible, open_closed_streams
+from hawb.cli.exits import name_of, of_fault, refuse
 from hawb.scenario.document import Scenario
+from hawb.scenario.inputs import STDIN, is_stream, read_once
 from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
-from hawb.scenario.saving import write
+from hawb.scenario.saving import Outputs
 from hawb.views.formatting import one_line, shown
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Live
 
-STDIN = "-"
 Done = TypeVar("Done")
 
 
+OUTPUTS = "hawb.outputs"
+"""Under which a command's context has the files that are written once its answer is printed."""
+WRITTEN = (None, 0, 1, 3)
+"""The exit statuses of an answer; whatever ends a command otherwise leaves all files as they were."""
+
+
 class Refusing(click.Group):
-    """Commands that end with a message on standard error and exit status 2 when their input is refused, or when there
-    is no room for what they write."""
+    """Commands that end with a message on standard error and exit status 2 when their input is refused, or when what
+    they write cannot be written, and that write all of their files or none."""
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
+        open_closed_streams()
         make_legible()
-        return super().main(*arguments, **settings)
+        try:
+            with read_once():
+                return super().main(*arguments, **settings)
+        except Exception as fault:
+            sys.exit(of_fault(fault))
 
     def invoke(self, ctx: click.Context) -> object:
+        outputs = ctx.meta[OUTPUTS] = Outputs()
         try:
-            return super().invoke(ctx)
+            found = super().invoke(ctx)
         except ScenarioRefused as refused:
             ctx.exit(refuse(refused))
-        except OSError as error:
-            if error.errno != ENOSPC:
-                raise
-            if error.filename is None:
-                drop_the_rest()
-            ctx.exit(refuse(f"{error.filename or 'standard output'}: {error.strerror}"))
+        except SystemExit as ended:
+            if ended.code in WRITTEN:
+                place(outputs)
+            raise
+        except BrokenPipeError:  # whoever reads the answer has enough of it
+            place(outputs)
+            raise
+        place(outputs)
+        return found
 
 
-def drop_the_rest() -> None:
-    """Drops the rest of standard output: Python would try to write it again at its end, and report the failure."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def place(outputs: Outputs) -> None:
+    """Write a command's files. End the program, with none of them written, if one cannot be."""
+    try:
+        outputs.place()
+    except OSError as error:
+        raise SystemExit(refuse(unwritten(error))) from None
 
 
-def refuse(reason: object) -> int:
-    """Writes why input is refused; returns the exit status for it."""
-    click.echo(str(reason), err=True)
-    return 2
+def unwritten(error: OSError) -> str:
+    """Say which output cannot be written, and why."""
+    return f"{name_of(error)}: cannot be written: {error.strerror}"
 
 
 def verdict(file: Path, title: str, differences: Sequence[object]) -> int:
     """Writes a file's line, and below it the differences; returns the exit status for it. A title may hold anything."""
     click.echo(f"{'differs' if differences else 'ok     '}  {shown(file)}: {shown(one_line(title))}")
     for difference in differences:
-        click.echo(f"         {difference}")
+        click.echo(f"         {shown(difference)}")
     return 1 if differences else 0
 
 
 def read(file: Path) -> Scenario:
     """Return the scenario of a file, or of standard input. Raise ScenarioRefused, which names the file and, if it holds
     no scenario, the command for what it holds."""
-    if str(file) == STDIN:
-        return load(sys.stdin.buffer.read(), "standard input")
     try:
-        return load(file)
+        return load(file, "standard input" if str(file) == STDIN else None)
     except ScenarioRefused as refused:
         from hawb.cli.other_files import instead
 
@@ -83,11 +95,15 @@ def read(file: Path) -> Scenario:
 
 
 def is_scenario(file: str) -> bool:
-    """Whether a file is a scenario by its name, and holds no resources of Kubernetes' operators, which are read as an
-    export is."""
+    """Return True if a file is a scenario: by its name, if it holds no resources of Kubernetes' operators, which are
+    read as an export is; a stream by what it holds."""
     from hawb.broker.resources import SUFFIXES, manifests
 
-    return file == STDIN or (file.endswith(SUFFIXES) and not manifests(Path(file)))
+    if not file.endswith(SUFFIXES) and is_stream(Path(file)):
+        from hawb.cli.other_files import is_other
+
+        return not is_other(Path(file))
+    return file.endswith(SUFFIXES) and not manifests(Path(file))
 
 
 def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
@@ -109,9 +125,9 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
 
 def tell_notes(notes: Sequence[str]) -> None:
-    """Writes notes to standard error, for answers that do not end with them."""
+    """Write notes to standard error, for answers that do not end with them; a note holds names of files and queues."""
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {shown(note)}", err=True)
 
 
 def play(file: Path) -> tuple[Scenario, Run]:
@@ -135,12 +151,27 @@ of_reports = click.option(
 """The option of commands whose -o is something else."""
 
 
-def write_scenario(output: Path, text: str, replace: bool = True) -> None:
-    """Writes a scenario, or another text, to a file or to standard output; over another file only if told so."""
+def write_scenario(output: Path, text: str | bytes, replace: bool = True) -> None:
+    """Write a scenario, or another text, to a file or to standard output; over another file only if asked to. Files are
+    written once the answer is printed, all of a command's or none."""
     if str(output) == STDIN:
-        click.echo(text.encode(), nl=False)  # a file's bytes, whatever a console can show
+        click.echo(text.encode() if isinstance(text, str) else text, nl=False)  # whatever a console can show
         return
+    _add(lambda outputs: outputs.add(output, text, replace))
+
+
+def write_folder(output: Path, texts: Mapping[str, str | bytes]) -> None:
+    """Write files into a new folder, which appears whole or not at all, once the answer is printed."""
+    _add(lambda outputs: outputs.add_folder(output, texts))
+
+
+def _add(add: Callable[[Outputs], None]) -> None:
+    context = click.get_current_context(silent=True)
+    kept = None if context is None else context.meta.get(OUTPUTS)
+    outputs = Outputs() if kept is None else kept
     try:
-        write(output, text, replace)
+        add(outputs)
     except OSError as error:
-        raise SystemExit(refuse(f"{output}: the file cannot be written: {error.strerror}")) from None
+        raise SystemExit(refuse(unwritten(error))) from None
+    if kept is None:
+        place(outputs)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse
+from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder, write_scenario
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.saving import write
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Live
@@ -55,7 +54,7 @@ def migrate(
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
     if UNTOLD in plan.notes:
-        click.echo(f"note: {UNTOLD}", err=True)
+        tell_notes([UNTOLD])
     if output is not None:
         write_plan(output, plan)
     report = view.report_of(plan, files)
@@ -64,15 +63,10 @@ def migrate(
 
 
 def write_plan(output: Path, plan: Migration) -> None:
-    """Writes everything that belongs to a plan into a folder."""
+    """Write everything that belongs to a plan into a new folder."""
     from hawb.views.planning.migration_files import texts
 
-    try:
-        output.mkdir(parents=True)
-        for name, text in texts(plan).items():
-            write(output / name, text)
-    except OSError as error:
-        raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+    write_folder(output, texts(plan))
 
 
 def features() -> dict[str, Feature]:
@@ -103,8 +97,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
         found = inventory.of_files(files, release), read_routing(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    for note in found[0].notes if notes else ():
-        click.echo(f"note: {note}", err=True)
+    tell_notes(found[0].notes if notes else ())
     return found
 
 
@@ -153,12 +146,9 @@ def replicas(
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own,
                         before)  # fmt: skip
     if output is not None:
-        try:
-            from hawb.views.study.replica_page import page
+        from hawb.views.study.replica_page import page
 
-            write(output, page(found))
-        except OSError as error:
-            raise SystemExit(refuse(f"{output}: cannot be written: {error.strerror}")) from None
+        write_scenario(output, page(found))
     click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))
     raise SystemExit(verdict(found).exit_status)
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hawb.scenario import text
+from hawb.scenario import inputs, text
 from hawb.scenario.refused import ScenarioRefused
 from hawb.views.formatting import shown
 from hawb.views.markdown import bash_word
@@ -36,6 +36,11 @@ def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
         return refused
     what, command = told
     return ScenarioRefused(f"this is {what}, not a scenario", hint=f"use `{command}`", file=refused.file)
+
+
+def is_other(file: Path) -> bool:
+    """Return True if a file holds something that is known and no scenario."""
+    return _recognised(file) is not None
 
 
 def _recognised(file: Path) -> tuple[str, str] | None:
@@ -70,7 +75,7 @@ def _recognised(file: Path) -> tuple[str, str] | None:
 
 def _keys(file: Path) -> set[str]:
     try:
-        given: Any = text.parse(file.read_bytes())
+        given: Any = text.parse(inputs.content(file))
     except (OSError, ScenarioRefused):
         return set()
     return {*given} if isinstance(given, dict) else set()

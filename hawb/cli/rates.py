@@ -13,7 +13,7 @@ import click
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.incident import moment_asked, zone_asked
-from hawb.cli.spark import spark_session
+from hawb.cli.spark import on_disk, spark_session
 
 if TYPE_CHECKING:
     from hawb.incident.asked import Asked, When
@@ -94,7 +94,7 @@ def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: A
         from pyspark.errors import PySparkException
 
         try:
-            found = collected(spans_on(spark, files, str(zone), span))
+            found = collected(spans_on(spark, {name: on_disk(logs) for name, logs in files.items()}, str(zone), span))
         except PySparkException as error:
             raise SystemExit(refuse(SparkFailed(error))) from None
     return Fleet(found, sum(map(len, files.values())), [])

@@ -18,6 +18,7 @@ from hawb.cli.files import read, refuse, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
 from hawb.scenario.refused import ScenarioRefused
+from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
     from hawb.broker.cluster import Bench
@@ -134,7 +135,7 @@ def record_one(real: ModuleType, file: Path, version: str | None, keeping: Keepi
         return refuse(refused)
     except OSError as error:
         return refuse(f"{kept}: the {keeping.what} cannot be written: {error.strerror}")
-    click.echo(f"{kept}: {time.monotonic() - began:.0f} s")
+    click.echo(f"{shown(kept)}: {time.monotonic() - began:.0f} s")
     return 0
 
 
@@ -236,7 +237,7 @@ def keep_counts(campaign: Campaign, folder: Path) -> None:
     from hawb.broker import kept_campaigns
 
     try:
-        click.echo(f"{kept_campaigns.save(campaign, folder)}: kept", err=True)
+        click.echo(f"{shown(kept_campaigns.save(campaign, folder))}: kept", err=True)
     except OSError as error:
         raise SystemExit(refuse(f"{folder}: counts cannot be kept: {error.strerror}")) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hawb.cli.files import STDIN, is_scenario, read, refuse
+from hawb.cli.files import is_scenario, read, refuse
 from hawb.rules.upgrade_releases import RELEASES
 from hawb.rules.upgrade_road import series_of
 
@@ -17,7 +17,10 @@ def known_release(option: str, given: str | None) -> str | None:
     """A release, or a series of them, that roads are known from; ends the program for another one."""
     if given is None or series_of(given) is not None:
         return given
-    raise SystemExit(refuse(f"{option}: {given!r}: no release of {', '.join(RELEASES)}"))
+    from hawb.broker.untrusted import released
+
+    told = repr(given) if option.startswith("--") else released(given)
+    raise SystemExit(refuse(f"{option}: {told}: no release of {', '.join(RELEASES)}"))
 
 
 def stops(given: str | None) -> tuple[str, ...] | None:
@@ -41,8 +44,6 @@ def release_of(files: Sequence[str], given: str | None) -> str:
     if any(map(is_scenario, files)):
         if given is not None:
             raise SystemExit(refuse(f"--from: {files[0]} is a scenario, which says itself what runs (cluster.version)"))
-        if files[0] == STDIN:
-            raise SystemExit(refuse("--to: does not go with a scenario from standard input, which is read once"))
         return read(Path(files[0])).cluster.version
     if known_release("--from", given) is not None:
         return str(given)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ import click
 from hawb.cli.extra import compile_first
 from hawb.cli.files import of_reports, refuse, write_scenario
 from hawb.cli.formats import of_formats
+from hawb.scenario.inputs import as_files, is_stream
+from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,8 +55,9 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
 
     if output is not None and output.exists():
         raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
+    paths, base = for_spark(paths)
     try:
-        found = clusters(paths)
+        found = clusters(paths, base)
     except OSError as error:
         raise SystemExit(refuse(error)) from None
     if not found:
@@ -67,7 +70,7 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
 
         folder = output or Path(aside, "audit")
         try:
-            room.audit(spark, paths, folder)
+            room.audit(spark, paths, folder, base=base.absolute())
             summary = room.summary(spark, folder)
         except SparkFailed as failed:
             raise SystemExit(refuse(failed)) from None
@@ -81,6 +84,22 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
     else:
         click.echo(json.dumps(view.plain(summary), indent=1) if form == "json" else told(view.report_of(summary)))
     raise SystemExit(0 if summary.clusters else 2)
+
+
+def for_spark(paths: Sequence[Path]) -> tuple[Sequence[Path], Path]:
+    """Return paths that other processes can open, and the folder at which relative ones begin: streams are copied into
+    a folder that lasts as long as the command. Raise OSError."""
+    if not any(map(is_stream, paths)):
+        return paths, Path()
+    aside = Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="hawb-streams-")))
+    files = as_files(paths, aside)
+    return [file.relative_to(aside) if file.is_relative_to(aside) else file.absolute() for file in files], aside
+
+
+def on_disk(files: Sequence[Path]) -> list[Path]:
+    """Return files that other processes can open. Raise OSError."""
+    files, base = for_spark(files)
+    return [base / file for file in files]
 
 
 def of_trials(table: str) -> Callable:
@@ -135,11 +154,11 @@ def study(
         tables = {"faults": faults, "losses": losses}
         rows, last = estimated(spark, asked, at_draws, output, own, label_of(file), baseline, tables)
     if to_keep is not None:
-        from hawb.study.kept import keep
+        from hawb.study.kept import as_text
 
         laid = "" if numbers is None else f" --numbers {numbers}"
         command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
-        keep(to_keep, asked, command, rows, last.played, last.elapsed_s)
+        write_scenario(to_keep, as_text(asked, command, rows, last.played, last.elapsed_s))
     laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
     currency = own and own.prices and own.prices.currency
     found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
@@ -160,7 +179,8 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
         return given, None, None
     asked, own = lay_over(given, numbers)
     if names := left_out(asked, own):
-        click.echo(f"{numbers}: left out, for it happens in no environment: {', '.join(names)}", err=True)
+        told = f"{numbers}: left out, for it happens in no environment: {', '.join(names)}"
+        click.echo(shown(told), err=True)
     return asked, own, drawn(given, own) if own.draws else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -200,7 +201,6 @@ def _write_plan(answer: PlannedUpgrade, rehearsal: Path | None, gantt: Path | No
 
 
 def _save(file: Path, figure: Figure) -> None:
-    try:
-        figure.savefig(file, dpi=120, metadata={"Date": None} if file.suffix == ".svg" else None)
-    except OSError as error:
-        raise SystemExit(refuse(f"{file}: the file cannot be written: {error.strerror}")) from None
+    drawn, form = BytesIO(), file.suffix.removeprefix(".")
+    figure.savefig(drawn, format=form, dpi=120, metadata={"Date": None} if form == "svg" else None)
+    write_scenario(file, drawn.getvalue())

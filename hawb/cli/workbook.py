@@ -13,6 +13,7 @@ from hawb.cli.files import STDIN, cluster_of, refuse
 from hawb.cli.language import in_a_language
 from hawb.languages import VARIABLE
 from hawb.scenario.dump import dump
+from hawb.views.formatting import shown
 
 LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
 
@@ -86,9 +87,10 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
 
     with written_to(folder):
         kept = hand_out(folder, made)
-    click.echo(f"notebooks and data are in {folder}", err=True)
+    click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
-        click.echo(f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}", err=True)
+        told = f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}"
+        click.echo(shown(told), err=True)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from hawb.broker.resources import SUFFIXES
 from hawb.broker.untrusted import ImportRefused
 from hawb.incident import documents, files
 from hawb.incident.reading import BROKEN_OFF
+from hawb.scenario import inputs
 
 LISTED = re.compile(r"\[\s*[{\]]")
 """How a listing as JSON begins; a line of a log may begin with a level in brackets."""
@@ -38,7 +39,7 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 def is_export(file: Path) -> bool:
     """Whether a file holds a definitions export, resources that are read as one, or a listing. Raises OSError for one
     that is not there."""
-    file.stat()
+    inputs.check_there(file)
     try:
         head = [*islice(files.lines(file), HEAD_LINES)]
     except (OSError, *BROKEN_OFF):
@@ -48,7 +49,7 @@ def is_export(file: Path) -> bool:
         return True
     if begin.startswith("{"):
         return not OF_LOGS & _keys(begin.splitlines()[0]) and (
-            _holds_export(file) or bool(OF_LISTINGS & _keys(file.read_bytes()))
+            _holds_export(file) or bool(OF_LISTINGS & _keys(inputs.content(file)))
         )
     columns = (line.rstrip("\r\n").split("\t") for line in head)
     return any(len(names) > 1 and "name" in names for names in columns) or (
@@ -59,7 +60,7 @@ def _keys(text: str | bytes) -> set[str]:
     """The keys of an object of JSON; none if the text is no such object."""
     try:
         return {*msgspec.json.decode(text, type=dict[str, msgspec.Raw])}
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return set()
 
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
+from hawb.scenario.inputs import check_there, opened
+
 LOG = re.compile(r"\.(?:log|journal\.json|jsonl)(?:[.-][\w-]+)*(?:\.(?:gz|bz2|xz))?$|^journal", re.IGNORECASE)
 """The names of files that are read where a folder was given: logs as RabbitMQ and logrotate name them."""
 OPENERS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -31,7 +33,7 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
         if path.is_dir():
             found |= {file for file in path.rglob("*") if LOG.search(file.name) and file.is_file()}
         else:
-            path.stat()
+            check_there(path)
             found.add(path)
     return sorted(found)
 
@@ -39,10 +41,11 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 def lines(file: Path) -> Iterator[str]:
     """The lines of a file, unpacked, as text. What is no UTF-8 is replaced. Raises OSError; EOFError or another error
     of the unpackers where a compressed file breaks off."""
-    with file.open("rb") as stream:
-        begins = stream.read(8)
-    opener = next((opener for magic, opener in OPENERS.items() if begins.startswith(magic)), open)
-    with opener(file, "rb") as stream:
+    with opened(file) as packed:
+        begins = packed.read(8)
+        packed.seek(0)
+        opener = next((opener for magic, opener in OPENERS.items() if begins.startswith(magic)), None)
+        stream = packed if opener is None else opener(packed, "rb")
         while line := stream.readline(LONGEST_LINE):
             yield line.decode(errors="replace")
 

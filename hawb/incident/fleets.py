@@ -17,6 +17,7 @@ from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.files import LOG, log_files
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
+from hawb.scenario.inputs import check_there
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for path in paths:
         if not path.is_dir():
-            path.stat()
+            check_there(path)
             found.setdefault(NAMED, []).append(path)
         elif any(LOG.search(file.name) and file.is_file() for file in path.iterdir()):
             found[path.name or str(path)] = log_files([path])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hawb.incident.fits import SEED, Fit
+from hawb.incident.fits import SEED, SHORTEST_S, Fit
 from hawb.incident.rates import ALONE, EACH, TOGETHER, YEAR_S, Rates, share_interval
 from hawb.scenario.fields import LONGEST_S
 from hawb.study.environment import Distribution
@@ -21,6 +21,8 @@ from hawb.study.numbers import Numbers, read_numbers
 DAY_S = 24 * 3600
 DRAWS = 32
 """How many draws a file has: as many as there are batches of trials, for whose number Student's t stands."""
+LONGEST_DAYS, LARGEST_SHAPE = 10_000, 100
+"""The bounds of `hawb.study.environment`."""
 DIGITS = 4
 FAILING = {ALONE: ("node_failures", "repair"), TOGETHER: ("rack_failures", "common_repair")}
 """Failures by the kind of span that they end: what an environment calls them, and the kind of their repairs."""
@@ -67,18 +69,23 @@ def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str
             found.setdefault(part, {})[name] = _distribution(fitted[kind])
     if "time_to_rolling_restart" in fitted and "restart" in fitted:
         found["rolling_upgrades"] = {
-            "every_days": _rounded(fitted["time_to_rolling_restart"].mean_s / DAY_S),
-            "down_s": _rounded(fitted["restart"].mean_s),
+            "every_days": _within(fitted["time_to_rolling_restart"].mean_s / DAY_S, LONGEST_DAYS),
+            "down_s": _within(fitted["restart"].mean_s),
         }
     if "synchronisation" in fitted:
-        found["timing"] = {"sync_messages_s": _rounded(EACH / fitted["synchronisation"].mean_s)}
+        found["timing"] = {"sync_messages_s": _within(EACH / fitted["synchronisation"].mean_s)}
     return found
 
 
 def _distribution(one: Distribution, times: float = 1) -> dict[str, Any]:
-    """A distribution as plain values; of a few failures a draw may last longer than a study takes."""
-    told = {"mean_s": min(LONGEST_S, _rounded(one.mean_s * times)), "distribution": one.distribution}
-    return told if one.shape is None else told | {"shape": _rounded(one.shape)}
+    """A distribution as plain values."""
+    told = {"mean_s": _within(one.mean_s * times), "distribution": one.distribution}
+    return told if one.shape is None else told | {"shape": _within(one.shape, LARGEST_SHAPE)}
+
+
+def _within(value: float, most: float = LONGEST_S) -> float:
+    """Return a number that a study takes: of a few failures a draw may last longer, or less long, than that."""
+    return min(most, max(SHORTEST_S, _rounded(value)))
 
 
 def _rounded(value: float) -> float:

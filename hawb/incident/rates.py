@@ -20,6 +20,8 @@ ALONE, TOGETHER = "time_to_failure", "time_to_common_failure"
 BY_TIME = {"time_to_common_failure": (EXPONENTIAL,)}
 """What is fitted by some distributions only: which rack a common failure was of is not told, so no rack has an age."""
 HOWS = ("stopped", "power_off", "killed")
+CRASHED = ("power_off", "killed")
+"""The failures that are no stops, of which an empty disk is told."""
 YEAR_S = 365 * 24 * 3600
 EACH = 1000
 """Synchronisations are fitted by the seconds that so many messages took."""
@@ -117,7 +119,7 @@ def _sample(found: Sequence[Span]) -> Sample:
 
 def _shares(failures: Sequence[Span]) -> Shares:
     hows = Counter(span.how for span in failures)
-    lost = sum(1 for span in failures if span.disk_lost)
+    lost = sum(1 for span in failures if span.disk_lost and span.how in CRASHED)
     return Shares(*(hows[how] for how in HOWS), lost, hows["unknown"])
 
 

@@ -37,6 +37,7 @@ from hawb.planning.story import Change
 from hawb.scenario import verbs
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
+from hawb.scenario.inputs import is_stream
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
@@ -177,7 +178,8 @@ def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
 def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
     """When listings were made, by the first of the files' own times, if that is while the logs were written; None if it
     is not known: the time of a copy tells nothing."""
-    times = [round(file.stat().st_mtime * MICROSECONDS) for file in files if not holds_export(file)]
+    times = [round(file.stat().st_mtime * MICROSECONDS) for file in files
+             if not is_stream(file) and not holds_export(file)]  # fmt: skip
     if not times or not reading.events:
         return None
     first, last = (settled_us(reading.events[place], reading.clocks) for place in (0, -1))

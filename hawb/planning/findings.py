@@ -12,11 +12,14 @@ from msgspec import Struct
 
 from hawb.broker.untrusted import named
 from hawb.planning.advice import ADVICE, Advice, Severity
+from hawb.scenario.refused import cut
 
 Kind = Literal["policy", "operator policy", "queue", "node"]
 
 MOST_NAMED = 4
 """How many names a finding's text lists."""
+LONGEST_TEXT = 260
+"""A name of RabbitMQ's has at most 255 bytes; a pattern, or what is said of a value, may be as long as anything."""
 
 
 class Finding(Struct, frozen=True, gc=False):
@@ -58,9 +61,14 @@ class Finding(Struct, frozen=True, gc=False):
             "why": self.advice.why,
             "source": self.advice.source,
             "remedy": self.advice.remedy,
-            "detail": self.detail,
+            "detail": {key: _brief(value) for key, value in self.detail.items()},
         }
 
 
 def _in_words(value: object) -> object:
-    return named(value, MOST_NAMED) if isinstance(value, list) else value
+    return named(value, MOST_NAMED) if isinstance(value, list) else _brief(value)
+
+
+def _brief(value: object) -> object:
+    """Return a value of a finding, a text cut where it is longer than any name of RabbitMQ's."""
+    return cut(value, LONGEST_TEXT) if isinstance(value, str) else value

@@ -15,7 +15,7 @@ from msgspec import Struct
 from hawb.broker.imported import split_source
 from hawb.broker.resources import manifests
 from hawb.engine.naming import join_queue
-from hawb.scenario import text
+from hawb.scenario import inputs, text
 from hawb.scenario.refused import ScenarioRefused
 
 MOST_BYTES = 4 * 2**20
@@ -52,9 +52,9 @@ def places(sources: Sequence[str | Path]) -> dict[Thing, Place]:
 
 def _named(file: Path, vhost: str) -> Iterator[tuple[Thing, int | None]]:
     try:
-        if file.stat().st_size > MOST_BYTES:
+        content = inputs.content(file, MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
             return
-        content = file.read_bytes()
         documents = text.parse_many(content)
     except (OSError, ScenarioRefused):
         return

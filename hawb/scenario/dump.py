@@ -36,16 +36,30 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
             node.flow_style = True
         return node
 
+    def represent_text(self, text: str) -> yaml.Node:
+        """Quote a text in which something does not print, so that this can be escaped."""
+        style = None if text.replace("\n", "").isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
 
 _Dumper.add_representer(_OneLine, _Dumper.represent_line)
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def dump(document: msgspec.Struct) -> str:
     """The YAML text of a scenario, or of another whole file."""
     parts = {key: _lay_out(key, value) for key, value in plain(document).items()}
-    return yaml.dump(
+    written = yaml.dump(
         parts, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_LINE_WIDTH
     )
+    if written.replace("\n", "").isprintable():
+        return written
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in written)
+
+
+def _escaped(hidden: str) -> str:
+    """Return a character as YAML escapes it within double quotes, where alone such a one stands."""
+    return f"\\u{ord(hidden):04X}" if ord(hidden) < 0x10000 else f"\\U{ord(hidden):08X}"
 
 
 def plain(value: Any) -> Any:

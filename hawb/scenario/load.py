@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from hawb.scenario import text
+from hawb.scenario import inputs, text
 from hawb.scenario.document import Scenario, Step, Uncompared
 from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.fields import Name
@@ -91,8 +91,7 @@ def read_step(given: Any, nodes: Iterable[str], index: int = 0) -> Step:
 
 def _read_bytes(path: Path, file: str) -> bytes:
     try:
-        with path.open("rb") as stream:
-            return stream.read(text.MAX_BYTES + 1)
+        return inputs.content(path, text.MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ScenarioRefused(f"the file cannot be read: {reason}", file=file) from None

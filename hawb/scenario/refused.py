@@ -8,6 +8,8 @@ from hawb.scenario import numbering
 
 NOTHING = object()
 LONGEST = 80
+LONGEST_PROBLEM = 300
+"""Where a problem is cut: what RabbitMQ says of a policy or a queue holds the value that it refuses."""
 QUOTE = "quote it, if text is meant"
 
 Where = tuple[str | int, ...]
@@ -57,7 +59,7 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
     def __str__(self) -> str:
         place = ", ".join(filter(None, (self.file, self.line and f"line {self.line}")))
         step = "" if self.step is None else numbering.place(self.step)
-        lines = [": ".join(filter(None, (place, step, self.field, self.problem)))]
+        lines = [": ".join(filter(None, (place, step, self.field, cut(self.problem, LONGEST_PROBLEM))))]
         if self.given is not NOTHING:
             lines.append(f"  given: {render(self.given)}")
         if self.accepted:
@@ -75,8 +77,12 @@ def render(given: Any) -> str:
         return f"a whole number of {given.bit_length()} bits"
     if isinstance(given, str) and len(given) > LONGEST:
         given = given[:LONGEST]
-    text = literal(given)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return cut(literal(given), LONGEST)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, its end left out."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def literal(value: Any) -> str:

@@ -67,11 +67,14 @@ class Summary(Struct, frozen=True):
     refused: list[dict]
 
 
-def audit(spark: SparkSession, paths: Sequence[Path], folder: Path, shares: int | None = None) -> None:
+def audit(
+    spark: SparkSession, paths: Sequence[Path], folder: Path, shares: int | None = None, base: Path | None = None
+) -> None:
     """Audits the clusters of files and folders into the tables of `folder` (`hawb.study.fleet_tables`), in place of
-    what was there. The work is cut into `shares`. Raises hawb.study.failures.SparkFailed."""
+    what was there. Relative paths begin at `base`, by default the working directory. The work is cut into `shares`.
+    Raises hawb.study.failures.SparkFailed."""
     read = spark.read.format("hawb-audit").options(
-        paths=msgspec.json.encode([str(path) for path in paths]).decode(), base=str(Path.cwd()),
+        paths=msgspec.json.encode([str(path) for path in paths]).decode(), base=str(base or Path.cwd()),
         shares=str(shares or SHARES_FOR_A_CORE * cores(spark)),
     ).load()  # fmt: skip
     read.persist()

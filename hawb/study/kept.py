@@ -71,7 +71,12 @@ def question(study: Study) -> str:
 def keep(
     file: Path, study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float
 ) -> None:
-    """Writes the results of a study, a row a line."""
+    """Write the results of a study to a file, as `as_text` has them. Raise OSError."""
+    write(file, as_text(study, command, estimates, played, played_s))
+
+
+def as_text(study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float) -> str:
+    """Return the results of a study as they are kept, a row a line."""
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
     places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
     rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
@@ -82,7 +87,7 @@ def keep(
     )  # fmt: skip
     lines = [f' "{name}": {_json(value)}' for name, value in msgspec.to_builtins(told).items() if name != "rows"]
     each = ",\n".join(f"  {_json(row)}" for row in rows)
-    write(file, "{\n" + ",\n".join([*lines, f' "rows": [\n{each}\n ]']) + "\n}\n")
+    return "{\n" + ",\n".join([*lines, f' "rows": [\n{each}\n ]']) + "\n}\n"
 
 
 def kept(name: str, folder: Path | None = None) -> Kept:

@@ -36,8 +36,15 @@ def shown(name: object) -> str:
                    for at, part in enumerate(ISOLATED.split(text)))  # fmt: skip
 
 
+def printable(text: str) -> str:
+    """Return a text of several lines in which whatever else does not print is an escape."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 def _shown(text: str) -> str:
-    visible = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    visible = printable(text).replace("\n", "\\n")
     if any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in visible):
         return ISOLATE + visible + END_ISOLATE
     return visible

@@ -27,10 +27,10 @@ def bash_word(name: str) -> str:
 
 
 def _letter(letter: str) -> str:
-    """A letter within $'…'."""
+    """A letter within $'…'; of a file's name that is not UTF-8 each byte as it is."""
     if letter.isprintable() and letter not in "'\\":
         return letter
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
 
 
 def plain(text: object) -> str:

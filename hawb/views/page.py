@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from hawb.languages import LANGUAGES, N_, _, in_force
 from hawb.views import style
-from hawb.views.formatting import counted, html
+from hawb.views.formatting import counted, html, printable
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
@@ -168,8 +168,8 @@ def figure(svg: str, caption: str = "", sized: bool = False) -> str:
 
 
 def pre(text: str) -> str:
-    """Text as it is."""
-    return f"<pre>{escape(text)}</pre>"
+    """Text as it is, to be copied; what does not print is escaped."""
+    return f"<pre>{escape(printable(text))}</pre>"
 
 
 def closed(title: str, text: str) -> str:

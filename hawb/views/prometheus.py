@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from hawb.views.formatting import printable
+
 BACKSLASH, QUOTE, LINE = ("\\", r"\\"), ('"', r"\""), ("\n", r"\n")
 
 
@@ -36,6 +38,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str, *marks: tuple[str, str]) -> str:
+    text = printable(text)
     for mark, escape in marks:
         text = text.replace(mark, escape)
-    return text.encode(errors="replace").decode()
+    return text

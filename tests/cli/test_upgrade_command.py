@@ -194,4 +194,3 @@ def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
     done = command(file, "--to", "4.3")
     assert done.exit_code == 2 and "no file tells the release that runs; give it with --from" in done.stderr
     assert command(file, "--to", "4.3", "--from", "4.2").exit_code == 3  # no listing tells of its nodes
-    assert "does not go with a scenario from standard input" in command("-", "--to", "4.3").stderr

@@ -9,7 +9,7 @@ from scenario_strategies import scenarios, steps
 
 from hawb.scenario.document import Cluster, Scenario, Step
 from hawb.scenario.dump import dump, plain
-from hawb.scenario.load import load, read_step
+from hawb.scenario.load import load, read_scenario, read_step
 from hawb.scenario.verbs import ClearPolicy, Heal, Kill, Partition, Publish, SetPolicy, Wait
 
 
@@ -67,3 +67,16 @@ def test_what_occurs_twice_is_written_twice():
 def test_other_readers_of_yaml_read_the_same_values(scenario):
     """A file means the same to other tools: nothing rests on this loader's own reading of dates or `1:30`."""
     assert yaml.safe_load(dump(scenario)) == plain(scenario)
+
+
+@pytest.mark.parametrize("name", [
+    "q\u2028\u2029\u202e\u2066\u200f\x85", "\x1b[31m\x7f\x07", "tab\tbell", "a\nb\u202e", "\U000e0001 far", "\ufeffq",
+    "é 中 ✕",
+])  # fmt: skip
+def test_what_does_not_print_is_escaped_and_loads_back(name: str):
+    asked = {"scenario": name, "cluster": {"nodes": [name, "b"]}, "steps": [{"declare": {"queue": name, "node": name}}],
+             "expect": {"queues": {name: {"messages": 0}}}}  # fmt: skip
+    scenario = read_scenario(asked)
+    text = dump(scenario)
+    assert {c for c in text if not c.isprintable()} <= {"\n"}
+    assert load(text) == scenario

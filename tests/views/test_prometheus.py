@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from answered_reports import audited_summary
 from click.testing import CliRunner
 from inventories import FILES
@@ -31,8 +32,10 @@ def test_labels_come_back_as_they_were():
     assert [sample.labels["queue"] for sample in family.samples] == [*names]
 
 
-def test_half_a_surrogate_pair_is_no_text():
-    assert read(exposition([Gauge("hawb_x", "x", [({"node": "a\ud800"}, 1)])])) == {"hawb_x": {("a?",): 1.0}}
+@pytest.mark.parametrize("sign", ["\ud800", "\u2028", "\u202e", "\x1b"])
+def test_what_does_not_print_is_escaped(sign: str):
+    told = read(exposition([Gauge("hawb_x", "x", [({"node": f"a{sign}"}, 1)])]))
+    assert told == {"hawb_x": {(f"a{sign.encode('unicode_escape').decode()}",): 1.0}}
 
 
 def test_nodes_of_a_real_cluster():

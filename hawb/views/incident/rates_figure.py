@@ -28,7 +28,7 @@ LAST = 0.02
 
 def rates_figure(rates: Rates) -> Figure:
     """The rates of clusters drawn, a panel a kind. Raises ValueError where nothing ended."""
-    fits = [(kind, fit) for kind in SHOWN if (fit := rates.fits.get(kind)) is not None]
+    fits = shown_fits(rates)
     if not fits:
         raise ValueError("nothing has ended, of which there could be a picture")
     with drawn(sentence(rates), (10.5, 3.6), NOTE, FIGURE, ncols=len(fits), sharey=True) as (figure, (panels,)):
@@ -38,6 +38,11 @@ def rates_figure(rates: Rates) -> Figure:
         panels[0].set_yticks([0, 0.5, 1], ["0", "half", "all"])
         panels[0].set_ylim(0, 1.03)
     return figure
+
+
+def shown_fits(rates: Rates) -> list[tuple[str, Fit]]:
+    """Return what is drawn: each kind of which something was seen to end, with its fit."""
+    return [(kind, fit) for kind in SHOWN if (fit := rates.fits.get(kind)) is not None]
 
 
 def sentence(rates: Rates) -> str:
@@ -50,8 +55,8 @@ def sentence(rates: Rates) -> str:
         told.append(f"{'and' if told else 'A node'} is back after {length(repair.best.mean_s)}"
                     f" ({between(repair)})")  # fmt: skip
     some, of = rates.company
-    if some:
-        told[-1:] = [f"{told[-1]}; {percent(some / of)} of failures come in company"]
+    if some and told:
+        told[-1] += f"; {percent(some / of)} of failures come in company"
     return f"{' '.join(told)}." if told else f"What was seen of {counted(rates.clusters, 'cluster')}."
 
 
@@ -68,7 +73,7 @@ def _panel(axes: Axes, kind: str, fit: Fit) -> None:
               where="post", **STEPS)  # fmt: skip
     line = lasting(fit.best, at_s)
     axes.plot(at_s / unit_s, line, color=FITTED.colour, linewidth=1.6)
-    place = int(np.searchsorted(-line, -0.62))
+    place = min(int(np.searchsorted(-line, -0.62)), POINTS - 1)
     name(
         axes,
         (at_s[place] / unit_s, float(line[place])),

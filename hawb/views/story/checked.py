@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hawb.scenario import text
+from hawb.scenario import inputs, text
 from hawb.scenario.expect import Difference
 from hawb.scenario.refused import ScenarioRefused
 from hawb.views.issues import Case, Issue, Rule
@@ -62,7 +62,7 @@ def _line(file: Path, difference: Difference) -> int | None:
     """The line of the expectation in a file, if it can be read again."""
     path = ("expect",) if difference.step is None else ("steps", difference.step, "expect")
     try:
-        place = text.locate(file.read_bytes(), path)
+        place = text.locate(inputs.content(file), path)
     except OSError:
         return None
     return place and place.line
