@@ -12,6 +12,7 @@ import click
 
 from hawb.cli.console import make_legible, open_closed_streams
 from hawb.cli.exits import name_of, of_fault, refuse
+from hawb.rules.patterns import Budget, TooSlow
 from hawb.scenario.document import Scenario
 from hawb.scenario.inputs import STDIN, is_stream, read_once
 from hawb.scenario.load import load
@@ -48,8 +49,9 @@ class Refusing(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         outputs = ctx.meta[OUTPUTS] = Outputs()
         try:
-            found = super().invoke(ctx)
-        except ScenarioRefused as refused:
+            with Budget().in_force():
+                found = super().invoke(ctx)
+        except (ScenarioRefused, TooSlow) as refused:
             ctx.exit(refuse(refused))
         except SystemExit as ended:
             if ended.code in WRITTEN:

@@ -116,18 +116,21 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 @click.option("--operations", type=click.IntRange(0, 9), default=2, show_default=True,
               help="At most so many publishes, controlled stops, starts, synchronisations and healings.")  # fmt: skip
 @click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
+@click.option("--states", type=click.IntRange(min=1), help="End the search after so many distinct states.")
+@click.option("--seconds", type=click.FloatRange(min=0), help="End the search after so many seconds.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for the story; standard output.")
 @of_reports
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
 def explore(
-    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], output: Path | None,
-    report: Path | None, as_json: bool, master: str | None,
+    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int | None,
+    seconds: float | None, output: Path | None, report: Path | None, as_json: bool, master: str | None,
 ) -> None:  # fmt: skip
     """Search for the shortest way from a scenario FILE to harm.
 
-    The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like; then it says how
-    far it came. Exit status: 0, no story ends badly; 1, one does; 2, the scenario is refused; 3, the search was stopped
+    The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like, or limit it with
+    --states or --seconds; then it says how far it came. Progress is on standard error: without a terminal, a line
+    every ten seconds. Exit status: 0, no story ends badly; 1, one does; 2, the scenario is refused; 3, the search ended
     before it could tell.
     """
     from hawb.planning.explore import Question
@@ -146,7 +149,7 @@ def explore(
             from hawb.study.spark_search import AT_A_TIME, spread
 
             progress = search(played, asked, spread(spark), AT_A_TIME)
-        answer = watched(progress, view.rate)
+        answer = watched(progress, view.rate, states, seconds)
     if answer.story is not None and output is not None:
         write_scenario(output, dump(answer.story))
     files = view.Files(str(file), view.UNNAMED.story if output is None or str(output) == STDIN else str(output))
@@ -159,19 +162,36 @@ def explore(
     raise SystemExit(view.verdict(asked, answer).exit_status)
 
 
+TELL_EVERY_S = 10
+"""How often a search shows its progress where there is no terminal."""
+
+
 def tell_of_compiling() -> None:
     """Says that a search continues once it is compiled."""
     click.echo("\nthe search is compiled first, which takes up to a minute, and kept for the next time", err=True)
 
 
-def watched(search: Iterator[Progress], rate: Callable[[Progress, float], str]) -> Progress:
-    """The last progress of a search that is over or was stopped by the keyboard; shows progress in the terminal."""
-    began, progress = time.monotonic(), None
+def watched(
+    search: Iterator[Progress],
+    rate: Callable[[Progress, float], str],
+    states: int | None = None,
+    seconds: float | None = None,
+) -> Progress:
+    """Return the last progress of a search that is over, was stopped by the keyboard, or has found so many states or
+    taken so many seconds. Show progress on standard error: in a terminal at once, else every `TELL_EVERY_S`."""
+    began, told_s, progress = time.monotonic(), 0.0, None
+    terminal = sys.stderr.isatty()
     with contextlib.suppress(KeyboardInterrupt):
         for progress in search:
-            if sys.stderr.isatty():
-                click.echo(f"\r\x1b[K{rate(progress, time.monotonic() - began)}", nl=False, err=True)
-    if sys.stderr.isatty():
+            elapsed_s = time.monotonic() - began
+            if terminal:
+                click.echo(f"\r\x1b[K{rate(progress, elapsed_s)}", nl=False, err=True)
+            elif elapsed_s - told_s >= TELL_EVERY_S:
+                click.echo(rate(progress, elapsed_s), err=True)
+                told_s = elapsed_s
+            if (states is not None and progress.states >= states) or (seconds is not None and elapsed_s >= seconds):
+                break
+    if terminal:
         click.echo(err=True)
     if progress is None:
         raise SystemExit(130)

@@ -3,13 +3,16 @@ side it belongs to, event), as `State.agenda` has them, while a turn takes some 
 
 Events of one queue are found without looking at those of the others: a node that goes concerns every queue, and each of
 them looks whether an event of its own is planned. An entry that is taken off the middle stays in the heap until it
-comes to the top.
+comes to the top. A long agenda goes from turn to turn as it is (`hawb.engine.versions`).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from hawb.engine import versions
+from hawb.engine.versions import Open, Version
 
 REACTION = 1
 TIMER = 2
@@ -19,10 +22,45 @@ TIME_US, PRIORITY, NUMBER, CAUSE, STEP, SIDE, EVENT = range(7)
 """The places of an entry."""
 
 
+class Plan(Open[int, tuple]):
+    """The entries of a long agenda by their numbers, and the agenda that has them in order, once a turn needs it."""
+
+    __slots__ = ("agenda",)
+
+    def __init__(self, entries: Mapping[int, tuple]):
+        super().__init__(entries)
+        self.agenda: Agenda | None = None
+
+
+class Planned(Collection[tuple]):
+    """The entries of a long agenda at one moment, in no order; `pending` of them are no timers."""
+
+    __slots__ = ("pending", "version")
+
+    def __init__(self, version: Version[int, tuple], pending: int):
+        self.version = version
+        self.pending = pending
+
+    def __iter__(self) -> Iterator[tuple]:
+        return iter(self.version.values())
+
+    def __len__(self) -> int:
+        return len(self.version)
+
+    def __contains__(self, entry: object) -> bool:
+        return entry in self.version.values()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Planned) and self.version == other.version
+
+    __hash__ = None
+
+
 class Agenda:
     """The entries of a turn's agenda, the next one first."""
 
-    def __init__(self, entries: Iterable[tuple]):
+    def __init__(self, entries: Iterable[tuple], plan: Plan | None = None):
+        self._plan = plan
         self._heap = list(entries)
         # A heap of which entries were taken off the middle need not be one any more.
         heapq.heapify(self._heap)
@@ -58,6 +96,8 @@ class Agenda:
         """Adds an entry."""
         heapq.heappush(self._heap, entry)
         self._pending += entry[PRIORITY] != TIMER
+        if self._plan is not None:
+            self._plan[entry[NUMBER]] = entry
         if self._of_queue is not None:
             self._of_queue.setdefault(queue_of(entry), {})[entry[NUMBER]] = entry
 
@@ -86,10 +126,41 @@ class Agenda:
         """All entries of an event."""
         return [entry for entry in self.of_queue(getattr(event, "queue", None)) if entry[EVENT] == event]
 
+    def closed(self, before: Collection[tuple]) -> Collection[tuple]:
+        """Return the entries for the next moment, `before` being those of the moment before. The turn that closes a
+        long agenda writes to it no more."""
+        if len(self) <= versions.SMALL:
+            return tuple(self)
+        if self._plan is not None and isinstance(before, Planned):
+            return Planned(before.version.followed_by(self._plan), self._pending)
+        self._plan = Plan({entry[NUMBER]: entry for entry in self})
+        self._plan.agenda = self
+        return Planned(Version(self._plan), self._pending)
+
     def _forget(self, entry: tuple) -> None:
         self._pending -= entry[PRIORITY] != TIMER
+        if self._plan is not None:
+            del self._plan[entry[NUMBER]]
         if self._of_queue is not None:
             del self._of_queue[queue_of(entry)][entry[NUMBER]]
+
+
+def opened(entries: Collection[tuple]) -> Agenda:
+    """Return the agenda of a moment for a turn to write to."""
+    if not isinstance(entries, Planned):
+        return Agenda(entries)
+    plan = entries.version.open()
+    assert isinstance(plan, Plan)
+    if plan.agenda is None:
+        plan.agenda = Agenda(plan.values(), plan)
+    return plan.agenda
+
+
+def is_settled(entries: Collection[tuple]) -> bool:
+    """Return True if only timers are left of a moment's agenda."""
+    if isinstance(entries, Planned):
+        return not entries.pending
+    return all(entry[PRIORITY] == TIMER for entry in entries)
 
 
 def queue_of(entry: tuple) -> str | None:

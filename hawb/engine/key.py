@@ -21,6 +21,7 @@ from msgspec.structs import asdict, replace
 from hawb.engine import deadlines, places, quorum_key, runs
 from hawb.engine.agenda import EVENT
 from hawb.engine.clients import NEVER_US, Clock
+from hawb.engine.crashes import PERIOD_US
 from hawb.engine.events import (
     BootAttempt,
     BootGivesUp,
@@ -201,7 +202,8 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
     for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed", "stray_group", "heirless"):
         fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
-    fields["crashes"] = tuple((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
+    crashes = ((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
+    fields["crashes"] = tuple((node, ago_us) for node, ago_us in crashes if ago_us <= PERIOD_US)
     fields["owner"] = None if queue.owner is None else (queue.owner[0], names[queue.owner[1]])
     fields["redelivered"], fields["unacknowledged"] = rank(queue.redelivered), rank(queue.unacknowledged)
     fields["overcounted"] = tuple(sorted((names[node], rank(counted)) for node, counted in queue.overcounted))
@@ -231,7 +233,7 @@ def _consumer(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int
     rank, in_order = _numbering(ranks, consumer.queue)
     fields = _renamed(consumer, names)
     del fields["received"]
-    sent = deadlines.sent(consumer)
+    sent = () if consumer.state == "closed" else deadlines.sent(consumer)  # a channel that is gone looks no more
     fields["sent"] = tuple((us - state.time_us, count) for us, count in sent)
     fields["ticks_from_us"] = (consumer.ticks_from_us - state.time_us) % TICK_US if sent else 0
     fields["subscription"] = consumer.subscription != 0

@@ -5,6 +5,9 @@ Moments know the one before them, so going back is following a reference, and tw
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import takewhile
+
 from msgspec import Struct
 
 from hawb.engine.ledger import Account, Loss
@@ -21,12 +24,13 @@ class Refusal(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """A state, the ledger and the trace up to it, and the moment before."""
+    """A state, the ledger and the trace up to it, and the moment before. `refused` and `entries` are what came since
+    that."""
 
     state: State
     ledger: dict[str, Account] = {}
     losses: tuple[Loss, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     entries: tuple[Entry, ...] = ()
     entries_before: int = 0
     before: Moment | None = None
@@ -36,11 +40,19 @@ class Moment(Struct, frozen=True):
         """How many entries its trace has."""
         return self.entries_before + len(self.entries)
 
+    @property
+    def refusals(self) -> list[Refusal]:
+        """All refusals from the beginning on."""
+        return [refusal for moment in reversed(list(self._back())) for refusal in moment.refused]
+
     def trace(self, since: int = 0) -> list[Entry]:
         """Everything that happened, from the beginning or from the entry of the number `since` on."""
-        chapters = []
-        moment: Moment | None = self
-        while moment is not None and moment.entries_so_far > since:
-            chapters.append(moment.entries[max(since - moment.entries_before, 0) :])
-            moment = moment.before
+        told = takewhile(lambda moment: moment.entries_so_far > since, self._back())
+        chapters = [moment.entries[max(since - moment.entries_before, 0) :] for moment in told]
         return [entry for chapter in reversed(chapters) for entry in chapter]
+
+    def _back(self) -> Iterator[Moment]:
+        moment: Moment | None = self
+        while moment is not None:
+            yield moment
+            moment = moment.before

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 
 from hawb.engine.state import Queue, Side
+from hawb.engine.versions import closed, opened
 
 
 class OpenSide:
@@ -14,7 +16,7 @@ class OpenSide:
         self.number = side.number
         self.policies = side.policies
         self.operator_policies = side.operator_policies
-        self.queues = dict(side.queues)
+        self.queues = opened(side.queues)
         self.exchanges = side.exchanges
         self.store = copy(side.store)
         self._before = side.queues
@@ -27,11 +29,14 @@ class OpenSide:
             self.queues[name] = copy(self.queues[name])
         return self.queues[name]
 
-    def frozen(self) -> Side:
-        """The side as a value; unchanged queues are the very values of the moment before."""
-        queues = dict(self.queues)
-        for name in self._written & queues.keys():
-            before = self._before.get(name)
-            queues[name] = before if before == queues[name] else queues[name]
+    def snapshot(self) -> Side:
+        """The side as a value, while the turn goes on."""
         self._written.clear()
+        return self._with(dict(self.queues))
+
+    def frozen(self) -> Side:
+        """The side as a value at the end of the turn; unchanged queues are the very values of the moment before."""
+        return self._with(closed(self.queues, self._before, self._written))
+
+    def _with(self, queues: Mapping[str, Queue]) -> Side:
         return Side(self.number, self.policies, self.operator_policies, queues, self.exchanges, copy(self.store))

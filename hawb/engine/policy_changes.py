@@ -30,7 +30,7 @@ from hawb.engine.nodes import metadata
 from hawb.engine.operations import AdoptPolicy
 from hawb.engine.state import CLASSIC, NOWHERE, STREAM, Queue, bits_of
 from hawb.engine.turn import TIMER, Turn
-from hawb.rules import limits, patterns, policies, quorum_declaration, streams
+from hawb.rules import limits, policies, quorum_declaration, streams
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
@@ -128,7 +128,7 @@ def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool)
     vhost, short = split_queue(name)
     given = of_kind(turn, kind)
     for policy in given:
-        if policy.vhost == vhost and patterns.outcome(policy.pattern, short) is Match.GAVE_UP:
+        if policy.vhost == vhost and policies.matched(policy, short) is Match.GAVE_UP:
             turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern, kind=KINDS[kind])
     found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring=declaring)
     tied = policies.ties(found)

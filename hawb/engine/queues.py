@@ -8,6 +8,7 @@ are up before declare-ok. Exclusive queues are never mirrored and never durable 
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 
 from hawb.engine import (
     bookkeeping,
@@ -251,10 +252,11 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
         turn.running(),
     )
     candidates = [node for node in candidates if not turn.nodes[node].drained]
-    masters = Counter(queue.master for queue in turn.queues.values())
-    count = [masters[node] for node in range(len(turn.nodes))]
-    index = 0
-    if strategy == locators.RANDOM:
+    count, index = [], 0
+    if strategy == locators.MIN_MASTERS:
+        masters = Counter(map(attrgetter("master"), turn.queues.values()))
+        count = [masters[node] for node in range(len(turn.nodes))]
+    elif strategy == locators.RANDOM:
         index = chance.below(len(candidates), turn.settings.seed, chance.RANDOM_LOCATOR, turn.next_number(), 0)
     return locators.locate(strategy, operation.node, candidates, count, index)
 

@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from msgspec.structs import astuple
 
+from hawb.engine.expiry import TICK_US
 from hawb.engine.fifo import limits_of
 from hawb.engine.fifo_state import Fifo
 from hawb.engine.quorum.events import RaftArrives, RaftWritten
@@ -75,9 +76,10 @@ def numbers_of(state: State, name: str) -> Iterable[Runs]:
 
 
 def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked) -> tuple:
-    """The state machine of a queue. When it was last used, and led, counts for its expiry alone."""
-    fifo, expires = queue.fifo, limits_of(queue).expires_ms is not None
-    since = tuple(state.time_us - moment_us if expires else None for moment_us in (fifo.used_us, fifo.led_from_us))
+    """The state machine of a queue. What is over is over, however long ago: a search that only waits comes to an
+    end."""
+    fifo = queue.fifo
+    held = ((us, common(these, queue.unacknowledged)) for us, these in fifo.ends)
     return (
         ranked(fifo.returns), *(_ranked_pairs(pairs, ranked) for pairs in _by_name(fifo)),
         tuple((ranked(((1, behind),)), ranked(these)) for behind, these in fifo.moved),
@@ -86,10 +88,19 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
             (_channel_key(one.channel, names), one.blocked, one.rejecting, max(one.from_us - state.time_us, 0))
             for one in fifo.enqueuers
         ),
-        fifo.roomy, fifo.levels, fifo.dequeued, since,
-        tuple((us - state.time_us, ranked(these)) for us, these in fifo.delayed),
-        tuple((us - state.time_us, ranked(common(these, queue.unacknowledged))) for us, these in fifo.ends),
+        fifo.roomy, fifo.levels, fifo.dequeued, _unused(state, queue),
+        tuple((max(us - state.time_us, 0), ranked(these)) for us, these in fifo.delayed),
+        tuple((max(us - state.time_us, 0), ranked(these)) for us, these in held if these),
     )  # fmt: skip
+
+
+def _unused(state: State, queue: Queue) -> tuple[int, int] | None:
+    """How long a queue that expires has been unused, up to when it may go, and when its leader ticks."""
+    expires_ms = limits_of(queue).expires_ms
+    if expires_ms is None:
+        return None
+    led_us = state.time_us - queue.fifo.led_from_us
+    return min(state.time_us - queue.fifo.used_us, expires_ms * 1_000 + 1), led_us and TICK_US + led_us % TICK_US
 
 
 def _channel_key(channel: Channel, names: tuple[int, ...]) -> tuple:

@@ -12,6 +12,7 @@ Source: `rabbit_quorum_queue:declare`, `rabbit_queue_location`, `ra:start_cluste
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 
 from hawb.engine import bookkeeping, chance, fifo, runs, streams
 from hawb.engine.access import fail
@@ -155,7 +156,7 @@ def choose_members(turn: Turn, kind: str, wanted: int, client: int) -> list[int]
         return quorum.members(wanted, client, nodes, shuffled)
     if len(turn.queues) >= quorum.MANY_QUEUES:
         return quorum.members(wanted, client, nodes, quorum.others_by_chance(shuffled, turn.running()))
-    counted = Counter(member for queue in turn.queues.values() if queue.type == kind for member in queue.members)
+    counted = Counter(chain.from_iterable(queue.members for queue in turn.queues.values() if queue.type == kind))
     count = [counted[node] for node in range(len(turn.nodes))]
     return quorum.members(wanted, client, nodes, quorum.others_by_load(client, nodes, turn.running(), count))
 
@@ -166,10 +167,11 @@ def choose_leader(turn: Turn, kind: str, locator: int, client: int, members: lis
     drained = [node for node, value in enumerate(turn.nodes) if value.drained]
     candidates = quorum.leader_candidates(members, turn.running(), drained)
     strategy = quorum.leader_strategy(locator, len(queues))
-    leaders = Counter(queue.master for queue in queues if queue.type in (kind, CLASSIC))
-    count = [leaders[node] for node in range(len(turn.nodes))]
-    drawn = 0
-    if strategy == locators.RANDOM:
+    count, drawn = [], 0
+    if strategy == locators.MIN_MASTERS:
+        leaders = Counter(queue.master for queue in queues if queue.type in (kind, CLASSIC))
+        count = [leaders[node] for node in range(len(turn.nodes))]
+    elif strategy == locators.RANDOM:
         drawn = chance.below(len(candidates), turn.settings.seed, chance.RANDOM_LOCATOR, turn.next_number(), 0)
     return locators.locate(strategy, client, candidates, count, drawn)
 

@@ -21,7 +21,7 @@ def remember(turn: Turn, node: int) -> None:
     turn.look_from(node)
     members = frozenset(other for other, value in enumerate(turn.nodes) if value.member)
     groups = {name: group.number for name, group in turn.groups.items() if name in turn.queues}
-    remembered = replace(turn.focus.frozen(), queues=dict(turn.queues), members=members, groups=groups)
+    remembered = replace(turn.focus.snapshot(), members=members, groups=groups)
     turn.change_node(node, remembers=remembered)
 
 

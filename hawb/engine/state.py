@@ -14,7 +14,7 @@ time is in integer microseconds, message contents are runs (`hawb.engine.runs`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -352,7 +352,7 @@ class State(Struct, frozen=True):
     unconfirmed: tuple[Unconfirmed, ...] = ()
     groups: Mapping[str, Group] = {}
     held_back: tuple[Parked, ...] = ()
-    agenda: tuple[tuple, ...] = ()
+    agenda: Collection[tuple] = ()
     cuts: tuple[tuple[tuple[int, int], int], ...] = ()
     suspected: frozenset[tuple[int, int]] = frozenset()
     under_way: tuple[UnderWay, ...] = ()

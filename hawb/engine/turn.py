@@ -17,19 +17,20 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER, Agenda
+from hawb.engine import agenda, runs
+from hawb.engine.agenda import EVENT, REACTION, SIDE, TIMER
 from hawb.engine.clients import Consumer, Publisher
 from hawb.engine.ledger import Account, Loss
 from hawb.engine.moment import Moment, Refusal
 from hawb.engine.open_side import OpenSide
-from hawb.engine.quorum.group import Groups, Proposal
+from hawb.engine.quorum.group import Proposal, groups_of
 from hawb.engine.runs import EMPTY, Runs
 from hawb.engine.settings import Settings
 from hawb.engine.setup import Setup, setup_of
 from hawb.engine.state import NOWHERE, RUNNING, Node, Queue, Side, State
 from hawb.engine.trace import Entry
 from hawb.engine.trace_writer import OF_NO_STEP, TraceWriter
+from hawb.engine.versions import closed, opened
 from hawb.rules.policies import Policy
 
 Record = TypeVar("Record")
@@ -83,19 +84,19 @@ class Turn:
         self.connections = state.connections
         self.alarms = state.alarms
         self.unread = state.unread
-        self.consumers: dict[str, Consumer] = dict(state.consumers)
+        self.consumers: dict[str, Consumer] = opened(state.consumers)
         self.publishers: dict[str, Publisher] = {name: copy(one) for name, one in state.publishers.items()}
         self.flowing = False
         self.unconfirmed = state.unconfirmed
-        self.groups = Groups(state.groups)
+        self.groups = groups_of(state.groups)
         self.held_back = state.held_back
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
-        self.numbers: dict[str, int] = dict(state.numbers)
-        self.agenda = Agenda(state.agenda)
+        self.numbers: dict[str, int] = opened(state.numbers)
+        self.agenda = agenda.opened(state.agenda)
         self.counter = state.counter
-        self.ledger: dict[str, Account] = dict(moment.ledger)
+        self.ledger: dict[str, Account] = opened(moment.ledger)
         self.losses: list[Loss] = list(moment.losses)
-        self.refusals: list[Refusal] = list(moment.refusals)
+        self.refusals: list[Refusal] = []
         self._trace = TraceWriter(moment.entries_so_far) if told else None
 
     @cached_property
@@ -106,6 +107,7 @@ class Turn:
     def finish(self) -> Moment:
         """The moment that this turn has reached."""
         self.tell_flows()
+        before = self.before.state
         state = State(
             time_us=self.now_us,
             nodes=self._frozen_nodes(),
@@ -117,20 +119,20 @@ class Turn:
             connections=self.connections,
             alarms=self.alarms,
             unread=self.unread,
-            consumers=self.consumers,
+            consumers=closed(self.consumers, before.consumers),
             publishers=self._frozen_publishers(),
             unconfirmed=self.unconfirmed,
-            groups=self.groups.frozen(),
+            groups=closed(self.groups, before.groups, self.groups.copied),
             held_back=self.held_back,
-            agenda=tuple(self.agenda),
-            numbers=self.numbers,
+            agenda=self.agenda.closed(before.agenda),
+            numbers=closed(self.numbers, before.numbers),
             counter=self.counter,
         )
         return Moment(
             state=state,
-            ledger=self.ledger,
-            losses=tuple(self.losses),
-            refusals=tuple(self.refusals),
+            ledger=closed(self.ledger, self.before.ledger),
+            losses=self._frozen_losses(),
+            refused=tuple(self.refusals),
             entries=tuple(self.entries),
             entries_before=self.before.entries_so_far,
             before=self.before,
@@ -145,6 +147,11 @@ class Turn:
         """The nodes as values; unchanged nodes are the very values of the moment before."""
         known = zip(self.before.state.nodes, self.nodes, strict=True)
         return tuple(before if before == node else copy(node) for before, node in known)
+
+    def _frozen_losses(self) -> tuple[Loss, ...]:
+        """The losses as values; where there is none more or less, the very tuple of the moment before."""
+        losses, known = tuple(self.losses), self.before.losses
+        return known if losses == known else losses
 
     def _frozen_publishers(self) -> dict[str, Publisher]:
         """The publishers as values; unchanged publishers are the very values of the moment before."""

@@ -1,8 +1,8 @@
 """Which single policy each queue of a cluster is under, and which others that one silences; by the engine's rules.
 
 A policy that the broker would not have accepted applies to nothing. A policy with settings that a release has given up
-applies with its others. A pattern whose search takes too many steps does not match (`hawb.rules.patterns`); after
-`MOST_GIVEN_UP` names it is not tried any more, so that a hostile file costs seconds and not hours.
+applies with its others. A pattern whose search takes too many steps does not match; a file whose searches take too many
+steps together is refused (`hawb.rules.patterns`).
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from msgspec.structs import replace
 
 from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.inventory import Inventory, Queue
-from hawb.rules.patterns import Match, searched
+from hawb.rules.patterns import Budget, Match, searched
 from hawb.rules.policies import (
     QUEUE_TYPES_BY_APPLY_TO,
     Mirroring,
     Policy,
     candidates,
     effective_definition,
+    matched,
     mirroring,
     ties,
 )
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import Profile
-
-MOST_GIVEN_UP = 10
 
 GIVEN_UP = {"expires": 1}
 """Stands in for a definition of which the release knows no setting any more: the policy is still there, and silences
@@ -91,7 +90,13 @@ class Assigned(Struct):
 
 
 def assign(inventory: Inventory) -> Assigned:
-    """Assigns to every queue the policies that it is under."""
+    """Assigns to every queue the policies that it is under. Raises TooSlow, which names a policy, where patterns take
+    too many steps."""
+    with Budget().in_force():
+        return _assign(inventory)
+
+
+def _assign(inventory: Inventory) -> Assigned:
     profile = inventory.profile
     plain = _Table(inventory.policies, profile, operator=False)
     operator = _Table(inventory.operator_policies, profile, operator=True)
@@ -184,13 +189,9 @@ class _Table:
         """Whether the pattern of a candidate matches a name, of which the beginning has been compared."""
         if candidate.begins_is_all:
             return True
-        pattern = candidate.policy.pattern
-        given_up = self._given_up[pattern]
-        if len(given_up) >= MOST_GIVEN_UP:
-            return False
-        result = searched(pattern, name)
+        result = matched(candidate.policy, name, searched)
         if result is Match.GAVE_UP:
-            given_up.append(name)
+            self._given_up[candidate.policy.pattern].append(name)
         return result is Match.YES
 
 

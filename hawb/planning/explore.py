@@ -30,7 +30,7 @@ from hawb.scenario.document import Scenario, Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
-SLICE = 256
+SLICE = 32
 """How many states a search extends before it tells its progress."""
 
 AT_HAND = 20_000

@@ -5,7 +5,7 @@ A scenario is taken as it stands at its end. What the files do not tell is None,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -23,6 +23,7 @@ from hawb.broker.imported import split_source
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import ImportRefused
+from hawb.engine.clients import Consumer
 from hawb.engine.contents import pieces
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.state import Queue as QueueState
@@ -31,7 +32,7 @@ from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of
 from hawb.scenario.document import Cluster, Timing
-from hawb.scenario.outcome import counted_here, queue_outcome
+from hawb.scenario.outcome import clients_by_queue, counted_here, queue_outcome
 from hawb.scenario.run import Run
 
 DEFAULT_VERSION = "3.8"
@@ -149,14 +150,14 @@ def _declared(queue: DefinedQueue) -> QueueFacts:
 def of_run(run: Run) -> Inventory:
     """The cluster of a scenario, as the side of its first running node knows it where the run stands."""
     state, settings = run.moment().state, run.settings
-    side = state.sides[0]
+    side, clients = state.sides[0], clients_by_queue(state)
     names, members = settings.names, [index for index, node in enumerate(state.nodes) if node.member]
     return Inventory(
         profile=settings.profile,
         release=settings.profile.release,
         policies=list(state.policies),
         operator_policies=list(state.operator_policies),
-        queues=[_standing(run, state, side, queue) for queue in side.queues.values()],
+        queues=[_standing(run, state, side, queue, clients.get(queue.name, ())) for queue in side.queues.values()],
         exchanges={split_queue(name): "direct" for name in side.exchanges},
         bindings=[
             Binding(exchange, split_queue(queue.name)[1], split_queue(queue.name)[0], routing_key=key)
@@ -170,8 +171,8 @@ def of_run(run: Run) -> Inventory:
     )
 
 
-def _standing(run: Run, state: State, side: Side, queue: QueueState) -> Queue:
-    told = queue_outcome(state, run.settings, queue.name, side)
+def _standing(run: Run, state: State, side: Side, queue: QueueState, consumers: Collection[Consumer]) -> Queue:
+    told = queue_outcome(state, run.settings, queue.name, side, consumers)
     quorum, content = queue.has_group, pieces(queue.batches, counted_here(queue))
     facts = QueueFacts(
         type=queue.type,

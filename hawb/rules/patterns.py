@@ -9,6 +9,10 @@ Patterns come from files of strangers. PCRE2 copies all groups at each step, so 
 groups takes minutes and gigabytes within the limit on steps alone: memory is limited too, and many groups leave fewer
 steps.
 
+The limit holds for one search, and a file may ask for a million of them. So all searches for one file share a `Budget`
+of steps, where one is in force; when it is spent, `TooSlow` is raised. Steps are counted by limits: a search is tried
+with few of them, which cost nothing, and then with four times as many each time. The same file always costs the same.
+
 PCRE2 stands in for the PCRE of RabbitMQ's Erlang. What the two read differently is rewritten before PCRE2 sees it, and
 error texts are translated back; both were compared with Erlang 25 on random patterns. What is left: Erlang counts the
 bytes of Latin-1's letters as letters, so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C, \K in an
@@ -21,6 +25,9 @@ into a recursion; and the position in an error is PCRE2's unless known to differ
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from functools import lru_cache
 
@@ -32,6 +39,12 @@ STEPS = 10_000_000
 MEMORY_KIB = 65_536
 FULL_STEPS_GROUPS = 16
 """The most groups with which a search still has all its steps."""
+
+LONGEST = 80
+FREE_STEPS = 1_000
+"""The steps of a search that are not taken from a budget."""
+MOST_STEPS = 100_000_000
+"""The steps that all searches for one file may take."""
 
 TOO_LARGE = 120
 """PCRE2's error code for a pattern that takes too much room when compiled. PCRE gives the pattern's end as the
@@ -86,41 +99,122 @@ class PatternError(ValueError):
         super().__init__(erlang_term(([*text.encode()], position), unicode=False, column=0))
 
 
+class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
+    """The patterns of a file take too many steps with the names of its queues: `pattern` is the one that was searched
+    for last, and `policy` the policy that it belongs to, if it belongs to one."""
+
+    accepted = (
+        "patterns without a repetition inside a repetition, such as (a+)+; "
+        f"all searches for one file together may take {MOST_STEPS:,} steps"
+    )
+
+    def __init__(self, pattern: str, policy: str | None = None) -> None:
+        super().__init__(pattern, policy)
+        self.pattern, self.policy = pattern, policy
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in a sentence that names the policy."""
+        of = "the pattern" if self.policy is None else f"the pattern of policy {_cut(self.policy)}"
+        return f"{of} takes too many steps to match"
+
+    @property
+    def given(self) -> str:
+        """The pattern, on one line, escaped and cut."""
+        return _cut(self.pattern)
+
+    def __str__(self) -> str:
+        return f"{self.problem}\n  given: {self.given}\n  accepted: {self.accepted}"
+
+
+class Budget:
+    """The steps that are left for all searches for one file. A search costs once, however often it is repeated."""
+
+    def __init__(self) -> None:
+        self.left = MOST_STEPS
+        self._paid: set[tuple[str, str, int]] = set()
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Take the steps of all searches from this budget, or from the one that is in force already."""
+        if _budget.get() is not None:
+            yield
+            return
+        token = _budget.set(self)
+        try:
+            yield
+        finally:
+            _budget.reset(token)
+
+    def pay(self, pattern: str, name: str, steps: int) -> None:
+        """Take off the steps that a search is about to be given. Raises TooSlow if so many are not left."""
+        search = pattern, name, steps
+        if search in self._paid:
+            return
+        if steps > self.left:
+            raise TooSlow(pattern)
+        self._paid.add(search)
+        self.left -= steps
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
 def matches(pattern: str, name: str) -> bool:
-    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses."""
+    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses, and
+    `TooSlow` where the budget in force is spent."""
     return outcome(pattern, name) is Match.YES
 
 
-@lru_cache(maxsize=65_536)
 def outcome(pattern: str, name: str) -> Match:
     """As `matches`, and GAVE_UP where the search took too many steps or too much memory."""
-    return searched(pattern, name)
+    found = _kept(pattern, name, FREE_STEPS)
+    return found if found is not Match.GAVE_UP else _with_more_steps(pattern, name, _kept)
 
 
 def searched(pattern: str, name: str) -> Match:
     """As `outcome`, but remembers nothing: for millions of names, each searched once."""
+    found = _search(pattern, name, FREE_STEPS)
+    return found if found is not Match.GAVE_UP else _with_more_steps(pattern, name, _search)
+
+
+def _search(pattern: str, name: str, steps: int) -> Match:
     try:
-        return Match.NO if _compiled(pattern).search(_bytes(name)) is None else Match.YES
+        return Match.NO if _compiled(pattern, steps).search(_bytes(name)) is None else Match.YES
     except pcre2.LibraryError:
         return Match.GAVE_UP
+
+
+_kept = lru_cache(maxsize=65_536)(_search)
+
+
+def _with_more_steps(pattern: str, name: str, search: Callable[[str, str, int], Match]) -> Match:
+    steps, budget = FREE_STEPS, _budget.get()
+    while steps < STEPS:
+        steps = min(4 * steps, STEPS)
+        if budget is not None:
+            budget.pay(pattern, name, steps)
+        if (found := search(pattern, name, steps)) is not Match.GAVE_UP:
+            return found
+    return Match.GAVE_UP
 
 
 def pattern_error(pattern: str) -> str | None:
     """Why RabbitMQ refuses `pattern`, as Erlang's `re:compile` gives it, `{"missing )",3}`; None if it does not."""
     try:
-        _compiled(pattern)
+        _compiled(pattern, FREE_STEPS)
     except PatternError as error:
         return str(error)
     return None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> pcre2.Pattern:
+def _compiled(pattern: str, steps: int) -> pcre2.Pattern:
     source = _bytes(pattern)
     rewritten = ESCAPE.sub(_as_pcre2_reads_it, source)
     if OWN_LIMITS.match(rewritten):
         raise PatternError("(*VERB) not recognized", 2)
-    limits = _limits(rewritten)
+    limits = _limits(rewritten, steps)
     try:
         return pcre2.compile(limits + rewritten, jit=False)
     except pcre2.PatternError as error:
@@ -130,9 +224,9 @@ def _compiled(pattern: str) -> pcre2.Pattern:
         raise PatternError(text, max(0, error.pos - len(limits) + shift)) from None
 
 
-def _limits(source: bytes) -> bytes:
+def _limits(source: bytes, steps: int) -> bytes:
     """The settings that limit a search, which PCRE2 takes at the start of a pattern."""
-    steps = STEPS * FULL_STEPS_GROUPS // max(FULL_STEPS_GROUPS, source.count(b"("))
+    steps = steps * FULL_STEPS_GROUPS // max(FULL_STEPS_GROUPS, source.count(b"("))
     return b"(*LIMIT_MATCH=%d)(*LIMIT_HEAP=%d)" % (steps, MEMORY_KIB)
 
 
@@ -157,3 +251,8 @@ def _as_pcre2_reads_it(escape: re.Match[bytes]) -> bytes:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def _cut(text: str) -> str:
+    """A text of a file as a message shows it: on one line, escaped, and not longer than a line."""
+    return repr(text[:LONGEST]) + ("..." if len(text) > LONGEST else "")

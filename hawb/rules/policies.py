@@ -16,7 +16,7 @@ from enum import IntEnum
 from msgspec import Struct
 
 from hawb.rules import promotion, selection
-from hawb.rules.patterns import matches
+from hawb.rules.patterns import Match, TooSlow, outcome
 from hawb.rules.profiles import Profile
 
 QUEUE_TYPES_BY_APPLY_TO = {
@@ -69,7 +69,15 @@ def matching(
     """The policies that could apply to a queue, in the order in which they win: the `candidates` that its name
     matches."""
     found = candidates(policies, vhost, queue_type, profile, declaring=declaring)
-    return [policy for policy in found if matches(policy.pattern, queue)]
+    return [policy for policy in found if matched(policy, queue) is Match.YES]
+
+
+def matched(policy: Policy, queue: str, search: Callable[[str, str], Match] = outcome) -> Match:
+    """What becomes of the search for a policy's pattern in a queue's name. Raises TooSlow, which names the policy."""
+    try:
+        return search(policy.pattern, queue)
+    except TooSlow:
+        raise TooSlow(policy.pattern, policy.name) from None
 
 
 def candidates(

@@ -9,7 +9,7 @@ queue has `replicas` (what each node holds of it) and with its views `replicas_b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hawb.engine import fifo, runs
 from hawb.engine.clients import Consumer, Publisher
@@ -64,6 +64,7 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
     state, settings, scenario = moment.state, run.settings, run.scenario
     ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
     events = [*shared, *(event_outcome(entry, settings) for entry in moment.trace(len(shared)))]
+    clients = clients_by_queue(state)
     return {
         "contract": CONTRACT,
         "scenario": scenario.scenario,
@@ -75,10 +76,11 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
         "alarms": [{"node": settings.names[node], "resource": resource} for node, resource in sorted(state.alarms)],
         "partitions": partitions_outcome(state, settings),
         "queues": {
-            name: queue_outcome(state, settings, name, state.sides[0]) for name in sorted(state.queues, key=split_queue)
+            name: queue_outcome(state, settings, name, state.sides[0], clients.get(name, ()))
+            for name in sorted(state.queues, key=split_queue)
         },
         "queues_elsewhere": {
-            name: queue_outcome(state, settings, name, side)
+            name: queue_outcome(state, settings, name, side, clients.get(name, ()))
             for side in reversed(state.sides[1:])
             for name in sorted(side.queues.keys() - state.queues.keys(), key=split_queue)
         },
@@ -184,15 +186,25 @@ def seconds(time_us: int) -> float:
     return time_us / 1_000_000
 
 
-def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> dict:
-    """One queue, as a side sees it, and where others see it differently how. A classic queue counts as unacknowledged
-    what consumers are still to answer for, whether another has settled it already or not
+def clients_by_queue(state: State) -> dict[str, list[Consumer]]:
+    """Return the consumers and holders of each queue that has any."""
+    found: dict[str, list[Consumer]] = {}
+    for consumer in state.consumers.values():
+        found.setdefault(consumer.queue, []).append(consumer)
+    return found
+
+
+def queue_outcome(
+    state: State, settings: Settings, name: str, side: Side, consumers: Collection[Consumer]
+) -> dict:
+    """One queue with its consumers and holders, as a side sees it, and where others see it differently how. A classic
+    queue counts as unacknowledged what consumers are still to answer for, whether another has settled it already or not
     (`rabbit_queue_consumers:unacknowledged_message_count`)."""
     queue = side.queues[name]
     content = queue.content
     counted = counted_here(queue)
     unacknowledged = runs.common(counted, queue.unacknowledged)
-    unknowing = sum(runs.size(one.uncredited) for one in state.consumers.values() if one.queue == name)
+    unknowing = sum(runs.size(one.uncredited) for one in consumers)
     aside = runs.common(counted, runs.union(fifo.discarded(queue), fifo.delayed(queue)))
     common = {
         "type": queue.type,
@@ -202,7 +214,7 @@ def queue_outcome(state: State, settings: Settings, name: str, side: Side) -> di
         "messages": runs.size(counted) + unknowing,
         "messages_ready": runs.size(counted) - runs.size(unacknowledged) - runs.size(aside),
         "messages_unacknowledged": runs.size(unacknowledged) + unknowing,
-        "ids": as_lists(ids_in_order(state, queue, content)),
+        "ids": as_lists(ids_in_order(queue, content, consumers)),
         "redelivered": as_lists(runs.common(content, queue.delivered)),
         "replicas": replicas_outcome(state, settings, queue, side),
     }
@@ -222,11 +234,10 @@ def counted_here(queue: Queue) -> runs.Runs:
     return runs.common(committed, queue.contents[queue.master])
 
 
-def ids_in_order(state: State, queue: Queue, content: runs.Runs) -> runs.Runs:
+def ids_in_order(queue: Queue, content: runs.Runs, consumers: Iterable[Consumer]) -> runs.Runs:
     """What a queue would still deliver if all consumers went away now, in order of delivery."""
     if queue.type == CLASSIC or not queue.unacknowledged:
         return in_order(queue, content)
-    consumers = (consumer for consumer in state.consumers.values() if consumer.queue == queue.name)
     holders = [consumer for consumer in consumers if consumer.held]
     return fifo.in_order(queue, content, holders[0].in_sequence if len(holders) == 1 else runs.EMPTY)
 

@@ -8,20 +8,25 @@ or to go on from: continuing with `at` gives what the whole file would have give
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from hawb.engine import advance, flows
+from hawb.engine.agenda import is_settled
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
 from hawb.engine.steady.closing import close_with_nodes
 from hawb.engine.turn import Turn
+from hawb.rules.patterns import Budget, TooSlow
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.beginning import MICROSECONDS, microseconds
 from hawb.scenario.document import Scenario, Step
 from hawb.scenario.load import read_step
+from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.verbs import Expect, Wait
 
 
@@ -36,7 +41,10 @@ class Run:
         self._beginning = replace(scenario, steps=())
         self.settings = beginning.settings_of(scenario)
         self._steps: list[Step] = []
-        self._stages: list[_Stage] = [_Stage(self.settings, beginning.begin(scenario, self.settings))]
+        self._budget = Budget()
+        with _refusing(self._budget):
+            first = beginning.begin(scenario, self.settings)
+        self._stages: list[_Stage] = [_Stage(self.settings, first, self._budget)]
 
     @classmethod
     def of(cls, scenario: Scenario) -> Run:
@@ -64,16 +72,17 @@ class Run:
             self._steps.append(step)
             self._stages.append(self._stages[-1])
             return
-        turn = self._turn_at(step.at, index)
-        turn.step, turn.because = index, None
-        unsupported.check_step(step, turn)
-        if isinstance(step.verb, Wait):
-            advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
-        else:
-            ACTIONS[type(step.verb)](turn, step.verb)
-            close_with_nodes(turn)
+        with _refusing(self._budget, index):
+            turn = self._turn_at(step.at, index)
+            turn.step, turn.because = index, None
+            unsupported.check_step(step, turn)
+            if isinstance(step.verb, Wait):
+                advance.through(turn, turn.now_us + microseconds(step.verb.seconds))
+            else:
+                ACTIONS[type(step.verb)](turn, step.verb)
+                close_with_nodes(turn)
         self._steps.append(step)
-        self._stages.append(_Stage(self.settings, turn.finish()))
+        self._stages.append(_Stage(self.settings, turn.finish(), self._budget))
 
     def apply_plain(self, given: object) -> None:
         """Plays one more step written as in a file: {"kill": "a", "at": 3}."""
@@ -136,23 +145,37 @@ class Run:
         if time_s is None:
             return Turn(self.settings, stage.settled, index)
         turn = Turn(self.settings, stage.reached, index)
-        advance.before(turn, microseconds(time_s))
+        with _refusing(self._budget):
+            advance.before(turn, microseconds(time_s))
         turn.look_from_outside()
         return turn
+
+
+@contextmanager
+def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
+    """Take the steps of searches for patterns from a budget; raise ScenarioRefused where it is spent."""
+    try:
+        with budget.in_force():
+            yield
+    except TooSlow as slow:
+        path = () if step is None else ("steps", step)
+        raise ScenarioRefused(slow.problem, path, given=slow.pattern, accepted=slow.accepted) from None
 
 
 class _Stage:
     """Where a step has led: as it was before anything reacted, and settled."""
 
-    def __init__(self, settings: Settings, reached: Moment):
+    def __init__(self, settings: Settings, reached: Moment, budget: Budget):
         self._settings = settings
+        self._budget = budget
         self.reached = reached
 
     @cached_property
     def settled(self) -> Moment:
         """The moment after everything but timers has happened."""
-        turn = Turn(self._settings, self.reached, 0)
-        if turn.settled():
+        if is_settled(self.reached.state.agenda):
             return self.reached
-        advance.until_settled(turn)
+        turn = Turn(self._settings, self.reached, 0)
+        with _refusing(self._budget):
+            advance.until_settled(turn)
         return turn.finish()

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hawb.engine.naming import join_queue, split_queue
 from hawb.rules import patterns
-from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO
+from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, matched
 from hawb.scenario import verbs
 from hawb.scenario.document import Scenario
 from hawb.scenario.fields import PolicyEntry
@@ -72,6 +72,15 @@ class _Names:
         standing = [entry.queue for entry in self._scenario.queues]
         seen = [name for part in ("queues", "queues_elsewhere", "deleted") for name in self._outcome.get(part, ())]
         return dict.fromkeys(full_name(name) for name in (*standing, *declared, *seen))
+
+    @cached_property
+    def _exchanges(self) -> dict[str, dict[str, None]]:
+        """The exchanges that queues of each virtual host are bound to."""
+        found: dict[str, dict[str, None]] = {}
+        for _, verb in self._verbs:
+            if isinstance(verb, verbs.Bind):
+                found.setdefault(split_queue(verb.queue)[0], {})[verb.exchange] = None
+        return found
 
     def unknown(self) -> Iterator[Unknown]:
         yield from self._settings(None, [(entry.queue, entry.arguments) for entry in self._scenario.queues])
@@ -144,11 +153,11 @@ class _Names:
         if patterns.pattern_error(policy.pattern) is not None:
             return True
         here = [local for vhost, local in map(split_queue, self.queues) if vhost == policy.vhost]
-        return any(patterns.outcome(policy.pattern, local) is not patterns.Match.NO for local in here)
+        return any(matched(policy, local) is not patterns.Match.NO for local in here)
 
     def _nearest_to_pattern(self, policy: PolicyEntry) -> tuple[str, ...]:
         """Return the queues that a pattern would match with another virtual host, or with a few other letters."""
-        elsewhere = tuple(name for name in self.queues if patterns.matches(policy.pattern, split_queue(name)[1]))
+        elsewhere = tuple(name for name in self.queues if matched(policy, split_queue(name)[1]) is patterns.Match.YES)
         if elsewhere:
             return elsewhere[:1]
         letters = NOT_LETTERS.sub(lambda found: found["escaped"] or "", policy.pattern)
@@ -171,8 +180,7 @@ class _Names:
             exchange, key = (settings.get(f"{prefix}dead-letter-{part}") for part in ("exchange", "routing-key"))
             if exchange == "" and isinstance(key, str) and join_queue(vhost, key) not in self.queues:
                 yield self._queue(index, join_queue(vhost, key))
-            bound = [verb for _, verb in self._verbs if isinstance(verb, verbs.Bind)]
-            known = dict.fromkeys(bind.exchange for bind in bound if split_queue(bind.queue)[0] == vhost)
+            known = self._exchanges.get(vhost, {})
             if isinstance(exchange, str) and exchange not in known and exchange not in PREDECLARED:
                 yield Unknown(EXCHANGE, exchange, index, nearest(exchange, known))
 

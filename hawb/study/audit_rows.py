@@ -21,6 +21,7 @@ from hawb.planning.findings import Finding
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import Report, lint
 from hawb.planning.queue_checks import Found
+from hawb.rules.patterns import Budget, TooSlow
 from hawb.study.fleet import ClusterFiles, readable
 from hawb.study.fleet_tables import CLUSTERS, FINDINGS, QUEUES, REFUSALS
 from hawb.study.tables import TEXT, TEXTS
@@ -64,7 +65,8 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         inventory = read_rest(cluster, refused, of_files)
         if inventory is None:
             return NOTHING, _own_row(cluster, refused)
-        found = lint(inventory)
+        with Budget().in_force():
+            found = lint(inventory)
         own = {
             "version": inventory.profile.version,
             "queues": len(inventory.queues),
@@ -77,6 +79,9 @@ def audited(cluster: ClusterFiles) -> tuple[pa.RecordBatch, pa.RecordBatch]:
             "notes": inventory.notes,
         }
         return _queue_rows(cluster.name, found), _own_row(cluster, refused, **own)
+    except TooSlow as slow:
+        fault = {"place": slow.problem, "given": slow.given, "accepted": slow.accepted}
+        return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])
     except Exception as error:
         fault = {"place": "its files", "given": type(error).__name__, "accepted": "this is a fault of hawb's"}
         return NOTHING, _own_row(cluster, [*refused, {"file": cluster.name, **fault}])

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from inventories import FILES, HA, REAL, ROOT, cluster, codes, policy, queue
 
 from hawb.broker.untrusted import ImportRefused
-from hawb.planning import assignments, inventory
-from hawb.planning.assignments import MOST_GIVEN_UP, assign
+from hawb.planning import inventory
+from hawb.planning.assignments import assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
-from hawb.rules.patterns import Match
+from hawb.rules import patterns
+from hawb.rules.patterns import TooSlow
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
@@ -107,19 +108,13 @@ def test_two_exports_are_not_one_cluster(tmp_path: Path):
 # Files of strangers
 
 
-def test_a_pattern_that_takes_for_ever_is_given_up_for_good(monkeypatch: pytest.MonkeyPatch):
-    names = [f"{'a' * 40}{n}" for n in range(MOST_GIVEN_UP + 3)]
-    searched = []
-
-    def gives_up(pattern: str, name: str):
-        searched.append(name)
-        return Match.GAVE_UP
-
-    monkeypatch.setattr(assignments, "searched", gives_up)
-    found = lint(cluster(policy(pattern="(a+)+$", **HA), queues=[queue(name) for name in names]))
-    assert searched == names[:MOST_GIVEN_UP]
-    [finding] = [finding for finding in found.findings if finding.code == "pattern-gives-up"]
-    assert finding.detail["queues"] == names[:MOST_GIVEN_UP]
+def test_a_file_whose_patterns_take_for_ever_is_refused_by_the_name_of_a_policy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
+    queues = [queue(f"{'a' * 14}{number}!") for number in range(60)]
+    slow = policy("slow", pattern="^(a+)+$", **HA)
+    assert lint(cluster(policy(), slow, queues=queues[:3])).assigned.assignments
+    with pytest.raises(TooSlow, match="policy 'slow'"):
+        lint(cluster(policy(), slow, queues=queues))
 
 
 def test_no_name_reaches_beyond_its_place():

@@ -6,7 +6,8 @@ import warnings
 
 import pytest
 
-from hawb.rules.patterns import Match, PatternError, matches, outcome, pattern_error
+from hawb.rules import patterns
+from hawb.rules.patterns import Budget, Match, PatternError, TooSlow, matches, outcome, pattern_error, searched
 
 
 @pytest.mark.parametrize(
@@ -191,3 +192,42 @@ def test_a_bad_pattern_is_refused_in_erlangs_words(pattern, error):
 @pytest.mark.parametrize("pattern", ["^ha\\.", "", ".*", "(?R)?", "[[:punct:]]", "(*UCP)a"])
 def test_a_good_pattern_is_not_refused(pattern):
     assert pattern_error(pattern) is None
+
+
+SLOW = "^(a+)+$"
+"""Each letter of a name doubles the steps."""
+
+
+def left_after(search, names: list[str]) -> int:
+    """Return the steps that are left of a budget after searches for one slow pattern."""
+    budget = Budget()
+    with budget.in_force():
+        for name in names:
+            search(SLOW, name)
+    return budget.left
+
+
+@pytest.mark.parametrize("search", [outcome, searched])
+def test_searches_for_one_file_share_a_budget_of_steps(search, monkeypatch):
+    monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
+    slow = [f"{'a' * 14}{number}!" for number in range(40)]
+    assert left_after(search, ["orders"] * 1000 + ["aaa!"] * 1000) == 500_000
+    assert left_after(search, slow[:1]) == left_after(search, slow[:1] * 100) < 500_000
+    with pytest.raises(TooSlow, match="takes too many steps to match"):
+        left_after(search, slow)
+    for name in slow:
+        assert search(SLOW, name) is Match.NO  # without a budget, all are searched
+
+
+def test_a_budget_within_another_is_the_other(monkeypatch):
+    monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
+    outer, inner = Budget(), Budget()
+    with outer.in_force(), inner.in_force():
+        outcome(SLOW, f"{'a' * 14}!")
+    assert outer.left < inner.left == 500_000
+
+
+def test_a_refusal_is_escaped_and_cut():
+    told = str(TooSlow("\x1b[2J\u2028" + "(a+)+" * 100, "p\n\u202e0"))
+    assert told.isascii() and len(told.splitlines()) == 3 and "policy 'p\\n\\u202e0'" in told
+    assert max(map(len, told.splitlines())) < 200

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import concrete, programs
 
+from hawb.rules import patterns
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome, outcome_json
@@ -338,3 +339,15 @@ def test_runs_share_what_was_told_before_their_ways_parted():
     assert run.shared_entries(run.copy()) == run.rewound(3).shared_entries(run)
     assert run.shared_entries(again) == 0
     assert outcome(other, shared=outcome(run)["events"][:shared]) == outcome(other)
+
+
+@pytest.mark.parametrize("place", ["policies", "steps"])
+def test_a_scenario_whose_patterns_take_for_ever_is_refused_by_the_name_of_the_policy(place, monkeypatch):
+    monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
+    slow = {"name": "slow", "pattern": "^(a+)+$", "definition": {"max-length": 1}}
+    declares = [{"declare": {"queue": f"{'a' * 14}{number}!"}} for number in range(40)]
+    given = {"scenario": "t", "cluster": {"nodes": ["a"]}, "steps": declares}
+    given |= {"policies": [slow]} if place == "policies" else {"steps": [*declares, {"set_policy": slow}]}
+    with pytest.raises(ScenarioRefused, match="the pattern of policy 'slow' takes too many steps to match") as refused:
+        Run.of(read_scenario(given)).moment()
+    assert refused.value.given == slow["pattern"] and refused.value.accepted

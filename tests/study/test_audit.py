@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from hawb import cli
 from hawb.cli import spark as spark_commands
-from hawb.planning import assignments
 from hawb.planning.inventory import of_files
 from hawb.planning.lint import lint
+from hawb.rules import patterns
 from hawb.study import audit_rows
 from hawb.study.audit import Summary, audit, summary
 from hawb.study.audit_rows import audited
@@ -267,10 +267,11 @@ def test_the_report_shows_names_that_steer_a_terminal_as_escapes():
 
 
 def test_a_cluster_of_hostile_patterns_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(assignments, "MOST_GIVEN_UP", 2)
+    monkeypatch.setattr(patterns, "MOST_STEPS", 500_000)
     file = tmp_path / "definitions.json"
     policies = [{"name": "p", "vhost": "/", "pattern": "(a+)+$", "definition": {"expires": 1}}]
     file.write_text(export(*("a" * 40 + f"b{n}" for n in range(40)), policies=policies))
     queues, own = audited(ClusterFiles("x", (str(file),), 1))
-    assert queues.num_rows == 40
-    assert "pattern-gives-up" in [finding["code"] for finding in own.to_pylist()[0]["findings"]]
+    [row] = own.to_pylist()
+    assert queues.num_rows == 0 and not row["findings"]
+    assert [one["place"] for one in row["refused"]] == ["the pattern of policy 'p' takes too many steps to match"]

@@ -188,7 +188,7 @@ def give_up_what_waited(t: Turn) -> None:
 def split_off(t: Turn, group: int, old: int) -> None:
     """A group of nodes, given as bits, has records of its own from now on, as those of its old side are, and what was
     planned for them."""
-    side = OpenSide(replace(t.sides[old].frozen(), number=t.next_number()))
+    side = OpenSide(replace(t.sides[old].snapshot(), number=t.next_number()))
     t.sides[side.number] = side
     for node in nodes_of(group):
         t.nodes[node].side = side.number

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.runs import EMPTY, Runs, split
+from hawb.engine.versions import Open, opened
 from hawb.raft.log import NOOP, Log, Run, Snapshot
 from hawb.raft.member import LEADER, Member
 
@@ -124,28 +125,43 @@ def standing(name: str, number: int, members: tuple[int, ...], commands: int) ->
     return Group(name, number, found, applied=last)
 
 
-class Groups(dict[str, Group]):
-    """Groups by their queues' names, while a turn writes to them."""
+class _Owned(dict[str, Group]):
+    """Groups by their queues' names, while a turn writes to them: `copied` names those that it has copied."""
 
-    def __init__(self, before: Mapping[str, Group]):
-        super().__init__(before)
-        self._before = before
-        self._written: set[str] = set()
+    __slots__ = ()
+    copied: set[str]
 
     def own(self, name: str) -> Group:
         """A group to be written to: from the first time on a copy of what the moment before has."""
-        if name not in self._written:
-            self._written.add(name)
+        if name not in self.copied:
+            self.copied.add(name)
             self[name] = copied(self[name])
         return self[name]
 
-    def frozen(self) -> dict[str, Group]:
-        """The groups as values, those that are as they were before the very same ones."""
-        groups = dict(self)
-        for name in self._written & self.keys():
-            groups[name] = self._before[name] if self._before.get(name) == self[name] else self[name]
-        self._written.clear()
-        return groups
+
+class Groups(_Owned):
+    """Few groups."""
+
+    __slots__ = ("copied",)
+
+    def __init__(self, before: Mapping[str, Group]):
+        super().__init__(before)
+        self.copied = set()
+
+
+class ManyGroups(_Owned, Open[str, Group]):
+    """So many groups that a turn takes the map over."""
+
+    __slots__ = ("copied",)
+
+    def __init__(self, before: Mapping[str, Group]):
+        super().__init__(before)
+        self.copied = set()
+
+
+def groups_of(before: Mapping[str, Group]) -> Groups | ManyGroups:
+    """The groups of a moment for a turn to write to."""
+    return opened(before, Groups, ManyGroups)
 
 
 def proposals(log: Log, after: int) -> Iterator[Proposal]:
