@@ -14,7 +14,7 @@ STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site docs check test test-full test-broker test-long pictures bench studies dist lock clean
+.PHONY: help setup lab app learner site docs check test test-full test-broker test-long attack pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 
 test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
+
+attack: setup ## try all commands with inputs changed at random (ARGS="--seconds 3600")
+	$(BIN)/python tests/attack/attack.py $(ARGS)
 
 pictures: setup ## take the kept pictures of lab, reports and lessons anew
 	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_looks or without_code" tests/house/test_looks.py \
