@@ -21,12 +21,12 @@ help: ## this list
 
 setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 
-lab: setup ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
+lab: setup build/trusted ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
 	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
 app: setup ## the lab as a page without code; open the address that it prints (PORT=8888)
-	cd notebooks && ../$(BIN)/voila --port=$(PORT) $(ARGS) 00-lab.ipynb
+	cd notebooks && JUPYTER_PATH=$(CURDIR)/hawb/lab/jupyter ../$(BIN)/voila --template=hawb --port=$(PORT) $(ARGS) 00-lab.ipynb
 
 learner: setup ## the lessons without solutions, into build/learner
 	$(BIN)/python -m hawb.lessons.learner build/learner $(NOTEBOOKS)
@@ -38,6 +38,12 @@ docs: setup build/sphinx/installed ## tutorial, how-tos and reference, into buil
 	$(BIN)/python -m hawb.docs build/docs-pages
 	build/sphinx/bin/sphinx-build -q -E -W --keep-going -d build/docs-pages/.doctrees build/docs-pages build/docs
 	@echo build/docs/index.html
+
+# JupyterLab shows no SVG of a notebook that is not trusted, nor what a script would draw.
+build/trusted: $(NOTEBOOKS) | setup
+	@mkdir -p build
+	@$(BIN)/jupyter-trust $? >/dev/null
+	@touch $@
 
 check: setup ## style, types and the tests of what changed, in a minute: without Spark, browsers and notebooks
 	$(STYLE)
@@ -63,7 +69,8 @@ test-long: setup ## the property tests at their full counts
 attack: setup ## try all commands with inputs changed at random (ARGS="--seconds 3600")
 	$(BIN)/python tests/attack/attack.py $(ARGS)
 
-pictures: setup ## take the kept pictures of lab, reports and lessons anew
+pictures: setup ## take the kept pictures of lab, reports and lessons anew, and PNG beside SVG in notebooks
+	$(BIN)/python tests/given/notebook_pictures.py $(NOTEBOOKS)
 	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_looks or without_code" tests/house/test_looks.py \
 	  tests/lab/test_page_app_browser.py
 

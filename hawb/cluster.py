@@ -129,9 +129,10 @@ class Cluster(Verbs):
 
     def html(self) -> str:
         """Where the story has led and how, as a web page that needs nothing but itself."""
+        from hawb.planning.remedies import remedies
         from hawb.views.story.report import page
 
-        return page(self.outcome, self.yaml())
+        return page(self.outcome, self.yaml(), remedies=remedies(self.run))
 
     def save(self, file: str | Path) -> Path:
         """Writes the scenario so far to a file, over what was there."""

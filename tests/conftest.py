@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ import pytest
 import yaml
 from browser_pages import close_chromium, why_no_browser
 from hypothesis import HealthCheck, settings
+from lab_clusters import FOUR_QUEUES
 
 from hawb.engine import chance
 from hawb.scenario import checkout, text
@@ -180,10 +182,10 @@ def no_chance() -> Iterator[None]:
 
 @pytest.fixture
 def controller() -> Controller:
-    """The lab's controller, without a page."""
+    """The lab's controller with four queues open, without a page."""
     from hawb.lab.controller import Controller
 
-    return Controller()
+    return Controller(FOUR_QUEUES)
 
 
 @pytest.fixture
@@ -202,6 +204,21 @@ def spark() -> Iterator[SparkSession]:
     running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
     yield running
     running.stop()
+
+
+@pytest.fixture
+def small_disk(
+    tmp_path: Path, request: pytest.FixtureRequest, unavailable: Callable[[str], NoReturn]
+) -> Iterator[Path]:
+    """A file system of a few pages; one of so many kilobytes where a test is parametrised by them."""
+    place = tmp_path / "small"
+    place.mkdir()
+    size = f"size={getattr(request, 'param', 250)}k"
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", place], capture_output=True, text=True)
+    if made.returncode:
+        unavailable(f"a small disk takes root: {made.stderr}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.fixture(scope="session")

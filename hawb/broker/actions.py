@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SYNC_S = 600
 """How long a synchronisation, a rebalancing or a drain may take."""
+COORDINATOR_S = 200
+"""How long the coordinator of streams may take: it waits 30 s for each of its members."""
 MEMBER_MS = 5000
 """How long `rabbitmq-queues` gives a member to be added."""
 
@@ -219,7 +221,8 @@ def transfer_leadership(drive: Drive, verb: verbs.TransferLeadership) -> None:
         there = drive.cluster.erlang[verb.node]
         here, there, name = (term(value) for value in (Atom(node.erlang), Atom(there), resource(verb.queue)))
         expression = f"control:transfer({here}, {name}, {there})"
-        drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, 70)))
+        timeout_s = 10 + (COORDINATOR_S if is_stream(drive, verb.queue) else 60)
+        drive.job(lambda: reason_of(drive.cluster.control.evaluate(expression, timeout_s)))
 
 
 def is_stream(drive: Drive, queue: str) -> bool:
@@ -229,17 +232,19 @@ def is_stream(drive: Drive, queue: str) -> bool:
 
 def add_member(drive: Drive, verb: verbs.AddMember) -> None:
     if is_stream(drive, verb.queue):
-        drive.rabbitmqctl("rabbit_stream_queue", "add_replica", *split_queue(verb.queue), erlang_node(drive, verb))
+        replica = *split_queue(verb.queue), erlang_node(drive, verb)
+        drive.rabbitmqctl("rabbit_stream_queue", "add_replica", *replica, timeout_s=COORDINATOR_S)
         return
     member = *split_queue(verb.queue), erlang_node(drive, verb)
     drive.rabbitmqctl("rabbit_quorum_queue", "add_member", *member, MEMBER_MS)
 
 
 def delete_member(drive: Drive, verb: verbs.DeleteMember) -> None:
-    module, function = ("rabbit_quorum_queue", "delete_member")
+    member = *split_queue(verb.queue), erlang_node(drive, verb)
     if is_stream(drive, verb.queue):
-        module, function = ("rabbit_stream_queue", "delete_replica")
-    drive.rabbitmqctl(module, function, *split_queue(verb.queue), erlang_node(drive, verb))
+        drive.rabbitmqctl("rabbit_stream_queue", "delete_replica", *member, timeout_s=COORDINATOR_S)
+        return
+    drive.rabbitmqctl("rabbit_quorum_queue", "delete_member", *member)
 
 
 def grow(drive: Drive, verb: verbs.Grow) -> None:

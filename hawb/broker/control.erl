@@ -301,7 +301,7 @@ transfer(Asked, Name, There) ->
 transfer(Asked, Q, There, rabbit_quorum_queue) ->
     call(Asked, rabbit_quorum_queue, transfer_leadership, [Q, There], 60000);
 transfer(Asked, Q, There, rabbit_stream_queue) ->
-    call(Asked, rabbit_stream_queue, transfer_leadership, [Q, There], 60000);
+    call(Asked, rabbit_stream_queue, transfer_leadership, [Q, There], 200000);
 transfer(Asked, Q, There, _) ->
     case erpc:call(Asked, rabbit_mirror_queue_misc, is_mirrored, [Q]) of
         true -> call(Asked, rabbit_mirror_queue_misc, transfer_leadership, [Q, There], 60000);

@@ -10,7 +10,6 @@ Users and permissions are counted and not decoded, so there is nothing of them t
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,13 +33,13 @@ from hawb.broker.untrusted import (
     worded,
 )
 from hawb.rules.profiles import PROFILES
+from hawb.rules.queue_types import CLASSIC, DEFAULT_TYPE_SINCE, TYPE, TYPES, release_numbers, takes_default_type
 from hawb.scenario.fields import Name, Priority
 
 Key = tuple[str, str]
 """(virtual host, name)."""
 
-_TYPES = {"rabbit_classic_queue": "classic", "rabbit_quorum_queue": "quorum", "rabbit_stream_queue": "stream"}
-X_QUEUE_TYPE = "x-queue-type"
+_TYPES = {f"rabbit_{kind}_queue": kind for kind in TYPES}
 _NO_TYPE = (None, "", "undefined")
 """The values of a virtual host without a default queue type (`rabbit_vhost:default_queue_type`)."""
 _SECTIONS = {"queues", "policies", "vhosts"}
@@ -236,7 +235,7 @@ def policy_entry(file: Path, policy: Policy) -> dict[str, Any]:
 
 def queue_type(kind: str | None, arguments: Mapping[str, Value]) -> str:
     """The type of a queue: its own, else the argument's, else classic; releases write it as a word or as a module."""
-    kind = str(kind or arguments.get(X_QUEUE_TYPE) or "classic")
+    kind = str(kind or arguments.get(TYPE) or CLASSIC)
     return _TYPES.get(kind, kind)
 
 
@@ -300,25 +299,25 @@ def _fill_types(export: Export, manifest: Manifest) -> list[str]:
     type in too. The node's default came with 3.12.14 and 3.13.3. Up to 3.12 a type that does not fit the queue is not
     filled in, later releases fill in classic, which comes to the same.
     """
-    release = _numbers(export.rabbitmq_version or export.rabbit_version)
+    release = release_numbers(export.rabbitmq_version or export.rabbit_version)
     defaults: dict[str, str | None] = {}
     nodes_default = None
-    if release is None or release >= ((3, 10, 8) if manifest.export else (3, 11)):
+    if release is None or release >= (DEFAULT_TYPE_SINCE if manifest.export else (3, 11)):
         defaults = {vhost.name: default_type(vhost) for vhost in export.vhosts}
     if release is None or release >= (3, 13, 3) or (3, 12, 14) <= release < (3, 13):
         nodes_default = manifest.default_queue_type
     filled: dict[tuple[str, str], list[str]] = defaultdict(list)
     for queue in export.queues:
-        given = queue.type or queue.arguments.get(X_QUEUE_TYPE)
+        given = queue.type or queue.arguments.get(TYPE)
         default = defaults.get(queue.vhost) or nodes_default
         if given in _NO_TYPE:
-            fits = queue.durable and not queue.exclusive and not queue.auto_delete
+            fits = takes_default_type(queue.durable, queue.exclusive, queue.auto_delete)
             given = queue_type(default, {}) if default and fits else None
             if given is not None:
                 filled[queue.vhost, given].append(queue.name)
         queue.type = queue_type(given, {})
     return [f"queues {named(names)} of {quoted(vhost)}: no type in the file, {kind} as the default queue type there"
-            for (vhost, kind), names in filled.items() if kind != "classic"]  # fmt: skip
+            for (vhost, kind), names in filled.items() if kind != CLASSIC]  # fmt: skip
 
 
 def default_type(vhost: Vhost) -> str | None:
@@ -328,16 +327,6 @@ def default_type(vhost: Vhost) -> str | None:
         told = vhost.default_queue_type
     kind = queue_type(told, {}) if isinstance(told, str) and told not in _NO_TYPE else None
     return kind if kind in _TYPES.values() else None
-
-
-_NEWEST = 9999
-"""Stands for the patch of a release that names its series alone, as the tag of an image may."""
-
-
-def _numbers(release: str | None) -> tuple[int, ...] | None:
-    """Return a release as numbers that compare as releases do, a series as its newest; None if it is none."""
-    numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?", release or "")
-    return tuple(int(number or _NEWEST) for number in numbers.groups()) if numbers else None
 
 
 def _fill_vhosts(export: Export, vhost: str | None) -> list[str]:

@@ -16,8 +16,8 @@ from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import named, quoted, worded
 from hawb.engine.naming import join_queue, split_queue
 from hawb.engine.queues import is_known_type
-from hawb.engine.state import STREAM, TYPES
 from hawb.rules.profiles import Profile
+from hawb.rules.queue_types import STREAM, TYPES
 
 _MOST_NAMES = 20
 _MOST_MESSAGES = 10**12

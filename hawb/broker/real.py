@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from hawb import process
 from hawb.broker.actions import ACTIONS
 from hawb.broker.cluster import Bench, CannotPlay
 from hawb.broker.control import CallFailed
@@ -46,16 +46,8 @@ def bench() -> Iterator[Bench]:
     if sys.platform != "linux":
         raise CannotPlay(f"a real cluster is run on Linux alone, in network namespaces; this is {sys.platform}")
 
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    former = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        with Bench() as made:
-            yield made
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+    with process.unwinding(), Bench() as made:
+        yield made
 
 
 def broker_for(scenario: Scenario) -> str:

@@ -18,6 +18,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from hawb import process
 from hawb.broker.imported import Imported, import_cluster
 from hawb.broker.queue_rows import Row
 from hawb.broker.untrusted import MAX_BYTES, ImportRefused
@@ -60,7 +61,7 @@ def watch(url: str, login: Login) -> Imported:
     Raises ApiRefused, and ImportRefused for an answer that RabbitMQ would not send.
     """
     base = checked(url)
-    with tempfile.TemporaryDirectory(prefix="hawb-") as folder:
+    with tempfile.TemporaryDirectory(dir=process.folder()) as folder:
         definitions = Path(folder, "definitions")
         definitions.write_text(json.dumps(definitions_of(base, login)), encoding="utf-8")
         listings = []

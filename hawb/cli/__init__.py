@@ -1,6 +1,7 @@
 """The command `hawb`. Exit status 0: done; 1: `check`, `compare` or `fuzz` found a difference, `lint` an error, `safe`
 that a node is not safe to stop, `migrate` a queue that cannot be moved, `explore` a story, or `upgrade` no plan without
-loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written.
+loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written; 130, 143
+or 129: it was stopped by Ctrl-C, SIGTERM or a terminal that was closed.
 
 Rooms are imported where a command needs them, so that each starts as fast as Python allows, and what an extra brings
 (`hawb.cli.extra`) is asked of those alone that use it.
@@ -25,6 +26,7 @@ from hawb.cli import (
     upgrade,
     workbook,
 )  # fmt: skip
+from hawb.cli.destinations import looked_at_first
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
@@ -62,4 +64,4 @@ def main() -> None:
 
 for commands in SECTIONS.values():
     for command in commands:
-        main.add_command(asked_first(command))
+        main.add_command(asked_first(looked_at_first(command)))

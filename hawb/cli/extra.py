@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hawb.cli.files import refuse
+from hawb.cli.pages import page_asked
 
 if TYPE_CHECKING:
     from hawb.study.question import Study
@@ -25,7 +26,7 @@ class Taken(NamedTuple):
 
     def by(self, command: str, given: dict[str, object]) -> bool:
         """Whether a command takes it, as its options are given."""
-        asked = given.get(self.option) if self.option else None
+        asked = page_asked(command, given) if self.option == "output" else given.get(self.option or "")
         return command == self.command and (not self.option or (asked is not None and self.value in (None, asked)))
 
     def __str__(self) -> str:
@@ -39,11 +40,11 @@ TAKEN = (
     Taken("record", "broker"),
     Taken("fuzz", "broker"),
     Taken("upgrade", "figures", "gantt"),
-    Taken("upgrade", "figures", "report"),
+    Taken("upgrade", "figures", "output"),
     Taken("replicas", "study"),
     Taken("replicas", "figures", "output"),
     Taken("rates", "study"),
-    Taken("rates", "figures", "report"),
+    Taken("rates", "figures", "output"),
     Taken("explore", "study", "master"),
     Taken("study", "study"),
     Taken("audit", "study"),
@@ -54,7 +55,7 @@ MODULES = {
     "broker": ("covertable", "pika"),
     "figures": ("matplotlib",),
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "voila"),
-    "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "pyarrow", "pyspark"),
+    "study": ("filelock", "llvmlite", "numba", "numpy", "pandas", "psutil", "pyarrow", "pyspark"),
 }
 """What of an extra is imported. It has more for programs that hawb starts, which others may have from elsewhere."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hawb import process
 from hawb.cli.console import make_legible, open_closed_streams
 from hawb.cli.exits import name_of, of_fault, refuse
 from hawb.rules.patterns import Budget, TooSlow
@@ -29,6 +30,8 @@ Done = TypeVar("Done")
 
 OUTPUTS = "hawb.outputs"
 """Under which a command's context has the files that are written once its answer is printed."""
+SAID = "hawb.said"
+"""Under which it has the lines that are said once these are written."""
 WRITTEN = (None, 0, 1, 3)
 """The exit statuses of an answer; whatever ends a command otherwise leaves all files as they were."""
 
@@ -36,6 +39,11 @@ WRITTEN = (None, 0, 1, 3)
 class Refusing(click.Group):
     """Commands that end with a message on standard error and exit status 2 when their input is refused, or when what
     they write cannot be written, and that write all of their files or none."""
+
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        """Play the command line of this process, which a signal ends."""
+        with process.listening():
+            return self.main(*arguments, **settings)
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
         open_closed_streams()
@@ -51,6 +59,9 @@ class Refusing(click.Group):
         try:
             with Budget().in_force():
                 found = super().invoke(ctx)
+        except KeyboardInterrupt:
+            process.interrupted()
+            raise
         except (ScenarioRefused, TooSlow) as refused:
             ctx.exit(refuse(refused))
         except SystemExit as ended:
@@ -70,6 +81,14 @@ def place(outputs: Outputs) -> None:
         outputs.place()
     except OSError as error:
         raise SystemExit(refuse(unwritten(error))) from None
+    context = click.get_current_context(silent=True)
+    for line in () if context is None else context.meta.pop(SAID, ()):
+        click.echo(line, err=True)
+
+
+def say_when_written(line: str) -> None:
+    """Write a line to standard error once a command's files are written."""
+    click.get_current_context().meta.setdefault(SAID, []).append(line)
 
 
 def unwritten(error: OSError) -> str:
@@ -145,12 +164,6 @@ def refused_in(file: str | Path, work: Callable[..., Done], *arguments: object) 
     except ScenarioRefused as refused:
         refused.file = str(file)
         raise
-
-
-of_reports = click.option(
-    "--report", type=click.Path(path_type=Path, dir_okay=False), help="The answer as one page, HTML."
-)
-"""The option of commands whose -o is something else."""
 
 
 def write_scenario(output: Path, text: str | bytes, replace: bool = True) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,16 @@ from msgspec.structs import replace
 
 from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
+from hawb.cli.pages import of_pages, write_page
+from hawb.incident.files import Limits
 
 if TYPE_CHECKING:
     from hawb.incident.asked import When
     from hawb.incident.reading import Reading
     from hawb.incident.understanding import Incident
+
+
+UNPACKED = Limits()
 
 
 def zone_asked(context: click.Context, option: click.Parameter, name: str) -> tzinfo:
@@ -40,25 +45,44 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
         raise click.BadParameter(str(error)) from None
 
 
+def of_unpacking(command: Callable) -> Callable:
+    """Let a command limit what a compressed log unpacks to."""
+    for name, accepted, told in (
+        ("--unpacked-ratio", click.FloatRange(min=1), "Unpack a log, beyond 16 MB, to at most so many times its size"),
+        ("--unpacked-mb", click.FloatRange(min=0), "Unpack a compressed log to at most so many megabytes"),
+    ):
+        default = getattr(UNPACKED, name[2:].replace("-", "_"))
+        command = click.option(name, type=accepted, default=default, show_default=True, metavar="N", help=f"{told}.")(
+            command
+        )
+    return command
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option("--after", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
-@click.option("--since", metavar="TIME", callback=moment_asked,
-              help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=moment_asked,
+    help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.",
+)
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
+@of_pages
 @click.option("--scenario", type=click.Path(path_type=Path, dir_okay=False),
               help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
 @click.option("--events", is_flag=True, help="Every event in the order of time, in place of what they come to.")
 @click.option("--clients", is_flag=True, help="With --events: clients too, with their users, names and addresses.")
+@of_unpacking
 @of_formats("text", "json", json="What happened and what came of it, with all events, as JSON")
 def incident(
     files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
-    output: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
+    page: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
+    unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
     """Say from the nodes' logs what happened, broke and was lost.
 
@@ -76,11 +100,12 @@ def incident(
     if clients and not events:
         raise click.UsageError("--clients goes with --events")
     logs, exports = parted(files)
+    limits = Limits(unpacked_mb, unpacked_ratio)
     if events:
-        click.echo(listed(logs, zone, since, until, clients, form))
+        click.echo(listed(logs, zone, since, until, clients, form, limits))
         return
-    found = replace(understood(logs, exports, after, zone, since, until), paths=tuple(map(str, logs)))
-    raise SystemExit(answer(found, output, scenario, form))
+    found = replace(understood(logs, exports, after, zone, since, until, limits), paths=tuple(map(str, logs)))
+    raise SystemExit(answer(found, page, scenario, form))
 
 
 def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -102,7 +127,8 @@ def no_log(path: Path) -> str:
 
 
 def listed(
-    logs: Sequence[Path], zone: tzinfo, since: When | None, until: When | None, clients: bool, form: str
+    logs: Sequence[Path], zone: tzinfo, since: When | None, until: When | None, clients: bool, form: str,
+    limits: Limits,
 ) -> str:  # fmt: skip
     """The events of a span as text or JSON."""
     from hawb.incident.asked import SpanRefused, asked
@@ -110,7 +136,7 @@ def listed(
     from hawb.views.incident.timeline import plain, text
     from hawb.views.terminal import terminal
 
-    reading = read_logs(logs, zone, clients)
+    reading = read_logs(logs, zone, clients, limits)
     refuse_strangers(reading, logs)
     try:
         reading = asked(since, until, zone, reading).of(reading)
@@ -121,7 +147,7 @@ def listed(
 
 def understood(
     logs: Sequence[Path], exports: Sequence[Path], after: Sequence[Path], zone: tzinfo, since: When | None,
-    until: When | None,
+    until: When | None, limits: Limits,
 ) -> Incident:  # fmt: skip
     """What logs and exports come to, in a span."""
     from hawb.broker.untrusted import ImportRefused
@@ -129,7 +155,7 @@ def understood(
     from hawb.incident.understanding import understand
 
     try:
-        found = understand(logs, exports, zone, later=after, since=since, until=until)
+        found = understand(logs, exports, zone, later=after, since=since, until=until, limits=limits)
     except (ImportRefused, SpanRefused) as refused:
         raise SystemExit(refuse(refused)) from None
     refuse_strangers(found.reading, logs)
@@ -146,7 +172,7 @@ def refuse_strangers(reading: Reading, logs: Sequence[Path]) -> None:
         raise SystemExit(refuse(told))
 
 
-def answer(found: Incident, output: Path | None, scenario: Path | None, form: str) -> int:
+def answer(found: Incident, page: Path | None, scenario: Path | None, form: str) -> int:
     """Writes the page and the scenario, if they are asked for, and the answer in its form; returns the exit status."""
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
@@ -155,10 +181,10 @@ def answer(found: Incident, output: Path | None, scenario: Path | None, form: st
     from hawb.views.terminal import told
 
     account = incident_report.account(found)
-    if output is not None:
-        from hawb.views.incident.incident_page import page
+    if page is not None:
+        from hawb.views.incident import incident_page
 
-        write_scenario(output, page(account))
+        write_page(page, incident_page.page(account))
     if scenario is not None:
         if found.retold is None:
             raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))

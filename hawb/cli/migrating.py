@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder, write_scenario
+from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
 
@@ -28,16 +29,18 @@ if TYPE_CHECKING:
 @click.option("--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The version to have.")
 @click.option("--from", "runs", metavar="RELEASE", help="The release that runs, such as 3.12.14, whatever FILES say.")
 @click.option("--via", metavar="LIST", help=VIA_HELP)
-@click.option("-o", "--output", type=click.Path(path_type=Path),
-              help="A new folder for definitions, runbook and report.")  # fmt: skip
+@of_pages
+@click.option("--plan", type=click.Path(path_type=Path),
+              help="Write the plan into a new folder: definitions to import, a runbook and a page.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def migrate(
-    files: tuple[str, ...], to: str, runs: str | None, via: str | None, output: Path | None, as_json: bool
-) -> None:
+    files: tuple[str, ...], to: str, runs: str | None, via: str | None, plan: Path | None, page: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Plan the move to quorum queues and to a newer release.
 
     FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
-    changes, cannot be moved, or stays as it is; with --output come definitions to import, a runbook and a report.
+    changes, cannot be moved, or stays as it is; --plan writes definitions to import, a runbook and a page.
     Nothing that is written holds users, passwords, permissions or parameters. Exit status 0: every queue that the move
     is about can be moved; 1: one cannot; 2: a refused input; 3: the files do not tell.
     """
@@ -46,19 +49,21 @@ def migrate(
     from hawb.views.planning import migration as view
     from hawb.views.terminal import told
 
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
     inventory, routing = cluster(files, known_release("--from", runs))
     try:
-        plan = crossed(inventory, to, features(), routing, stops(via))
+        planned = crossed(inventory, to, features(), routing, stops(via))
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
-    if UNTOLD in plan.notes:
+    if UNTOLD in planned.notes:
         tell_notes([UNTOLD])
-    if output is not None:
-        write_plan(output, plan)
-    report = view.report_of(plan, files)
-    click.echo(json.dumps(view.plain(plan), indent=1) if as_json else told(report))
+    if plan is not None:
+        write_plan(plan, planned)
+    if page is not None:
+        from hawb.views.planning import migration_files
+
+        write_page(page, migration_files.page(planned, files))
+    report = view.report_of(planned, files)
+    click.echo(json.dumps(view.plain(planned), indent=1) if as_json else told(report))
     raise SystemExit(report.verdict.exit_status)
 
 
@@ -111,10 +116,10 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
 @click.option("--numbers", type=click.Path(path_type=Path),
               help="A file of your own numbers, such as hawb rates writes, laid over what is played.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file for a report, HTML.")
+@of_pages
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 def replicas(
-    files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, output: Path | None,
+    files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, page: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Say what 1 to 7 replicas cost and how many to have.
@@ -145,10 +150,10 @@ def replicas(
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own,
                         before)  # fmt: skip
-    if output is not None:
-        from hawb.views.study.replica_page import page
+    if page is not None:
+        from hawb.views.study import replica_page
 
-        write_scenario(output, page(found))
+        write_page(page, replica_page.page(found))
     click.echo(json.dumps(view.plain(found), indent=1) if as_json else told(view.report_of(found)))
     raise SystemExit(verdict(found).exit_status)
 

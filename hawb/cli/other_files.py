@@ -20,12 +20,20 @@ LOGGED_AS_JSON = re.compile(r'^\s*\{.*"(msg|message|MESSAGE|log)"\s*:')
 """A line of a log as JSON: RabbitMQ's own, journald's, a container's."""
 
 KEYS: tuple[tuple[set[str], str, str], ...] = (
-    ({"study"}, "a study", "hawb study {file}"),
-    ({"numbers"}, "numbers for a study", "hawb study STUDY --numbers {file}"),
-    ({"contract", "ledger", "events"}, "the outcome of a scenario", "hawb run --json SCENARIO"),
-    ({"glances", "outcome"}, "the recording of a scenario on a real broker", "hawb compare SCENARIO"),
+    ({"study"}, "a study", "use `hawb study {file} --output {stem}-tables`"),
+    (
+        {"numbers"},
+        "numbers for a study",
+        "use `hawb study data/studies/policies.yaml --numbers {file} --output policies-tables`, or another study",
+    ),
+    ({"contract", "ledger", "events"}, "the outcome of a scenario", "give the scenario that it came of"),
+    (
+        {"glances", "outcome"},
+        "the recording of a scenario on a real broker",
+        "use `hawb compare data/scenarios/{stem}.yaml`",
+    ),
 )
-"""Files of hawb's own by their keys: what they are, and the command that takes or makes them."""
+"""Files of hawb's own by their keys: what they are, and what to do in place of it."""
 
 
 def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
@@ -34,8 +42,8 @@ def instead(refused: ScenarioRefused, file: Path) -> ScenarioRefused:
     told = None if refused.step is not None else _recognised(file)
     if told is None:
         return refused
-    what, command = told
-    return ScenarioRefused(f"this is {what}, not a scenario", hint=f"use `{command}`", file=refused.file)
+    what, hint = told
+    return ScenarioRefused(f"this is {what}, not a scenario", hint=hint, file=refused.file)
 
 
 def is_other(file: Path) -> bool:
@@ -44,7 +52,7 @@ def is_other(file: Path) -> bool:
 
 
 def _recognised(file: Path) -> tuple[str, str] | None:
-    """Return what a file holds, and the command for it; None for a scenario and for what is not known."""
+    """Return what a file holds, and what to do with it; None for a scenario and for what is not known."""
     from hawb.broker.definitions import holds_export
     from hawb.broker.resources import manifests
     from hawb.broker.untrusted import ImportRefused
@@ -56,21 +64,32 @@ def _recognised(file: Path) -> tuple[str, str] | None:
     keys = _keys(file)
     for known, what, command in KEYS:
         if known <= keys:
-            return what, command.format(file=name)
+            return what, command.format(file=name, stem=bash_word(shown(file.stem)))
     if "scenario" in keys:
         return None
     try:
         if is_export(file):
             if manifests(file):
-                return "a manifest of RabbitMQ's operators", f"hawb import {name} -o cluster.yaml"
+                return "a manifest of RabbitMQ's operators", f"use `hawb import {name} -o cluster.yaml`"
             if holds_export(file):
-                return "a definitions export", f"hawb import {name} -o cluster.yaml"
-            return "a listing of a cluster", f"hawb import DEFINITIONS --queues {name} -o cluster.yaml"
+                return "a definitions export", f"use `hawb import {name} -o cluster.yaml`"
+            return "a listing of a cluster", _listing(file, name)
         if _is_log(islice(files.lines(file), HEAD_LINES)):
-            return "a log of RabbitMQ", f"hawb incident {name}"
+            return "a log of RabbitMQ", f"use `hawb incident {name}`"
     except (OSError, ImportRefused, *BROKEN_OFF):
         return None
     return None
+
+
+def _listing(file: Path, name: str) -> str:
+    """Return the commands for a listing: with the definitions export beside it, or with one that is written first."""
+    from hawb.broker.definitions import holds_export
+    from hawb.views.hawb_commands import DEFINITIONS, EXPORT
+
+    beside = file.with_name(DEFINITIONS)
+    if beside.is_file() and holds_export(beside):
+        return f"use `hawb import {bash_word(shown(beside))} --queues {name} -o cluster.yaml`"
+    return f"use `{EXPORT}` on a node, then `hawb import {DEFINITIONS} --queues {name} -o cluster.yaml`"
 
 
 def _keys(file: Path) -> set[str]:

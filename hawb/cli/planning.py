@@ -16,7 +16,6 @@ from hawb.cli.files import (
     STDIN,
     cluster_of,
     is_scenario,
-    of_reports,
     play,
     refuse,
     refused_in,
@@ -25,9 +24,11 @@ from hawb.cli.files import (
 )
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
 from hawb.cli.live import live_cluster
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import spark_session
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
+from hawb.process import Stopped
 from hawb.scenario.dump import dump
 from hawb.views.formatting import shown
 
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 @click.option("--live", metavar="URL", help="In place of FILES: a running cluster, where its management listens, as"
               " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
 @click.option("--node", metavar="NAME", help="This node alone; answer and exit status are about it.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for a report, HTML.")
+@of_pages
 @of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
             told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
-def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Path | None, form: str) -> None:
+def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path | None, form: str) -> None:
     """Say whether a node can be stopped without harm.
 
     FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
@@ -70,20 +71,19 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, output: Pat
     played, found = refused_in(where, outlook, scenario, None if node is None else [node], known)
     if node is not None and known.nodes_listed and not found.forecasts:
         raise SystemExit(refuse(no_such_node(where, node, played)))
-    answer_safe(scenario.scenario if known.nodes_listed else where, found, notes, output, form, files, node or "")
+    answer_safe(scenario.scenario if known.nodes_listed else where, found, notes, page, form, files, node or "")
     raise SystemExit(verdict(found).exit_status)
 
 
 def answer_safe(
-    title: str, found: Outlook, notes: Sequence[str], output: Path | None, form: str, files: Sequence[str], node: str
+    title: str, found: Outlook, notes: Sequence[str], page: Path | None, form: str, files: Sequence[str], node: str
 ) -> None:
     """Writes the page, if one is asked for, and the answer in its form."""
-    from hawb.views.planning import forecast_verdict
-    from hawb.views.planning.forecast_page import page, report_of
+    from hawb.views.planning import forecast_page, forecast_verdict
     from hawb.views.terminal import told
 
-    if output is not None:
-        write_scenario(output, page(title, found, notes, files, node))
+    if page is not None:
+        write_page(page, forecast_page.page(title, found, notes, files, node))
     if form == "json":
         from msgspec import to_builtins
 
@@ -96,7 +96,7 @@ def answer_safe(
     elif form == "line":
         click.echo(forecast_verdict.lines(found))
     else:
-        click.echo(told(report_of(title, found, notes, files, node)))
+        click.echo(told(forecast_page.report_of(title, found, notes, files, node)))
 
 
 def no_such_node(where: str, node: str, played: Run) -> str:
@@ -118,20 +118,20 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 @click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
 @click.option("--states", type=click.IntRange(min=1), help="End the search after so many distinct states.")
 @click.option("--seconds", type=click.FloatRange(min=0), help="End the search after so many seconds.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file for the story; standard output.")
-@of_reports
+@click.option("--scenario", type=click.Path(path_type=Path), help="Write the story as a scenario.")
+@of_pages
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
 def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int | None,
-    seconds: float | None, output: Path | None, report: Path | None, as_json: bool, master: str | None,
+    seconds: float | None, scenario: Path | None, page: Path | None, as_json: bool, master: str | None,
 ) -> None:  # fmt: skip
     """Search for the shortest way from a scenario FILE to harm.
 
-    The story is a scenario: `hawb run` plays it, the lab opens it. Stop the search whenever you like, or limit it with
-    --states or --seconds; then it says how far it came. Progress is on standard error: without a terminal, a line
-    every ten seconds. Exit status: 0, no story ends badly; 1, one does; 2, the scenario is refused; 3, the search ended
-    before it could tell.
+    The story is a scenario: `hawb run` plays it, the lab opens it. It follows the answer, or goes to --scenario. Stop
+    the search whenever you like, or limit it with --states or --seconds; then it says how far it came. Progress is on
+    standard error: without a terminal, a line every ten seconds. Exit status: 0, no story ends badly; 1, one does; 2,
+    the scenario is refused; 3, the search ended before it could tell (130, 143 or 129 if a signal stopped it).
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
@@ -150,15 +150,16 @@ def explore(
 
             progress = search(played, asked, spread(spark), AT_A_TIME)
         answer = watched(progress, view.rate, states, seconds)
-    if answer.story is not None and output is not None:
-        write_scenario(output, dump(answer.story))
-    files = view.Files(str(file), view.UNNAMED.story if output is None or str(output) == STDIN else str(output))
-    if report is not None:
-        write_scenario(report, view.page(asked, answer, files))
+    if answer.story is not None and scenario is not None:
+        write_scenario(scenario, dump(answer.story))
+    named = ["" if one is None or str(one) == STDIN else str(one) for one in (file, scenario)]
+    files = view.Files(*named)
+    if page is not None:
+        write_page(page, view.page(asked, answer, files))
     if as_json:
         click.echo(json.dumps(view.plain_answer(asked, answer)))
     else:
-        click.echo(view.told(asked, answer, output is None, *terminal(), files))
+        click.echo(view.told(asked, answer, scenario is None, *terminal(), files))
     raise SystemExit(view.verdict(asked, answer).exit_status)
 
 
@@ -177,11 +178,11 @@ def watched(
     states: int | None = None,
     seconds: float | None = None,
 ) -> Progress:
-    """Return the last progress of a search that is over, was stopped by the keyboard, or has found so many states or
+    """Return the last progress of a search that is over, was stopped by a signal, or has found so many states or
     taken so many seconds. Show progress on standard error: in a terminal at once, else every `TELL_EVERY_S`."""
     began, told_s, progress = time.monotonic(), 0.0, None
     terminal = sys.stderr.isatty()
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, Stopped):
         for progress in search:
             elapsed_s = time.monotonic() - began
             if terminal:
@@ -200,12 +201,12 @@ def watched(
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@of_reports
+@of_pages
 @of_formats("text", "json", *CI_FORMS, json="A JSON array with an object for each cluster",
             told="sarif, junit: for systems that show beside a file what is wrong in it.")  # fmt: skip
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
               help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
-def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: float | None) -> None:
+def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: float | None) -> None:
     """Find what is wrong with policies and queues.
 
     The report says which policy applies to each queue, and which policies that one silences.
@@ -227,11 +228,11 @@ def lint(files: tuple[str, ...], report: Path | None, form: str, network_mb_s: f
         reports = {name: look(inventory) for name, inventory in clusters.items()}
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    if report is not None:
+    if page is not None:
         if len(reports) > 1:
-            raise SystemExit(refuse("--report: a page is about one cluster; give its files alone"))
+            raise SystemExit(refuse("-o: a page is about one cluster; give its files alone"))
         [(name, found)] = reports.items()
-        write_scenario(report, findings.page(name, found, clusters[name].notes))
+        write_page(page, findings.page(name, found, clusters[name].notes))
     answers = [findings.report_of(name, found, clusters[name].notes) for name, found in reports.items()]
     if form in (*CI_FORMS, "json"):
         tell_notes([note for cluster in clusters.values() for note in cluster.notes])

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.files import STDIN, refuse, write_scenario
 from hawb.cli.formats import of_formats
-from hawb.cli.incident import moment_asked, zone_asked
+from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import on_disk, spark_session
+from hawb.incident.files import Limits
 
 if TYPE_CHECKING:
     from hawb.incident.asked import Asked, When
@@ -24,18 +26,23 @@ if TYPE_CHECKING:
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
-@click.option("--since", metavar="TIME", callback=moment_asked,
-              help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=moment_asked,
+    help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.",
+)
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Count until then; a day has all of its hours.")  # fmt: skip
 @click.option("--numbers", type=click.Path(path_type=Path),
               help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
-@of_reports
+@of_unpacking
+@of_pages
 @of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
 @click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
-    report: Path | None, form: str, master: str | None,
+    page: Path | None, form: str, master: str | None, unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
     """Measure from logs how often and how long nodes fail.
 
@@ -59,7 +66,9 @@ def rates(
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log; accepted are folders with files such as rabbit@a.log"))
         span = asked(since, until, zone)
-        fleet = read(files, zone, master, span)
+        fleet = read(files, zone, master, span, Limits(unpacked_mb, unpacked_ratio))
+        if not fleet.spans and fleet.refused:
+            raise SystemExit(refuse("{}: could not be read to its end: {}".format(*fleet.refused[0])))
         found = rates_of(fleet.spans)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None
@@ -71,30 +80,28 @@ def rates(
     own = own_numbers(found, title)
     if numbers is not None:
         write_scenario(numbers, dump(own), replace=False)
-    answer = view.report_of(title, found, fleet, None if numbers is None else str(numbers))
-    if report is not None:
-        from hawb.views.incident.rates_page import page
+    own_file = None if numbers is None or str(numbers) == STDIN else str(numbers)
+    answer = view.report_of(title, found, fleet, own_file, tuple(map(str, logs)))
+    if page is not None:
+        from hawb.views.incident import rates_page
 
-        write_scenario(report, page(answer, found))
+        write_page(page, rates_page.page(answer, found))
     if form == "json":
         click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
-    elif numbers is None or str(numbers) != "-":
+    elif numbers is None or str(numbers) != STDIN:
         click.echo(told(answer))
 
 
-def read(files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked) -> Fleet:
+def read(
+    files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked, limits: Limits
+) -> Fleet:  # fmt: skip
     """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
-    from hawb.study.failures import SparkFailed
 
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
-            return read_fleet(files, zone, lambda _: bar.update(1), span)
+            return read_fleet(files, zone, lambda _: bar.update(1), span, limits)
     with spark_session(master) as spark:
-        from pyspark.errors import PySparkException
-
-        try:
-            found = collected(spans_on(spark, {name: on_disk(logs) for name, logs in files.items()}, str(zone), span))
-        except PySparkException as error:
-            raise SystemExit(refuse(SparkFailed(error))) from None
+        on_disks = {name: on_disk(logs) for name, logs in files.items()}
+        found = collected(spans_on(spark, on_disks, str(zone), span, limits))
     return Fleet(found, sum(map(len, files.values())), [])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hawb import process
 from hawb.cli.files import read, refuse, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
@@ -91,9 +92,7 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 @click.option("--logs", type=click.Path(path_type=Path), metavar="DIR",
               help="In place of a recording, keep in DIR/RELEASE/NAME the nodes' whole logs, what an operator would"
                    " export before and after, and what truly happened.")  # fmt: skip
-def record(
-    files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None
-) -> None:
+def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
     """Play scenario FILES on a real RabbitMQ and keep the outcome.
 
     What the nodes logged is kept beside it if told so, and wherever it was kept before.
@@ -244,6 +243,7 @@ def keep_counts(campaign: Campaign, folder: Path) -> None:
 
 def play_campaign(campaign: Campaign, replays: int) -> None:
     """Plays what is left of a campaign and shrinks what differs, with its progress in the terminal."""
+    process.note_when_stopped(process.GOES_ON)
     began, left = time.monotonic(), campaign.left
 
     def rate(done: int | None) -> str:

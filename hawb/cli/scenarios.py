@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb import languages
-from hawb.cli.files import of_reports, play, refuse, verdict, write_scenario
+from hawb.cli.files import play, refuse, verdict
 from hawb.cli.formats import CI_FORMS, of_formats
 from hawb.cli.language import in_a_language
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.real_broker import asking_broker, run_on_broker
 from hawb.scenario.refused import ScenarioRefused
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@of_reports
+@of_pages
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
 @asking_broker
 @in_a_language
-def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | None, language: str) -> None:
+def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | None, language: str) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
     With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
@@ -37,38 +38,39 @@ def run(file: Path, report: Path | None, as_json: bool, on: str, broker: str | N
     Exit status: 0, the scenario was played, whatever came of it; 2, it is refused.
     """
     if on == "broker":
-        if report is not None:
-            raise click.UsageError("--report goes with --on model")
+        if page is not None:
+            raise click.UsageError("-o goes with --on model")
         run_on_broker(file, broker)
         return
     if broker:
         raise click.UsageError("--broker goes with --on broker")
     scenario, played = play(file)
     with languages.language(language):
-        tell(scenario, played, report, as_json)
+        tell(scenario, played, page, as_json)
 
 
-def tell(scenario: Scenario, played: Run, report: Path | None, as_json: bool) -> None:
+def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
     """Prints what came of a scenario, and writes its page where one is asked for."""
+    from hawb.planning.remedies import remedies
     from hawb.scenario.outcome import outcome, outcome_json
     from hawb.scenario.unknown_names import unknown_names
 
     if as_json:
         click.echo(outcome_json(played))
-        if report is None:
+        if page is None:
             return
     told = outcome(played)
-    unknown = unknown_names(scenario, told)
-    if report is not None:
+    unknown, found = unknown_names(scenario, told), remedies(played)
+    if page is not None:
         from hawb.scenario.dump import dump
-        from hawb.views.story.report import page
+        from hawb.views.story import report
 
-        write_scenario(report, page(told, dump(scenario), unknown))
+        write_page(page, report.page(told, dump(scenario), unknown, found))
     if not as_json:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(told, *terminal(), unknown))
+        click.echo(run_report.report(told, *terminal(), unknown, found))
 
 
 @click.command()

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hawb import process
 from hawb.cli.extra import compile_first
-from hawb.cli.files import of_reports, refuse, write_scenario
+from hawb.cli.files import refuse, write_scenario
 from hawb.cli.formats import of_formats
+from hawb.cli.pages import of_pages, write_page
 from hawb.scenario.inputs import as_files, is_stream
 from hawb.views.formatting import shown
 
@@ -38,23 +40,21 @@ on_spark = click.option(
 
 @click.command()
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--output", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
-@of_reports
+@of_pages
+@click.option("--tables", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
 @of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
-def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, form: str, master: str) -> None:
+def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str) -> None:
     """Find what is risky about the queues of many clusters.
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). Files
     beside a definitions.json are one cluster, and so are files whose names agree up to the first dot. A file that
-    cannot be read is listed and stops nothing. With --output the folder has tables of queues, clusters, findings and
-    refused files, as Parquet.
+    cannot be read is listed and stops nothing. --tables writes tables of queues, clusters, findings and refused files,
+    as Parquet.
     Exit status 2: nothing could be read.
     """
     from hawb.study.fleet import clusters
 
-    if output is not None and output.exists():
-        raise SystemExit(refuse(f"{output}: is there already; --output takes a folder that is not"))
     paths, base = for_spark(paths)
     try:
         found = clusters(paths, base)
@@ -62,20 +62,20 @@ def audit(paths: tuple[Path, ...], output: Path | None, report: Path | None, for
         raise SystemExit(refuse(error)) from None
     if not found:
         raise SystemExit(refuse(f"{paths[0]}: no .json, no .txt and no operators' .yaml file in it"))
-    with tempfile.TemporaryDirectory(prefix="hawb-audit-") as aside, spark_session(master) as spark:
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder()) as aside, spark_session(master) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
         from hawb.views.terminal import told
 
-        folder = output or Path(aside, "audit")
+        folder = tables or Path(aside, "audit")
         try:
             room.audit(spark, paths, folder, base=base.absolute())
             summary = room.summary(spark, folder)
         except SparkFailed as failed:
             raise SystemExit(refuse(failed)) from None
-    if report is not None:
-        write_scenario(report, view.page(summary))
+    if page is not None:
+        write_page(page, view.page(summary))
     if form == "prometheus":
         from hawb.views.prometheus import exposition
         from hawb.views.study.audit_metrics import gauges
@@ -119,12 +119,12 @@ def of_trials(table: str) -> Callable:
 @of_trials("losses")
 @click.option("--keep", "to_keep", type=click.Path(path_type=Path),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
-@of_reports
+@click.option("--report", "page", type=click.Path(path_type=Path), help="Write the answer as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(
     file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
-    to_keep: Path | None, report: Path | None, as_json: bool, master: str,
+    to_keep: Path | None, page: Path | None, as_json: bool, master: str,
 ) -> None:  # fmt: skip
     """Play a study FILE and show each figure with its interval.
 
@@ -133,6 +133,7 @@ def study(
     or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
     where numbers have draws, as those of hawb rates, intervals take in how well they are known.
     """
+    process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings
     from hawb.study.trial_rows import slow
     from hawb.views.study import study_report as view
@@ -161,9 +162,10 @@ def study(
         write_scenario(to_keep, as_text(asked, command, rows, last.played, last.elapsed_s))
     laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
     currency = own and own.prices and own.prices.currency
-    found = view.report_of(asked.study, rows, baseline, currency, laid_over, f"hawb study {file} --output {output}")
-    if report is not None:
-        write_scenario(report, view.page(found, rows))
+    command = f"hawb study {file} --output {output}"
+    found = view.report_of(asked.study, rows, baseline, currency, laid_over, command, asked.split_brains)
+    if page is not None:
+        write_page(page, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
 
 
@@ -229,15 +231,21 @@ def play_on(
 
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session while a command runs; ends the program where there is none to be had."""
+    """A Spark session while a command runs. Ends the program where there is none to be had, or where Spark fails."""
+    from hawb.study.failures import FAILURES, SparkFailed
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
 
+    process.adopt_orphans()
     try:
         spark = session(master=master)
+        process.listen_again()  # Spark has its own handler for SIGINT
         try:
             yield spark
         finally:
             spark.stop()
+            process.end_children()
     except (JavaNotFoundError, SparkRefused) as error:
         raise SystemExit(refuse(error)) from None
+    except FAILURES as error:
+        raise SystemExit(refuse(SparkFailed(error))) from None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.files import STDIN, cluster_of, refuse, tell_notes, write_scenario
+from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
 if TYPE_CHECKING:
@@ -47,15 +48,15 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--from", "runs", metavar="RELEASE", help="With --to: what runs, such as 3.12.14, whatever FILES say.")
 @click.option("--via", metavar="LIST", help=f"With --to: {VIA_HELP[0].lower()}{VIA_HELP[1:]}")
 @click.option("--full-stop", is_flag=True, help="All nodes stop and start again, in an order that cannot deadlock.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The runbook to write, in Markdown; - prints it.")
+@of_pages
+@click.option("--runbook", type=click.Path(path_type=Path), help="Write the runbook, in Markdown; - prints it.")
 @click.option("--scenario", "rehearsal", type=click.Path(path_type=Path), help="The scenario that rehearses the plan.")
 @click.option("--gantt", type=click.Path(path_type=Path), help="The plan over time as a figure: .svg, .png or .pdf.")
-@click.option("--report", type=click.Path(path_type=Path), help="All of it as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float | None,
     numbers: Path | None, drain: bool, to: str | None, runs: str | None, via: str | None, full_stop: bool,
-    output: Path | None, rehearsal: Path | None, gantt: Path | None, report: Path | None, as_json: bool,
+    page: Path | None, runbook: Path | None, rehearsal: Path | None, gantt: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes and the waits.
 
@@ -88,11 +89,15 @@ def upgrade(
     before = beforehand(scenario, files, live)
     answered = unplanned(run, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
     if answered is not None:
+        if page is not None:
+            from hawb.views.page import report_page
+
+            write_page(page, report_page(answered))
         click.echo(told(answered), err=as_json)
         raise SystemExit(answered.verdict.exit_status)
     task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
-    if as_json or str(output) == STDIN:
+    if as_json or str(runbook) == STDIN:
         tell_notes(notes)
     if legs:
         answer = _along(run, legs, task, measures, waits, orders, notes, before)
@@ -100,15 +105,15 @@ def upgrade(
         answer = (_full_stop if full_stop else _rolling)(run, task, measures, waits, orders, notes, before)
         answer = answer if own is None else answer.by(own, scenario)
         _write_plan(answer, rehearsal, gantt)
-    if output is not None:
-        write_scenario(output, answer.runbook())
-    if report is not None:
-        from hawb.views.planning.upgrade_page import page
+    if runbook is not None:
+        write_scenario(runbook, answer.runbook())
+    if page is not None:
+        from hawb.views.planning import upgrade_page
 
-        write_scenario(report, page(answer))
+        write_page(page, upgrade_page.page(answer))
     if as_json:
         click.echo(json.dumps(answer.plain(), sort_keys=True))
-    elif output is None or str(output) != STDIN:
+    elif str(runbook) != STDIN:
         click.echo(told(answer.report()))
     raise SystemExit(answer.verdict().exit_status)
 

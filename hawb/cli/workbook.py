@@ -15,6 +15,8 @@ from hawb.languages import VARIABLE
 from hawb.scenario.dump import dump
 from hawb.views.formatting import shown
 
+JUPYTER = Path(__file__).parents[1] / "lab" / "jupyter"
+"""Settings of JupyterLab, and the template of Voilà's page."""
 LAB, LESSONS = "notebooks/00-lab.ipynb", "notebooks/01-contents.ipynb"
 
 
@@ -82,11 +84,14 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
 
 
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
-    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed."""
-    from hawb.lab.workbook import hand_out
+    """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed.
+    Jupyter trusts the notebooks that were written."""
+    from hawb.lab.workbook import hand_out, trust
 
+    written: list[Path] = []
     with written_to(folder):
-        kept = hand_out(folder, made)
+        kept = hand_out(folder, made, written.append)
+    trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
         told = f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}"
@@ -113,13 +118,14 @@ def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
 
 
 def serve_app(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
-    """Serves a notebook by Voilà, as notebooks/voila.json says, until it is told to stop."""
+    """Serve a notebook by Voilà, as notebooks/voila.json says and without an address elsewhere, until it is stopped."""
+    _looked_for("JUPYTER_PATH", JUPYTER)
     from voila.app import main
 
     settings = folder.resolve() / "notebooks"
     opens = "False" if no_browser else "True"
     told = [f"--port={port}", f"--Voila.config_file_paths={settings}", f"--Voila.open_browser={opens}"]
-    main([str(notebook.resolve()), *told])
+    main([str(notebook.resolve()), "--template=hawb", *told])
 
 
 def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
@@ -130,6 +136,9 @@ def _on_loopback(port: int, no_browser: bool) -> Sequence[str]:
 def _without_news() -> None:
     """JupyterLab would ask, over the first page of the lab, whether it may fetch its news; hawb asks for nothing from
     anywhere."""
-    mine = Path(__file__).parents[1] / "lab" / "jupyter"
-    given = os.environ.get("JUPYTER_CONFIG_PATH")
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(mine), given)))
+    _looked_for("JUPYTER_CONFIG_PATH", JUPYTER)
+
+
+def _looked_for(variable: str, folder: Path) -> None:
+    """Put a folder before those that a variable of Jupyter's names."""
+    os.environ[variable] = os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))

@@ -97,6 +97,11 @@ def is_absent(queue: Queue) -> bool:
     return queue.absent and not queue.failed and (queue.abandoned or queue.has_group)
 
 
+def has_record(turn: Turn, operation: Operation, queue: Queue) -> bool:
+    """Return True if an operation finds a queue's record, and no word in it that keeps it from asking the queue."""
+    return not (is_locked(queue, operation) or is_absent(queue) or queue.failed or is_stopped(turn, queue))
+
+
 def leaves_memory(turn: Turn, queue: Queue) -> bool:
     """Whether only disks have a queue's record once its node is gone: so it is for a queue without replicas before
     3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`), and later for one that is not durable, but not with

@@ -156,7 +156,7 @@ def opened(entries: Collection[tuple]) -> Agenda:
     return plan.agenda
 
 
-def is_settled(entries: Collection[tuple]) -> bool:
+def only_timers(entries: Collection[tuple]) -> bool:
     """Return True if only timers are left of a moment's agenda."""
     if isinstance(entries, Planned):
         return not entries.pending

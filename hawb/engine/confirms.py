@@ -6,7 +6,9 @@ several queues is confirmed or nacked as one.
 
 A transaction has one answer for all its messages (`rabbit_channel:maybe_complete_tx`): tx.commit-ok when every replica
 has answered, and a closed channel where a confirming one would have sent a nack. Nothing is taken back: a queue keeps
-the messages that it has taken, though the transaction failed.
+the messages that it has taken, though the transaction failed. What the channel itself rejects while it carries out
+tx.commit, in place of a quorum queue, does not make the transaction fail: `rabbit_channel:handle_method` of tx.commit
+writes `committing` over the `failed` of `record_rejects`.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
         refused = runs.common(share.numbers, rejected)
         parts = [
             replace(share, numbers=taken, due_us=answers_us),
-            replace(share, numbers=refused, due_us=answers_us, rejected=refused),
+            replace(share, numbers=refused, due_us=answers_us, rejected=EMPTY if waiting.transaction else refused),
             replace(share, numbers=runs.minus(share.numbers, numbers)),
         ]
         parts = [part for part in parts if part.numbers]

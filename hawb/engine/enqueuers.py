@@ -4,7 +4,8 @@
 Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.enqueuers`. What a port promises is said
 here for both. `p` is a proposal, `g` the group that it waits for.
 
-Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10. Before that a channel just sends, and its
+queue knows it once it has taken a message from it (`rabbit_fifo:apply_enqueue`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, confirms, fifo, limits, runs
+from hawb.engine import bookkeeping, confirms, fifo, limits, runs, streams
 from hawb.engine.agenda import EVENT, TIME_US
 from hawb.engine.contents import with_batch
 from hawb.engine.events import LinksTimeOut
 from hawb.engine.naming import split_queue
 from hawb.engine.operations import Enqueue, Publish
+from hawb.engine.quorum import leadership
 from hawb.engine.quorum.events import ProposalGivenUp, RegistrationGivenUp
 from hawb.engine.quorum.group import Channel, Group, Proposal, proposals
 from hawb.engine.runs import Runs
@@ -28,6 +30,8 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
 
 REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP = RegistrationGivenUp, ProposalGivenUp
 """What may be planned of a proposal."""
+STEADY = "publisher "
+"""The beginning of the connection's name of a publisher with a rate."""
 NO_CHANNEL = None
 """In place of a channel: none that has to be known."""
 ALL = 2**62
@@ -81,8 +85,54 @@ def whom_it_asks(t: Turn, g: Group, channel: Channel) -> int:
 
 def note_asked(t: Turn, g: Group, channel: Channel) -> None:
     """A channel goes on asking the leader that there is now, or was last."""
-    if profile_of(t).asks_leader_first and channel not in dict(g.asked):
+    if profile_of(t).asks_leader_first:
+        note_leader(t, g, channel)
+
+
+def note_leader(t: Turn, g: Group, channel: Channel) -> None:
+    """Note the leader that there is now, or was last, unless a channel has begun with another one."""
+    if channel not in dict(g.asked):
         g.asked = (*g.asked, (channel, last_leader(t, g)))
+
+
+def note_sender(t: Turn, g: Group, channel: Channel | None) -> None:
+    """Note with which leader a channel begins that sends messages now, in releases that do not register it first."""
+    if not hears_of_leaders(t, g, channel):
+        note_leader(t, g, channel)
+
+
+def note_taken(t: Turn, g: Group, operation: object) -> None:
+    """Let the queue know the channel whose messages it takes, in releases that do not register it first."""
+    channel = sender(operation)
+    if not hears_of_leaders(t, g, channel):
+        note_known(t, g, channel)
+        g.asked = tuple(pair for pair in g.asked if pair[0] != channel)
+
+
+def sends_at_once(t: Turn, g: Group) -> bool:
+    """Return True if a channel sends messages to a quorum queue that does not know it."""
+    return not profile_of(t).registers_enqueuers and t.queues[g.name].type == QUORUM
+
+
+def hears_of_leaders(t: Turn, g: Group, channel: Channel | None) -> bool:
+    """Return True if a new leader sends a channel a leader_change, with which the channel sends all again that is
+    pending: a leader sends it to the channels that it knows (`rabbit_fifo:state_enter`). Here that is so of each
+    publisher with a rate, which goes on publishing, and passes the soft limit soon."""
+    if channel is None or channel[0].startswith(STEADY) or not sends_at_once(t, g):
+        return True
+    return is_known(t, g, channel)
+
+
+def gets_to_leader(t: Turn, g: Group, channel: Channel | None) -> bool:
+    """Return True if what a channel sends gets to the leader. A channel that does not hear of leaders sends it to the
+    one that it began with (`rabbit_fifo_client:pick_node`): that node rejects it and names its leader, or does not
+    answer."""
+    if not streams.writes_to_leader(t, g, channel):
+        return False
+    node = dict(g.asked).get(channel, NOWHERE)
+    if hears_of_leaders(t, g, channel) or node == NOWHERE:
+        return True
+    return leadership.hosts(t, g, node) and t.linked(channel[1], node)
 
 
 def last_leader(t: Turn, g: Group) -> int:

@@ -23,7 +23,7 @@ from hawb.engine import (
     subscriptions,
     sync_course,
 )
-from hawb.engine.access import fail, is_absent, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.access import fail, has_record, is_absent, park, refuse_locked, refuse_reserved, release, served
 from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.mirrors import synchronise_drained
@@ -36,11 +36,12 @@ from hawb.engine.nodes import metadata
 from hawb.engine.operations import ConnectionCloses, Declare, Delete, Purge
 from hawb.engine.policy_changes import InForce, in_force
 from hawb.engine.runs import EMPTY
-from hawb.engine.state import CLASSIC, QUORUM, STREAM, TYPES, Queue, bits_of, with_content
+from hawb.engine.state import CLASSIC, QUORUM, STREAM, Queue, bits_of, with_content
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import denied_features, locators, queue_arguments, quorum_declaration, streams
 from hawb.rules.limits import LIMIT_ARGUMENTS
 from hawb.rules.profiles import Profile
+from hawb.rules.queue_types import TYPES
 
 SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-queue-type",
@@ -121,10 +122,11 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
 
 
 def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
-    """Declares a queue that exists: it must be reachable, and the same."""
-    if served(turn, operation) is None:
+    """Declare a queue that exists. A node that has its record compares that first, and then asks the queue, which may
+    not answer (`rabbit_channel`: `assert_equivalence`, then `maybe_stat`)."""
+    if not operation.passive and has_record(turn, operation, queue) and not is_same(turn, operation, queue):
         return
-    if operation.passive or is_same(turn, operation, queue):
+    if served(turn, operation) is not None:
         expiry.touch(turn, queue.name)
 
 

@@ -26,6 +26,7 @@ from hawb.engine import (
     limits,
     quorum_log,
     quorum_view,
+    resending,
     runs,
     settling,
     streams,
@@ -125,10 +126,15 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY,
         turn.schedule(patience_us(turn, turn.queues[name], operation), event)
     channel = enqueuers.sender(operation)
     streams.note_channel(turn, group, channel)
+    enqueuers.note_sender(turn, group, channel)
     if flows:
         flowing.enter_at_once(turn, group, proposal, operation.count, operation.size_bytes)
-    elif streams.writes_to_leader(turn, group, channel):
+    elif enqueuers.gets_to_leader(turn, group, channel):
         asking.ask(turn, group, proposal)
+    else:
+        asking.set_unsent_aside(turn, group)
+    if channel is not None and not is_in_reach(turn, name, node):
+        resending.set_timer(turn, group, proposal, channel)
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
@@ -160,6 +166,7 @@ def committed(turn: Turn) -> Iterator[object]:
         group = turn.groups.own(name)
         waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
+        enqueuers.note_taken(turn, group, proposal.operation)
         yield proposal.operation if waits else for_nobody(proposal.operation)
         limits.tell_publishers(turn, name)
         quorum_log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
@@ -191,14 +198,18 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
 
 
 def why_not(turn: Turn, name: str, operation: object) -> str:
-    """What RabbitMQ says of an operation that was not decided, beside its being an internal error."""
-    if not isinstance(operation, Get):
-        return ""
+    """Return what RabbitMQ says of an operation that was not decided, beside its being an internal error
+    (`rabbit_quorum_queue`: `dequeue`, and `consume_error` since 4.1). A client that subscribes asks one member after
+    the other, and hears of the last (`rabbit_fifo_client:try_process_command`): here of one that is down."""
     leader = turn.queues[name].master
     vhost, short = split_queue(name)
     server = f"{{'{quote(vhost, safe='')}_{short}','{turn.settings.names[leader]}'}}"
-    reason = "nodedown" if leader == NOWHERE else f"{{timeout,{server}}}"
-    return f" - Cannot get a message from queue '{described(name)}': {reason}"
+    if isinstance(operation, Get):
+        reason = "nodedown" if leader == NOWHERE else f"{{timeout,{server}}}"
+        return f" - Cannot get a message from queue '{described(name)}': {reason}"
+    if isinstance(operation, Consume) and enqueuers.profile_of(turn).explains_consume_errors:
+        return f" - failed consuming from quorum {described(name)}: nodedown"
+    return ""
 
 
 # Publishing
@@ -208,7 +219,7 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     """A channel sends messages to a quorum queue, and waits until they are committed; or it rejects them, since it has
     been told that the queue is full. None for what a steady publisher has sent since the last event to a queue that can
     commit: that is committed by now. Behind what its channel has under way it is committed too, and done after that."""
-    connection = f"publisher {operation.publisher}" if operation.publisher else operation.connection
+    connection = f"{enqueuers.STEADY}{operation.publisher}" if operation.publisher else operation.connection
     order = Enqueue(
         queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
         persistent=operation.persistent, priority=operation.priority, numbers=numbers,
@@ -220,9 +231,10 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
         registration.register(turn, group, channel)
     if enqueuers.rejects(turn, group, channel):
         bookkeeping.refuse(turn, queue.name, numbers, "max_length")
-        return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=numbers)
+        rejected = EMPTY if operation.transaction else numbers
+        return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=rejected)
     publisher = enqueuers.sender(order)
-    known = registration.is_registered(turn, group, channel) and streams.writes_to_leader(turn, group, publisher)
+    known = registration.is_registered(turn, group, channel) and enqueuers.gets_to_leader(turn, group, publisher)
 
     def is_its_own(one: Proposal) -> bool:
         return enqueuers.sender(one.operation) == publisher
@@ -230,9 +242,11 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
     flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
     if flows and not asking.has_under_way(turn, group, is_its_own):
         flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
+        enqueuers.note_taken(turn, group, order)
         quorum_log.cut(turn, queue.name, published=True)
         return None
-    if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM:
+    reached = enqueuers.gets_to_leader(turn, group, publisher)
+    if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM and reached:
         asking.offer_again(turn, group, queue.master, is_its_own)
         turn.look_from(operation.node)
     put(turn, queue.name, order, operation.node, numbers, flows=flows)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hawb.engine import consuming, fifo, limits, out_of_reach, policy_changes, retries, streams, timeouts
 from hawb.engine.clients import Consumer
-from hawb.engine.enqueuers import sender
+from hawb.engine.enqueuers import hears_of_leaders, sender, sends_at_once
 from hawb.engine.nodes import sight
 from hawb.engine.operations import NO_PROCESS, ChannelDown, NodeReached, NodeSuspected
 from hawb.engine.quorum.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
@@ -21,7 +21,7 @@ from hawb.engine.quorum.events import (
     MajorityReached,
     MembersAbreast,
 )
-from hawb.engine.quorum.group import GONE
+from hawb.engine.quorum.group import GONE, Group, Proposal
 from hawb.engine.quorum_requests import put, suspect
 from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import Turn
@@ -45,7 +45,18 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
         drop_orphans(turn, turn.groups.own(event.queue))
         group = turn.groups.own(event.queue)
         streams.tell_channels(turn, group, event.node)
-        offer_again(turn, group, event.node, lambda one: streams.writes_to_leader(turn, group, sender(one.operation)))
+        offer_again(turn, group, event.node, lambda one: hears_of_leader(turn, group, one))
+
+
+def hears_of_leader(turn: Turn, group: Group, one: Proposal) -> bool:
+    """Return True if the channel that waits with a proposal hears of the present leader, to send it there again."""
+    channel = sender(one.operation)
+    return streams.writes_to_leader(turn, group, channel) and hears_of_leaders(turn, group, channel)
+
+
+def began_with(group: Group, one: Proposal, leader: int) -> bool:
+    """Return True if a proposal was sent to a leader by a channel that does not hear of others."""
+    return dict(group.asked).get(sender(one.operation)) == leader
 
 
 def majority_reached(turn: Turn, event: MajorityReached) -> None:
@@ -54,6 +65,8 @@ def majority_reached(turn: Turn, event: MajorityReached) -> None:
     group, queue = turn.groups.get(event.queue), turn.queues.get(event.queue)
     if group is not None and group.number == event.group and queue is not None and queue.master == event.node:
         offer_in_sight(turn, event.queue, event.node)
+        if sends_at_once(turn, group):
+            set_unsent_aside(turn, turn.groups.own(event.queue))
 
 
 def links_healed(turn: Turn) -> None:
@@ -63,19 +76,18 @@ def links_healed(turn: Turn) -> None:
         for _side in turn.each_side():
             queue = turn.queues.get(name)
             if queue is not None and queue.has_group and queue.master != NOWHERE and turn.is_here(queue.master):
-                offer_in_sight(turn, name, queue.master)
+                offer_in_sight(turn, name, queue.master, arrives=True)
         if name in turn.queues:
             set_unsent_aside(turn, turn.groups.own(name))
 
 
-def offer_in_sight(turn: Turn, name: str, leader: int) -> None:
-    """What a leader, whose side is in focus, hears of gets to it."""
+def offer_in_sight(turn: Turn, name: str, leader: int, *, arrives: bool = False) -> None:
+    """What a leader, whose side is in focus, hears of gets to it; so does what is on its way to it over links that work
+    again, where that `arrives`."""
     group = turn.groups.own(name)
-    chosen = {
-        one.number
-        for one in group.waiting
-        if streams.writes_to_leader(turn, group, sender(one.operation)) and is_in_sight(turn, group, one)
-    }
+    hearing = [one for one in group.waiting if hears_of_leader(turn, group, one)]
+    hearing += [one for one in group.waiting if arrives and began_with(group, one, leader)]
+    chosen = {one.number for one in hearing if is_in_sight(turn, group, one)}
     offer_again(turn, group, leader, lambda one: one.number in chosen)
 
 

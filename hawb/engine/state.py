@@ -27,13 +27,12 @@ from hawb.engine.runs import EMPTY, Runs, common, union
 from hawb.engine.sync_effort import Effort
 from hawb.rules.limits import NO_LIMITS, Limits
 from hawb.rules.policies import Mirroring, Policy
+from hawb.rules.queue_types import CLASSIC, QUORUM, STREAM
 from hawb.rules.quorum_declaration import QuorumSettings
 
 NOWHERE = -1
 """The node of something that has none."""
 
-TYPES = CLASSIC, QUORUM, STREAM = "classic", "quorum", "stream"
-"""The types of queues."""
 GROUPED = (QUORUM, STREAM)
 """Those whose queues have members."""
 

@@ -64,8 +64,7 @@ def of_focus(name: str, told: str) -> property:
 
 
 class Turn:
-    """A moment being continued. Handlers read and write it; `finish` gives the next moment. A turn that is not `told`
-    writes no trace."""
+    """A moment being continued: handlers write it, `finish` gives the next one. Only one that is `told` has a trace."""
 
     def __init__(self, settings: Settings, moment: Moment, step: int, *, told: bool = True):
         self.settings = settings
@@ -131,7 +130,7 @@ class Turn:
         return Moment(
             state=state,
             ledger=closed(self.ledger, self.before.ledger),
-            losses=self._frozen_losses(),
+            losses=tuple(self.losses) if self.losses != list(self.before.losses) else self.before.losses,
             refused=tuple(self.refusals),
             entries=tuple(self.entries),
             entries_before=self.before.entries_so_far,
@@ -147,11 +146,6 @@ class Turn:
         """The nodes as values; unchanged nodes are the very values of the moment before."""
         known = zip(self.before.state.nodes, self.nodes, strict=True)
         return tuple(before if before == node else copy(node) for before, node in known)
-
-    def _frozen_losses(self) -> tuple[Loss, ...]:
-        """The losses as values; where there is none more or less, the very tuple of the moment before."""
-        losses, known = tuple(self.losses), self.before.losses
-        return known if losses == known else losses
 
     def _frozen_publishers(self) -> dict[str, Publisher]:
         """The publishers as values; unchanged publishers are the very values of the moment before."""
@@ -217,8 +211,7 @@ class Turn:
         return number
 
     def unschedule(self, event: object) -> bool:
-        """Takes all entries of an event of a node, or of a queue of the side in focus, off the agenda; False if there
-        are none."""
+        """Take an event of a node, or of a queue of the side in focus, off the agenda; False if there is none."""
         here = self.focus.number if place_of(event) is None else None
         found = [entry for entry in self.agenda.of_event(event) if here in (None, entry[SIDE])]
         for entry in found:

@@ -13,7 +13,7 @@ HEAD = """# What a broker's logs tell
 
 hawb reads RabbitMQ's logs into events (`hawb.incident`): of 3.8.9 to 4.3.6, and of 3.6 and 3.7 what is the same; as
 text or JSON, rotated and compressed; from containers, journald and services that keep logs, and as people quote them.
-Of one cluster `hawb incident LOGS…` tells them in the order of time; of many, Spark:
+Of one cluster `hawb incident logs/` tells them in the order of time; of many, Spark:
 
 ```python
 from hawb import incident

@@ -1,7 +1,7 @@
 """The files of logs: which there are, how they are opened, and which node a name tells of.
 
 Files are those of strangers: one that cannot be read is told with the reason, and a compressed one that breaks off
-gives what there is.
+gives what there is. So does one that unpacks to more than its `Limits`: a few megabytes may hold a terabyte.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import bz2
 import gzip
 import lzma
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from hawb.scenario.inputs import check_there, opened
 
@@ -23,6 +26,8 @@ OPENERS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh"
 """What opens a file, by its first bytes."""
 LONGEST_LINE = 1 << 20
 """Where a line is cut, in bytes: what has no line breaks is no log."""
+CHUNK_LINES, CHUNK_BYTES = 10_000, 4 << 20
+"""How much of a file that is read from its end is in memory at a time."""
 NODE_IN_NAME = re.compile(r"(?P<node>[A-Za-z][\w-]*@[\w-]+(?:\.[\w-]+)*?)(?:_upgrade|-sasl|_daemon)?\.(?:log|json)")
 
 
@@ -38,16 +43,79 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def lines(file: Path) -> Iterator[str]:
+class Limits(Struct, frozen=True):
+    """How much a compressed file may unpack to: in megabytes, and beyond the first `AT_ANY_RATIO` bytes in bytes for
+    each of its own."""
+
+    unpacked_mb: float = 80
+    unpacked_ratio: float = 200
+
+    def check(self, unpacked: int, packed: int) -> None:
+        """Raise UnpackedTooMuch if a file has unpacked to too much so far."""
+        if unpacked > self.unpacked_mb * 1_000_000:
+            raise UnpackedTooMuch(f"it unpacks to more than {self.unpacked_mb:g} MB; --unpacked-mb allows more")
+        if unpacked > max(AT_ANY_RATIO, self.unpacked_ratio * packed):
+            raise UnpackedTooMuch(
+                f"it unpacks to more than {self.unpacked_ratio:g} times its size; --unpacked-ratio allows more"
+            )
+
+
+AT_ANY_RATIO = 16_000_000
+"""What a compressed file may unpack to whatever its size, in bytes."""
+
+
+class UnpackedTooMuch(OSError):  # noqa: N818 - it reads as what happened
+    """A compressed file has unpacked to more than its limits."""
+
+
+def lines(file: Path, limits: Limits | None = None) -> Iterator[str]:
     """The lines of a file, unpacked, as text. What is no UTF-8 is replaced. Raises OSError; EOFError or another error
-    of the unpackers where a compressed file breaks off."""
+    of the unpackers where a compressed file breaks off; UnpackedTooMuch, an OSError, behind the lines up to a limit."""
+    for line in _raw_lines(file, limits or Limits()):
+        yield line.decode(errors="replace")
+
+
+def _raw_lines(file: Path, limits: Limits) -> Iterator[bytes]:
     with opened(file) as packed:
         begins = packed.read(8)
         packed.seek(0)
         opener = next((opener for magic, opener in OPENERS.items() if begins.startswith(magic)), None)
-        stream = packed if opener is None else opener(packed, "rb")
-        while line := stream.readline(LONGEST_LINE):
-            yield line.decode(errors="replace")
+        if opener is None:
+            while line := packed.readline(LONGEST_LINE):
+                yield line
+            return
+        unpacked = 0
+        with opener(packed, "rb") as stream:
+            while line := stream.readline(LONGEST_LINE):
+                unpacked += len(line)
+                limits.check(unpacked, packed.tell())
+                yield line
+
+
+def backwards(lines: Iterable[str]) -> tuple[Iterator[str], int]:
+    """Lines from the last to the first, and how many there are. They are kept in a file without a name meanwhile."""
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is read later, and gone once nothing refers to it
+    places, in_chunk, from_byte, size, total = [0], 0, 0, 0, 0
+    for line in lines:
+        if in_chunk >= CHUNK_LINES or size - from_byte >= CHUNK_BYTES:
+            places.append(size)
+            in_chunk, from_byte = 0, size
+        written = line.encode(errors="surrogatepass")
+        size += kept.write(len(written).to_bytes(4, "big") + written)
+        in_chunk, total = in_chunk + 1, total + 1
+    return _from_the_end(kept, [*places, size]), total
+
+
+def _from_the_end(kept: IO[bytes], places: list[int]) -> Iterator[str]:
+    with kept:
+        for begin, end in zip(reversed(places[:-1]), reversed(places[1:]), strict=True):
+            kept.seek(begin)
+            chunk, found, at = kept.read(end - begin), [], 0
+            while at < len(chunk):
+                length = int.from_bytes(chunk[at : at + 4], "big")
+                found.append(chunk[at + 4 : at + 4 + length].decode(errors="surrogatepass"))
+                at += 4 + length
+            yield from reversed(found)
 
 
 def node_in_name(file: Path) -> str | None:

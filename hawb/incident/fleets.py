@@ -11,10 +11,10 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from hawb.incident.asked import WHOLE, Asked
-from hawb.incident.files import LOG, log_files
+from hawb.incident.files import LOG, Limits, log_files
 from hawb.incident.reading import FileReading, Reading, read_logs, together
 from hawb.incident.spans import Span, spans
 from hawb.scenario.inputs import check_there
@@ -53,7 +53,7 @@ def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
 
 def read_fleet(
     files: Mapping[str, Iterable[Path]], zone: tzinfo = UTC, watch: Callable[[str], None] = lambda _: None,
-    asked: Asked = WHOLE,
+    asked: Asked = WHOLE, limits: Limits | None = None,
 ) -> Fleet:  # fmt: skip
     """The spans of clusters, each read after the other, as if their logs were of the time that is asked about; `watch`
     is told the name of each that is done."""
@@ -61,7 +61,7 @@ def read_fleet(
     refused: list[tuple[str, str]] = []
     count = 0
     for cluster, paths in files.items():
-        reading = read_logs(paths, zone)
+        reading = read_logs(paths, zone, limits=limits)
         found += spans(cluster, asked.of(reading))
         count += len(reading.files)
         refused += [(file.file, file.refused) for file in reading.files if file.refused]
@@ -70,7 +70,8 @@ def read_fleet(
 
 
 def spans_on(
-    spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC", asked: Asked = WHOLE
+    spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC", asked: Asked = WHOLE,
+    limits: Limits | None = None,
 ) -> DataFrame:  # fmt: skip
     """A row for each span (`hawb.incident.event_table.SPANS`): Spark reads the files, brings those of a cluster
     together, and each cluster is looked at by one task."""
@@ -81,6 +82,8 @@ def spans_on(
 
     told = [(str(path.absolute()), cluster) for cluster, paths in files.items() for path in paths]
     rows = incident.register(spark).read.format("rabbitmq-logs").option("zone", zone)
+    for name, value in structs.asdict(limits or Limits()).items():
+        rows = rows.option(name, value)
     events = rows.load([file for file, _ in told])
     whose = spark.createDataFrame(told, "file string, cluster string")
     return events.join(sql.broadcast(whose), "file").groupBy("cluster").applyInArrow(

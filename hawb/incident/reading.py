@@ -120,10 +120,13 @@ class Reading(Struct):
         return sum(file.severe for file in self.files)
 
 
-def read_logs(paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False) -> Reading:
+def read_logs(
+    paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False, limits: files.Limits | None = None
+) -> Reading:
     """The logs of one cluster: files, and folders of files. Times without a zone, as 3.8 has them, are of `zone`;
-    with `clients` the events name connections and users. Raises OSError for a path that is not there."""
-    return together([read_file(file, zone, clients) for file in files.log_files(paths)])
+    with `clients` the events name connections and users. Compressed files are read up to `limits`. Raises OSError for
+    a path that is not there."""
+    return together([read_file(file, zone, clients, limits) for file in files.log_files(paths)])
 
 
 def together(found: list[FileReading]) -> Reading:
@@ -138,12 +141,14 @@ def together(found: list[FileReading]) -> Reading:
     return Reading(ordered, clocks, found, sum(len(file.events) for file in found) - len(ordered))
 
 
-def read_file(file: Path, zone: tzinfo = UTC, clients: bool = False) -> FileReading:
+def read_file(
+    file: Path, zone: tzinfo = UTC, clients: bool = False, limits: files.Limits | None = None
+) -> FileReading:
     """What one file tells, in its own order. What cannot be read is told, and raises nothing."""
     reading, reader = FileReading(str(file)), Reader(zone, files.last_change(file))
     writers = _Writers(files.node_in_name(file) or _stem(file))
     try:
-        for entry in reader.entries(*_numbered(file, reading)):
+        for entry in reader.entries(*_numbered(file, reading, limits)):
             _take(entry, reading, writers, clients)
     except (OSError, *BROKEN_OFF) as error:
         reading.refused = str(error) or type(error).__name__
@@ -284,34 +289,38 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
     return told
 
 
-def _numbered(file: Path, reading: FileReading) -> tuple[Iterator[str], Iterable[int]]:
+def _numbered(
+    file: Path, reading: FileReading, limits: files.Limits | None
+) -> tuple[Iterator[str], Iterable[int]]:
     """The lines of a file from the oldest on, and their numbers."""
-    lines = files.lines(file)
-    begin, broken = _as_far(islice(lines, LOOKED_AT))
+    end = _End()
+    lines = end.up_to(files.lines(file, limits))
+    begin = list(islice(lines, LOOKED_AT))
     if not newest_first(begin):
-        return _counted(chain(begin, _rest(lines, broken)), reading), count(1)
+        return _counted(chain(begin, _rest(lines, end)), reading), count(1)
     reading.newest_first = True
-    more, broken = _as_far(_rest(lines, broken))
-    whole = [*begin, *more]
-    return _counted(chain(reversed(whole), _rest(iter(()), broken)), reading), range(len(whole), 0, -1)
+    whole, many = files.backwards(chain(begin, lines))
+    return _counted(chain(whole, _rest(iter(()), end)), reading), count(many, -1)
 
 
-def _as_far(lines: Iterable[str]) -> tuple[list[str], Exception | None]:
-    """Lines, and what they broke off with, if they did."""
-    found: list[str] = []
-    try:
-        for line in lines:
-            found.append(line)
-    except (OSError, *BROKEN_OFF) as error:
-        return found, error
-    return found, None
+class _End:
+    """What a file broke off with, if it did."""
+
+    broken: Exception | None = None
+
+    def up_to(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines of a file as far as they can be read."""
+        try:
+            yield from lines
+        except (OSError, *BROKEN_OFF) as error:
+            self.broken = error
 
 
-def _rest(lines: Iterator[str], broken: Exception | None) -> Iterator[str]:
-    """What follows, which breaks off if it was found to."""
-    if broken is not None:
-        raise broken
+def _rest(lines: Iterator[str], end: _End) -> Iterator[str]:
+    """What follows, which breaks off if the file does."""
     yield from lines
+    if end.broken is not None:
+        raise end.broken
 
 
 def _counted(lines: Iterable[str], reading: FileReading) -> Iterator[str]:

@@ -24,6 +24,7 @@ from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, about, trimmed
 from hawb.incident.doubts import OF_CLIENTS, OF_PLACES, OF_THE_BEGINNING
 from hawb.incident.faults import BROKEN
+from hawb.incident.files import Limits
 from hawb.incident.following import closest
 from hawb.incident.happening import Happening, is_healing
 from hawb.incident.happenings import happenings
@@ -114,14 +115,16 @@ class Incident(Struct, frozen=True):
 def understand(
     paths: Iterable[Path], exports: Sequence[Path] = (), zone: tzinfo = UTC, listed_after: bool | None = None,
     later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
+    limits: Limits | None = None,
 ) -> Incident:  # fmt: skip
-    """The incident that logs tell of: files, and folders of files. `exports` are definitions and listings of the same
-    cluster (`hawb.broker.imported`); whether they are of before the incident or of after it is found out, unless it is
-    said. Where there are listings of both, `later` are those of after. Without `keepers` it is not looked for what
-    would have kept the messages. With `since` and `until` the story is that of the time from one to the other; those
-    without a zone are in `zone`, too. Raises OSError for a path that is not there, ImportRefused for an export that
-    cannot be read, and SpanRefused for a span that the logs do not tell of."""
-    reading = read_logs(paths, zone)
+    """The incident that logs tell of: files, and folders of files, unpacked up to `limits`. `exports` are
+    definitions and listings of the same cluster (`hawb.broker.imported`); whether they are of before the incident
+    or of after it is found out, unless it is said. Where there are listings of both, `later` are those of after.
+    Without `keepers` it is not looked for what would have kept the messages. With `since` and `until` the story is
+    that of the time from one to the other; those without a zone are in `zone`, too. Raises OSError for a path that
+    is not there, ImportRefused for an export that cannot be read, and SpanRefused for a span that the logs do not
+    tell of."""
+    reading = read_logs(paths, zone, limits=limits)
     made_us = listed_us(exports, reading)
     span = asked(since, until, zone, reading)
     incident = of_reading(

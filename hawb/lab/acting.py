@@ -53,6 +53,7 @@ class Acting:
         self.language = languages.named(language or languages.wanted())
         self._shown: Point | None = None
         self._answered = 0
+        self.refused: dict = {}
         self._drafts = Drafts()
 
     def given(self) -> dict[str, Any]:
@@ -86,7 +87,8 @@ class Acting:
         with languages.language(self.language):
             made = {"guide": guide(self.controller)}
             made |= view(self.controller, shown if shown is not None and follows(point, shown) else None, self._drafts)
-            around = {"panel": self.page.panel, "title": _(self.page.panel), "answered": self._answered}
+            made |= {"answered": self._answered, "refused": self.refused}
+            around = {"panel": self.page.panel, "title": _(self.page.panel)}
             self.view = made | around | ({"play": None} if point is shown else {})
             self._shown = point
             if self.view["leads"]["now"]["by_itself"]:
@@ -98,6 +100,7 @@ class Acting:
         command = COMMANDS.get(told.get("do", ""))
         if command is not None:
             self._answered = told.get("asked", self._answered)
+            self.refused = {}
             try:
                 with languages.language(self.language):
                     command(self, told)
@@ -134,34 +137,45 @@ def soon(do: Callable[[], None]) -> None:
 # What the page can ask for
 
 
+def open_menu(acting: Acting, told: dict) -> None:
+    """Look which entries of a menu that opens RabbitMQ would refuse. A queue is chosen by that."""
+    menu, name, controller = told["menu"], told["name"], acting.controller
+    if menu == "queue":
+        controller.choose(name)
+    offers = acting.view["offers"]
+    known = menus.NODE if menu == "node" else menus.QUEUE
+    entries = {entry: known[entry] for entry in offers["lists"][offers[menu][name]]}
+    found = menus.refused(entries, name, controller.outcome["nodes"], controller.refusal)
+    acting.refused = {"menu": menu, "name": name, "entries": found}
+
+
 def on_node(acting: Acting, told: dict) -> None:
     """An entry of a node's menu."""
-    entry, node = menus.NODE[told["entry"]], told["node"]
-    others = [other for other in acting.controller.outcome["nodes"] if other != node]
-    _play(acting, entry, node, others, Place.NODES)
+    _play(acting, menus.NODE[told["entry"]], told["node"], Place.NODES)
 
 
 def on_queue(acting: Acting, told: dict) -> None:
     """An entry of a queue's menu."""
     acting.controller.choose(told["queue"])
-    _play(acting, menus.QUEUE[told["entry"]], told["queue"], [], Place.QUEUES)
+    _play(acting, menus.QUEUE[told["entry"]], told["queue"], Place.QUEUES)
 
 
 def on_all(acting: Acting, told: dict) -> None:
     """An entry of what else there is."""
     if told["entry"] == "safe to stop?":
         acting.controller.forecasting = True
-    _play(acting, menus.ALL_MORE[told["entry"]], "", [], Place.NODES)
+    _play(acting, menus.ALL_MORE[told["entry"]], "", Place.NODES)
 
 
-def _play(acting: Acting, entry: menus.Entry, name: str, others: list[str], place: Place) -> None:
+def _play(acting: Acting, entry: menus.Entry, name: str, place: Place) -> None:
     if entry.panel:
         acting.page.open_panel(entry.panel)
     elif entry.argument is None:
         given = {"node": name} if place is Place.NODES and name else {"queue": name} if name else {}
         acting.page.open_form(entry.verb, **given)
     else:
-        acting.controller.act(entry.verb, entry.argument(name, others), place)
+        nodes = acting.controller.outcome["nodes"]
+        acting.controller.act(entry.verb, menus.argument_of(entry, name, nodes), place)
 
 
 def part(acting: Acting, told: dict) -> None:
@@ -206,6 +220,7 @@ def open_source(acting: Acting, told: dict) -> None:
 
 
 COMMANDS: dict[str, Callable[[Acting, dict], None]] = {
+    "menu": open_menu,
     "node": on_node,
     "queue": on_queue,
     "more": on_all,

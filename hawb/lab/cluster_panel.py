@@ -33,12 +33,8 @@ class ClusterPanel:
             _("listings"), _("then add listings of queues and nodes, such as /api/queues"), True
         )
         fields.watch(self.listings, self._open_listings)
-        self.vhost = fields.text(
-            "vhost", _("the virtual host of an export's entries that name none"), width="150px"
-        )
-        self.profile = fields.dropdown(
-            _("release"), _("whose rules: a version of RabbitMQ"), profiles(), width="170px"
-        )
+        self.vhost = fields.text("vhost", _("the virtual host of an export's entries that name none"), width="150px")
+        self.profile = fields.dropdown(_("release"), _("whose rules: a version of RabbitMQ"), profiles(), width="170px")
         fields.watch(self.profile, self._set_profile)
         self.seed = fields.text(_("seed"), _("the only source of chance"), width="150px")
         fields.watch(self.seed, self._set_seed)

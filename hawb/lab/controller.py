@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hawb.broker.imported import import_cluster
 from hawb.broker.untrusted import ImportRefused
 from hawb.lab.beside import Beside
-from hawb.lab.history import Point
+from hawb.lab.history import Point, opened
+from hawb.lab.place import Place
 from hawb.lab.policy_draft import PolicyDraft, Reached, by_name
 from hawb.lab.sources import START, Export, Upload, keep, said_first
 from hawb.lab.typed import file_named, number
@@ -33,7 +33,7 @@ from hawb.rules.policies import Policy
 from hawb.rules.profiles import Profile
 from hawb.scenario import numbering
 from hawb.scenario.dump import dump
-from hawb.scenario.load import ScenarioRefused, load, read_scenario
+from hawb.scenario.load import ScenarioRefused, read_scenario
 from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views.story.why import why
@@ -43,31 +43,13 @@ WITH_CODE = N_("RabbitMQ refused {verb} with code {code}. The refusal is part of
 UNCHANGED = N_("Nothing was changed.")
 
 
-class Place(StrEnum):
-    """Where on the page something is asked for, and its answer is shown."""
-
-    SCENARIO = "scenario"
-    PROFILE = "profile"
-    SEED = "seed"
-    SAVE = "save"
-    NODES = "nodes"
-    QUEUES = "queues"
-    CLIENTS = "clients"
-    STEP = "step"
-    TIME = "time"
-    POLICY = "policy"
-    WHY = "why"
-    WHAT_IF = "what if"
-    BESIDE = "beside"
-
-
 class Controller:
     """A person's session: where they are (`now`), what can be undone and redone, the queue they chose, the time that
     they typed for the next step, whether they want forecasts for each node, the story that they want to see beside
     theirs, the last messages.
 
-    Without `may_save` it writes no file, whatever it is told: then a person may be anybody. `is_own_cluster` is True
-    until another cluster than the lab's own is opened.
+    Without `may_save` it writes no file, whatever it is told: then a person may be anybody. The lab's own cluster is at
+    rest when it is opened: how it came to that is no part of the story that is stepped through.
 
     `field` is the field of a step that the message of its place is about, "" for the step as a whole.
     """
@@ -79,8 +61,7 @@ class Controller:
         self.queue = self.at = ""
         self.forecasting = False
         self.followers: list[Callable[[Run], None]] = []
-        self._now = Point(start if isinstance(start, Run) else Run.of(load(start)), opened=True)
-        self.is_own_cluster = start == START
+        self._now = Point(start, opened=True) if isinstance(start, Run) else opened(start)
         self.beside = Beside()
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
@@ -150,9 +131,19 @@ class Controller:
         return self.now.forecasts if self.forecasting else {}
 
     @property
+    def is_own_cluster(self) -> bool:
+        """Return True until another cluster than the lab's own is opened."""
+        return self.now.rest > 0
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Return True while nothing was done to the lab's own cluster."""
+        return self.is_own_cluster and self.story_place == (0, 0)
+
+    @property
     def story_place(self) -> tuple[int, int]:
         """How many steps of the story were played, and how many it has."""
-        played = len(self.now.run.steps)
+        played = len(self.now.steps)
         return played, played + len(self.now.ahead)
 
     @property
@@ -207,13 +198,14 @@ class Controller:
     def open_scenario(self, file: Path) -> None:
         """Opens a scenario file and plays it to its end; `step_back` leads back through it."""
         with self._answer(Place.SCENARIO, str(file)):
-            self._open(Run.of(load(file)), said_first(file))
+            self._open(opened(file, before=self.now, notes=said_first(file)))
 
     def open_export(self, definitions: str | Path, listings: Sequence[str | Path] = ()) -> None:
         """Opens the cluster that a definitions export and listings describe, each a file or VHOST=FILE."""
         with self._answer(Place.SCENARIO):
             imported = import_cluster(definitions, listings)
-            self._open(Run.of(read_scenario(imported.scenario)), imported.notes)
+            run = Run.of(read_scenario(imported.scenario))
+            self._open(Point(run, before=self.now, notes=imported.notes, opened=True))
 
     def open_uploads(self, definitions: Sequence[Upload], listings: Sequence[Upload] = (), vhost: str = "") -> None:
         """Opens the cluster that uploaded files describe: one definitions export, and listings. Entries that name no
@@ -231,8 +223,7 @@ class Controller:
         """Plays one more step, written as in a file: act("kill", "a"). It begins at the time that was typed;
         without one when the cluster has settled."""
         with self._answer(place):
-            time = {"at": number(self.at)} if self.at.strip() else {}
-            self._go(self.now.with_step({verb: argument} | time))
+            self._go(self.now.with_step(self._step(verb, argument)))
             self.at = ""
             step = len(self.now.run.steps) - 1
             refused = next((error for error in self.outcome["errors"] if error["step"] == step), None)
@@ -240,9 +231,17 @@ class Controller:
                 code, text = refused["code"], refused["text"]
                 self.messages[place] = f"{text}\n{_(WITH_CODE if code else REFUSED, verb=verb, code=code)}"
 
+    def refusal(self, verb: str, argument: object) -> str:
+        """Return what RabbitMQ would answer if it refused this step now; "" if it would take it."""
+        return self.now.refusal(self._step(verb, argument))
+
+    def _step(self, verb: str, argument: object) -> dict:
+        """The step, at the time that was typed for it."""
+        return {verb: argument} | ({"at": number(self.at)} if self.at.strip() else {})
+
     def step_back(self) -> None:
         """Goes back to before the last step of the story; whatever is done then, the step stays ahead."""
-        if self.now.run.steps:
+        if self.now.steps:
             with self._answer(Place.TIME):
                 self._go(self.now.with_step_back())
 
@@ -377,9 +376,9 @@ class Controller:
 
     # How it is done
 
-    def _open(self, run: Run, notes: Sequence[str] = ()) -> None:
-        self._go(Point(run, before=self.now, notes=notes, opened=True))
-        self.queue, self.beside.variant, self.is_own_cluster = "", None, False
+    def _open(self, point: Point) -> None:
+        self._go(point)
+        self.queue, self.beside.variant = "", None
 
     def _go(self, point: Point) -> None:
         """Makes a new point the present."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from hawb.lab.history import Point
 from hawb.languages import _
+from hawb.planning.remedies import remedies
 from hawb.scenario.dump import dump
 from hawb.scenario.script import script
 from hawb.views.formatting import whole
@@ -30,10 +31,14 @@ class Kind(Struct, frozen=True):
     make: Callable[[Point], str]
 
 
+def _report(point: Point) -> str:
+    return report.page(point.outcome, dump(point.run.scenario), remedies=remedies(point.run))
+
+
 KINDS = {
     "scenario": Kind(".yaml", "application/yaml", lambda point: dump(point.run.scenario)),
     "Python": Kind(".py", "text/x-python", lambda point: script(point.run.scenario)),
-    "report": Kind(".html", "text/html", lambda point: report.page(point.outcome, dump(point.run.scenario))),
+    "report": Kind(".html", "text/html", _report),
 }
 
 

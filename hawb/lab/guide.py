@@ -7,7 +7,7 @@ from __future__ import annotations
 from hawb.lab.controller import Controller
 from hawb.lab.leads import offered
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.views.formatting import counted, shown, size, whole
+from hawb.views.formatting import counted, listing, shown, size, whole
 
 QUEUE = "ha.orders"
 """The queue of the lab's own cluster that the tour is about."""
@@ -16,14 +16,14 @@ BEGIN, LOST, HELD = "begin", "lost", "held"
 """Where a story stands in the tour: the queue's first master runs, messages are lost, or that node is down and none
 are."""
 
-LATE = N_(
-    "{nodes} hold {queues}. Each bar is what a node holds: {mirror} has only {some} of the {all} messages of {queue}. "
-    "Click node {node}, which has all of them and is the master."
+LATE = Plural(
+    "Each bar shows which messages a node holds. {mirrors} has only {some} of the {all} messages of {queue}. What if "
+    "{node} dies?",
+    "Each bar shows which messages a node holds. {mirrors} have only {some} of the {all} messages of {queue}. What if "
+    "{node} dies?",
 )
-NOT_LATE = N_(
-    "{nodes} hold {queues}. Each bar is what a node holds. Click node {node}, which is the master of {queue}."
-)
-KILL = N_("Kill {node}.")
+NOT_LATE = N_("Each bar shows which messages a node holds. {node} is the master of {queue}. What if {node} dies?")
+KILL = N_("Kill {node}")
 COST = Plural(
     "That cost {count} confirmed message. Read why below, then press ↻ again and watch it once more.",
     "That cost {count} confirmed messages. Read why below, then press ↻ again and watch it once more.",
@@ -39,8 +39,9 @@ TRIED = N_("The same kill, and nothing is lost. Undo takes everything back, howe
 
 
 def guide(controller: Controller) -> dict | None:
-    """Return what the tour says where the story stands: its `phase`, and the texts by the names that the page has for
-    them; None where another cluster was opened or the queue is gone."""
+    """Return what the tour says where the story stands: its `phase`, the texts by the names that the page has for them,
+    the `node` that it invites to kill, and whether the cluster `is_at_rest`; None where another cluster was opened or
+    the queue is gone."""
     outcome = controller.outcome
     queue = outcome["queues"].get(QUEUE)
     if not controller.is_own_cluster or queue is None:
@@ -61,17 +62,17 @@ def guide(controller: Controller) -> dict | None:
         texts["held"] = _(NOT_LOST, node=shown(first))
     else:
         texts |= {"open": _open(outcome, queue), "kill": _(KILL, node=shown(queue["master"]))}
-    return {"phase": phase, "texts": texts}
+    node = queue["master"] if phase == BEGIN else ""
+    return {"phase": phase, "texts": texts, "node": node, "is_at_rest": controller.is_at_rest}
 
 
 def _open(outcome: dict, queue: dict) -> str:
-    """Return what there is to see at first, with a mirror that lacks messages if there is one."""
-    words = {
-        "nodes": counted(len(outcome["nodes"]), "node"), "queues": counted(len(outcome["queues"]), "queue"),
-        "queue": QUEUE, "node": shown(queue["master"]), "all": whole(queue["messages"]),
-    }  # fmt: skip
-    late = [mirror for mirror in queue["mirrors"] if mirror not in queue["synchronised_mirrors"]]
+    """Return what there is to see at first, with the mirrors that lack messages if there are any."""
+    words = {"queue": QUEUE, "node": shown(queue["master"]), "all": whole(queue["messages"])}
+    held = {mirror: queue["replicas"][mirror]["messages"] for mirror in queue["mirrors"]}
+    late = [mirror for mirror in held if mirror not in queue["synchronised_mirrors"]]
     if not late:
         return _(NOT_LATE, **words)
-    has = queue["replicas"][late[0]]["messages"]
-    return _(LATE, mirror=shown(late[0]), some=whole(has), **words)
+    least = min(held[mirror] for mirror in late)
+    poorest = [mirror for mirror in late if held[mirror] == least]
+    return ngettext(*LATE, len(poorest), mirrors=listing(poorest), some=whole(least), **words)

@@ -10,15 +10,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 from hawb.engine.state import State
+from hawb.lab.sources import START
 from hawb.planning.alternatives import Alternatives
 from hawb.planning.harm import Harm, harms
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
-from hawb.scenario.load import read_scenario
+from hawb.scenario.load import ScenarioRefused, load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.story.marks import MARKED
@@ -32,6 +34,7 @@ class Point:
 
     `notes` are on the cluster that was opened, `opened` is whether one was opened here, and `passed_s` the seconds of
     simulated time that playing has let pass since the point before. `alternatives` are those last asked for here.
+    `rest` is how many steps set the cluster up before the person came: nothing leads back behind them.
 
     A point may look back from another, its `origin`: it stands at the moment `at_s`, with whatever is on its way then,
     and an action there happens at that moment.
@@ -46,11 +49,12 @@ class Point:
         notes: Sequence[str] = (),
         opened: bool = False,
         passed_s: float = 0.0,
+        rest: int = 0,
         origin: Point | None = None,
         at_s: float | None = None,
     ):
         self.run, self.ahead, self.before, self.notes = run, ahead, before, tuple(notes)
-        self.opened, self.passed_s, self._origin, self.at_s = opened, passed_s, origin, at_s
+        self.opened, self.passed_s, self.rest, self._origin, self.at_s = opened, passed_s, rest, origin, at_s
         self.moment = run.moment() if at_s is None else run.moment_at(at_s)
         self.outcome = outcome(run, self.moment, () if before is None else before.shared_events(run))
         self.alternatives: Alternatives | None = None
@@ -67,9 +71,9 @@ class Point:
 
     @cached_property
     def before_last_step(self) -> tuple[State, dict] | None:
-        """The state and the outcome before the last step of the story; None if it has no step, or another moment is
-        looked at."""
-        if not self.run.steps or self.at_s is not None:
+        """The state and the outcome before the last step of the story; None if it has no step since the cluster was at
+        rest, or another moment is looked at."""
+        if not self.steps or self.at_s is not None:
             return None
         earlier = self.run.rewound(len(self.run.steps) - 1)
         return earlier.moment().state, outcome(earlier, shared=self.shared_events(earlier))
@@ -93,11 +97,18 @@ class Point:
         """The point from which this one looks back; itself, if it does not."""
         return self._origin or self
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that were played since the cluster was at rest."""
+        return tuple(self.run.steps[self.rest :])
+
     @cached_property
     def moments_us(self) -> list[int]:
-        """The moments at which anything happened, and the last one."""
-        state = self.origin.moment.state
-        return sorted({0, state.time_us, *(entry.t_us for entry in self.origin.moment.trace())})
+        """The moments at which anything happened since the cluster was at rest, and the last one."""
+        moment = self.origin.moment
+        began = self.run.rewound(self.rest).moment().state.time_us if self.rest else 0
+        times = {entry.t_us for entry in moment.trace()}
+        return sorted({began, moment.state.time_us, *(time for time in times if time > began)})
 
     @cached_property
     def marked(self) -> list[tuple[int, str]]:
@@ -120,7 +131,7 @@ class Point:
         at_s = (origin.moments_us[max(position, 0)] + 1) / MICROSECONDS
         steps = origin.run.steps_at(at_s)
         run, ahead = origin.run.rewound(steps), (*origin.run.steps[steps:], *origin.ahead)
-        return Point(run, ahead, before=origin, notes=self.notes, origin=origin, at_s=at_s)
+        return Point(run, ahead, before=origin, notes=self.notes, rest=self.rest, origin=origin, at_s=at_s)
 
     @property
     def document(self) -> dict:
@@ -130,18 +141,33 @@ class Point:
 
     def next(self, run: Run, ahead: tuple[Step, ...], passed_s: float = 0.0) -> Point:
         """A point after this one, of the same cluster."""
-        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s)
+        return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s, rest=self.rest)
 
     def with_step(self, step: Mapping) -> Point:
         """The point after one more step, written as in a file. Raises ScenarioRefused."""
+        return self.next(*self._with(step))
+
+    def refusal(self, step: Mapping) -> str:
+        """Return what RabbitMQ would answer if it refused a step now, or why the step cannot be played; "" if it would
+        take the step."""
+        try:
+            run, _ahead = self._with(step)
+        except ScenarioRefused as refused:
+            return refused.problem
+        number = len(self.run.steps)
+        return "\n".join(refusal.text for refusal in run.moment().refusals if refusal.step == number)
+
+    def _with(self, step: Mapping) -> tuple[Run, tuple[Step, ...]]:
+        """Return the run after one more step, and the steps ahead. Raise ScenarioRefused for a step that cannot be
+        played."""
         run, step = self.run.copy(), self._now() | dict(step)
         if "join" not in step:
             run.apply_plain(step)
-            return self.next(run, self.ahead)
-        # A story knows from its beginning which nodes will join, so it is told anew.
+            return run, self.ahead
+        # A story knows from its beginning which nodes will join, so it is played anew.
         document, played = self.document, len(run.steps)
         steps = [*document["steps"][:played], step, *document["steps"][played:]]
-        return self.next(*part(document | {"steps": steps}, played + 1))
+        return part(document | {"steps": steps}, played + 1)
 
     def _now(self) -> dict:
         """The time of a step that is added here, if it has one."""
@@ -170,6 +196,12 @@ class Point:
         run = start.run.copy()
         run.apply_plain(start._now() | {"wait": passed_s})
         return start.next(run, start.ahead, passed_s)
+
+
+def opened(file: Path, *, before: Point | None = None, notes: Sequence[str] = ()) -> Point:
+    """Return the end of a scenario file's story; the lab's own cluster is at rest there. Raise ScenarioRefused."""
+    run = Run.of(load(file))
+    return Point(run, before=before, notes=notes, opened=True, rest=len(run.steps) if file == START else 0)
 
 
 def part(document: Mapping, played: int) -> tuple[Run, tuple[Step, ...]]:

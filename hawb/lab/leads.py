@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from math import ceil
+from itertools import islice
 
 from hawb.engine import runs
-from hawb.engine.events import LinksTimeOut, NodeGoneNoticed
 from hawb.lab.controller import Controller, Place
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives
 from hawb.planning.harm import Harm
-from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.dump import plain
+from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import commas, counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
@@ -28,7 +27,7 @@ MARKS = {
 }
 """The mark before a sentence, by its tone."""
 
-MOST_SENTENCES, MOST_ALTERNATIVES, LATEST = 7, 3, 100
+MOST_SENTENCES, MOST_ALTERNATIVES, MOST_SUGGESTIONS, LATEST = 7, 3, 3, 100
 FIRST = ("loss", "refusal", "promotion", "fault")
 """The tones of sentences that are kept before the others where there is no room for all."""
 
@@ -42,7 +41,7 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
     return {
         "verdict": verdict(outcome),
         "step": last_step(controller),
-        "happened": happened(outcome, controller.was, drafts),
+        "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, controller.was, drafts),
         "why": reasons(outcome),
         "now": now(controller),
         "answers": [text for place, text in controller.messages.items() if text and place is not Place.SAVE],
@@ -51,17 +50,18 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
 
 def last_step(controller: Controller) -> str:
     """The last step of the story in a few words; what a scenario expects is nothing that was done."""
-    steps = [step for step in controller.now.run.steps if step.name != "expect"]
+    steps = [step for step in controller.now.steps if step.name != "expect"]
     return done(plain(steps[-1])) if steps else ""
 
 
 def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_SENTENCES) -> dict:
     """Return the sentences on what has happened since the outcome before, causes before effects, and how many more
-    there are: those that weigh least are left out."""
+    there are: those that weigh least are left out. `rank` is the place of each by its weight, for a page that has no
+    room for all."""
     since = first_new(outcome, was)
     mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
-    kept = sorted(mine[:most], key=lambda one: one.index)
-    return {"told": [_sentence(one) for one in kept], "more": max(len(mine) - most, 0)}
+    kept = sorted(enumerate(mine[:most]), key=lambda ranked: ranked[1].index)
+    return {"told": [_sentence(one) | {"rank": rank} for rank, one in kept], "more": max(len(mine) - most, 0)}
 
 
 def _weight(one: Sentence) -> tuple[int, int]:
@@ -152,10 +152,10 @@ ENDS_ALARM = {"memory": N_("end the memory alarm of {node}"), "disk": N_("end th
 
 
 def suggestions(controller: Controller) -> list[dict]:
-    """Steps that would mend what is broken: {label, verb, argument}, a few of them."""
+    """Steps that would mend what is broken, and that RabbitMQ takes now: {label, verb, argument}, a few of them."""
     outcome = controller.outcome
     found = [{"label": _("heal the links"), "verb": "heal", "argument": True}] if controller.cut_links else []
-    if wait_s := unnoticed_s(controller):
+    if wait_s := unnoticed_s(outcome):
         found.append({"label": _("wait until the nodes notice"), "verb": "wait", "argument": wait_s})
     for alarm in outcome["alarms"]:
         alarmed = ENDS_ALARM[alarm["resource"]]
@@ -164,15 +164,9 @@ def suggestions(controller: Controller) -> list[dict]:
     for node, state in outcome["nodes"].items():
         if state == "down":
             found.append({"label": _("start {node}", node=shown(node)), "verb": "start", "argument": node})
+            found.append({"label": _("join {node}", node=shown(node)), "verb": "join", "argument": node})
     for name, queue in outcome["queues"].items():
         if queue["state"] == "running" and set(queue.get("mirrors", ())) - set(queue.get("synchronised_mirrors") or ()):
             found.append({"label": _("sync {queue}", queue=shown(name)), "verb": "sync_queue", "argument": name})
-    return found[:3]
-
-
-def unnoticed_s(controller: Controller) -> int:
-    """Return after how many seconds all nodes have noticed that links are cut or that a node is gone; 0 if nothing is
-    left to be noticed. Another second lets mirrors take over."""
-    state = controller.now.moment.state
-    due = [planned[0] for planned in state.agenda if isinstance(planned[-1], LinksTimeOut | NodeGoneNoticed)]
-    return ceil((max(due) - state.time_us) / MICROSECONDS) + 1 if due else 0
+    taken = (one for one in found if not controller.refusal(one["verb"], one["argument"]))
+    return [*islice(taken, MOST_SUGGESTIONS)]

@@ -16,19 +16,23 @@ Argument = Callable[[str, list[str]], object]
 """A verb's argument, for a thing and, of a node, the others of its cluster."""
 
 
+WOULD_REFUSE = N_("RabbitMQ refuses it now: {refusal}")
+
 ON_STAGE = "Safe?"
 """The panel of what the stage itself shows too."""
 
 
 class Entry(NamedTuple):
     """An entry: what it `tells`, the `verb` and its `argument`, or the form of the verb if there is none, and `when` it
-    makes sense, always unless that is named. An entry with a `panel` opens that."""
+    makes sense, always unless that is named. An entry with a `panel` opens that. One that is done queue by queue may
+    be refused for some of them alone."""
 
     tells: str
     verb: str = ""
     argument: Argument | None = None
     when: Callable[..., bool] | None = None
     panel: str = ""
+    queue_by_queue: bool = False
 
 
 def itself(name: str, _others: list[str]) -> object:
@@ -70,8 +74,12 @@ NODES: dict[str, dict[str, Entry]] = {
         N_("declare a queue here…"): Entry(
             N_("queue.declare by a client on it"), "declare", when=occasions.takes_clients
         ),
-        N_("grow all quorum queues"): Entry("rabbitmq-queues grow", "grow", within("node"), occasions.can_grow),
-        N_("shrink all quorum queues"): Entry("rabbitmq-queues shrink", "shrink", itself, occasions.can_shrink),
+        N_("grow all quorum queues"): Entry(
+            "rabbitmq-queues grow", "grow", within("node"), occasions.can_grow, queue_by_queue=True
+        ),
+        N_("shrink all quorum queues"): Entry(
+            "rabbitmq-queues shrink", "shrink", itself, occasions.can_shrink, queue_by_queue=True
+        ),
         N_("drain"): Entry("rabbitmq-upgrade drain", "drain", itself, occasions.takes_clients),
         N_("revive"): Entry("rabbitmq-upgrade revive", "revive", itself, occasions.is_drained),
     },
@@ -141,9 +149,7 @@ MORE: dict[str, dict[str, Entry]] = {
     N_("the network"): {
         N_("partition…"): Entry(N_("links between groups of nodes drop everything"), "partition"),
         N_("cut links…"): Entry(N_("single links drop everything"), "cut"),
-        N_("heal"): Entry(
-            N_("all links work again"), "heal", lambda _name, _others: True, occasions.has_cut_links
-        ),
+        N_("heal"): Entry(N_("all links work again"), "heal", lambda _name, _others: True, occasions.has_cut_links),
         N_("rebalance"): Entry("rabbitmq-queues rebalance all", "rebalance", lambda _name, _others: True),
     },
     N_("look ahead and aside"): {
@@ -169,7 +175,6 @@ MORE: dict[str, dict[str, Entry]] = {
     },
 }
 """What else there is, in groups."""
-
 
 
 def flat(groups: dict[str, dict[str, Entry]]) -> dict[str, Entry]:
@@ -210,4 +215,26 @@ def offered(moment: Moment, settings: Settings, rows: Iterable[str]) -> dict:
         "queue": {name: place(QUEUE, occasions.AtQueue(state, profile, queues.get(name))) for name in rows},
         "more": place(ALL_MORE, state),
         "lists": [list(names) for names in lists],
+    }
+
+
+def argument_of(entry: Entry, name: str, nodes: Iterable[str]) -> object:
+    """Return the argument of the step that an entry plays at once, for the node or queue of its menu."""
+    return entry.argument(name, [node for node in nodes if node != name])
+
+
+def refused(
+    entries: dict[str, Entry], about: str, nodes: Iterable[str], refusal: Callable[[str, object], str]
+) -> dict[str, dict]:
+    """Return the entries of the menu of a node or queue that RabbitMQ would refuse now, by their names: the text of the
+    `refusal`, and whether the entry can still be chosen, as part of it might be done."""
+    found = {
+        name: refusal(entry.verb, argument_of(entry, about, nodes))
+        for name, entry in entries.items()
+        if entry.argument is not None
+    }
+    return {
+        name: {"text": _(WOULD_REFUSE, refusal=text), "can_be_chosen": entries[name].queue_by_queue}
+        for name, text in found.items()
+        if text
     }

@@ -36,9 +36,7 @@ class PolicyPanel:
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
-        self.policy = fields.dropdown(
-            _("edit"), _("a policy in force, or a new one"), [(_("a new policy"), NEW)]
-        )
+        self.policy = fields.dropdown(_("edit"), _("a policy in force, or a new one"), [(_("a new policy"), NEW)])
         fields.watch(self.policy, self._edit)
         self.kind = fields.dropdown(
             _("kind"), _("a policy, or an operator policy beside it"), [(words(kind), kind) for kind in KINDS]

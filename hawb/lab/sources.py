@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hawb.languages import N_
+from hawb.scenario.catalogue import catalogue
 from hawb.scenario.checkout import data_folder
 from hawb.scenario.load import ScenarioRefused, load
 
@@ -35,27 +36,50 @@ Upload = tuple[str, bytes]
 Choice = tuple[str, Path | Export | None]
 """What a person reads, and the scenario file or export that it stands for; None for the heading of a group."""
 
-INCIDENT = "incident-"
-"""The beginning of the names of files about real incidents."""
+GROUPS = (
+    N_("Incidents"),
+    N_("Who takes over"),
+    N_("When nobody takes over"),
+    N_("Processes that crash"),
+    N_("Who belongs to the cluster"),
+    N_("Policies and where queues go"),
+    N_("Synchronisation"),
+    N_("Publishing and consuming"),
+    N_("Limits, lives and dead letters"),
+    N_("Alarms and maintenance mode"),
+    N_("Partitions and hosts that lose power"),
+    N_("The metadata store: Khepri"),
+    N_("Quorum queues: what they are declared as, and where they go"),
+    N_("Quorum queues: majorities"),
+    N_("Quorum queues: leaders that go"),
+    N_("Mirrored and quorum queues side by side"),
+    N_("Quorum queues: members"),
+    N_("Quorum queues: consumers"),
+    N_("Quorum queues: limits, policies and deletion"),
+    N_("Streams"),
+    N_("Others"),
+)
+"""The groups of hawb's own scenarios, as their README names them, in the order in which the lab has them."""
 
-INCIDENTS, SCENARIOS = N_("── What has happened to others ──"), N_("── One thing each ──")
+TITLE, REAL = N_("A mirrored queue whose mirrors lack messages, and a quorum queue"), N_("The real cluster (data/real)")
+"""The titles of the lab's own cluster and of the exported one."""
+
 FIRST_COMMENT = re.compile(r"(?:#.*\n)*")
 
 
 def choices(folder: Path | None = None) -> list[Choice]:
-    """What can be opened: the lab's own start, then incidents, then other scenarios; `folder` is searched in place of
-    the kernel's."""
-    found: list[Choice] = [(title(START), START)]
+    """What can be opened: the lab's own start, the exported cluster, then scenarios in their groups; `folder` is
+    searched in place of the kernel's."""
+    found: list[Choice] = [(TITLE, START)]
     data = data_folder(folder)
     if data is None:
         return found
     if (data / "real" / DEFINITIONS).is_file():
-        real = Export(data / "real" / DEFINITIONS, tuple(data / "real" / name for name in LISTINGS))
-        found.append((N_("The real cluster (data/real)"), real))
-    groups: dict[str, list[Choice]] = {INCIDENTS: [], SCENARIOS: []}
-    for file in sorted((data / "scenarios").glob("*.yaml")):
-        groups[INCIDENTS if file.name.startswith(INCIDENT) else SCENARIOS].append((title(file), file))
-    return [*found, *(one for heading, group in groups.items() if group for one in [(heading, None), *group])]
+        found.append((REAL, Export(data / "real" / DEFINITIONS, tuple(data / "real" / name for name in LISTINGS))))
+    groups: dict[str, list[Choice]] = {group: [] for group in GROUPS}
+    for entry in catalogue(data / "scenarios"):
+        groups.setdefault(entry.group, []).append((entry.title or title(entry.file), entry.file))
+    return found + [choice for name, group in groups.items() if group for choice in ((name, None), *group)]
 
 
 def said_first(file: Path) -> tuple[str, ...]:

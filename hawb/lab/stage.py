@@ -19,7 +19,7 @@ from hawb.lab.sources import choices
 from hawb.views import style
 
 FRONT = Path(__file__).parent / "front"
-MODULES = ("elements", "picture", "network", "flights", "player", "menu", "columns", "log", "bars", "stage")
+MODULES = ("elements", "picture", "network", "flights", "player", "menu", "columns", "log", "picker", "bars", "stage")
 """The modules of the front end, each of which uses what stands in those before it."""
 
 LIGHT, DARK = style.properties(style.LIGHT), style.properties(style.DARK)
@@ -65,9 +65,7 @@ class Stage(Acting, anywidget.AnyWidget):
     languages = traitlets.List().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self, controller: Controller, page: Page, folder: Path | None = None, *, language: str | None = None
-    ):
+    def __init__(self, controller: Controller, page: Page, folder: Path | None = None, *, language: str | None = None):
         Acting.__init__(self, controller, page, choices(folder), language)
         anywidget.AnyWidget.__init__(self, **self.given())
         self.on_msg(lambda _widget, told, _buffers: self.receive(told))

@@ -117,8 +117,9 @@ class StudyPanel:
         self.choices = [_choice(knob) for knob in knobs]
         self.answer = widgets.HTML()
         parts = [fields.row(*self.choices[start : start + 3]) for start in range(0, len(knobs), 3)]
-        self.box = fields.column(*parts, fields.button("play", "play this study now", self.play), self.progress.box,
-                                 self.answer)
+        self.box = fields.column(
+            *parts, fields.button("play", "play this study now", self.play), self.progress.box, self.answer
+        )
 
     @property
     def asked(self) -> Study:

@@ -14,7 +14,8 @@ from hawb.views.story import lanes, timeline
 
 
 class TimePanel:
-    """The lanes of the story with a line at the moment that is shown, a wait, the time of the next step."""
+    """The lanes of the story, for a page and for a phone, with a line at the moment that is shown, a wait, the time of
+    the next step."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -24,7 +25,7 @@ class TimePanel:
         fields.watch(self.at, lambda change: setattr(controller, "at", change["new"]))
         self.message = Message(Place.TIME)
         self.lanes = fields.named(widgets.HTML(), "hawb-lanes")
-        self._drawn: tuple = (None, None, None, "")
+        self._drawn: tuple = (None, None, ())
         waiting = fields.row(self.wait, self.seconds)
         controls = self.message.beside(fields.row(waiting, self.at))
         self.box = fields.column(fields.named(controls, "hawb-clock"), self.lanes, name="hawb-time-panel")
@@ -41,10 +42,11 @@ class TimePanel:
     def _lanes(self, story: dict, queue: str | None, at: float) -> str:
         """The whole story's lanes with a line at a moment. They are drawn anew only for another story or queue."""
         if self._drawn[0] is not story or self._drawn[1] != queue:
-            drawn = lanes.lanes(story, queue)
-            self._drawn = (story, queue, drawn, timeline.html(drawn, story, f"hawb-{id(self)}"))
-        _, _, drawn, content = self._drawn
-        return timeline.framed(content, drawn, at)
+            both = {look: lanes.lanes(story, queue, slim=look == "slim") for look in ("broad", "slim")}
+            contents = {look: timeline.html(drawn, story, f"hawb-{look}-{id(self)}") for look, drawn in both.items()}
+            self._drawn = (story, queue, [(look, contents[look], drawn) for look, drawn in both.items()])
+        framed = ((look, timeline.framed(content, drawn, at)) for look, content, drawn in self._drawn[2])
+        return "".join(f'<div class="hawb-{look}">{frame}</div>' for look, frame in framed)
 
     def _wait(self) -> None:
         self.controller.act("wait", number(self.seconds.value), Place.TIME)

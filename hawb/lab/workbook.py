@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -23,9 +23,12 @@ OWN = "own"
 CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab import show\n\nshow({})")
 
 
-def hand_out(folder: Path, made: Mapping[str, bytes] | None = None) -> list[str]:
+def hand_out(
+    folder: Path, made: Mapping[str, bytes] | None = None, then: Callable[[Path], object] = lambda _: None
+) -> list[str]:
     """Brings a folder's notebooks and data up to date, with what is `made` for this reader; the paths of those that
-    its owner has changed, which stay. A checkout has its own notebooks and data already. Raises OSError."""
+    its owner has changed, which stay. `then` is called with each file that was written. A checkout has its own
+    notebooks and data already. Raises OSError."""
     folder, made = folder.resolve(), made or {}
     paths = [*(() if folder == checkout.OWN else brought()), *made]
     if not paths:
@@ -43,8 +46,19 @@ def hand_out(folder: Path, made: Mapping[str, bytes] | None = None) -> list[str]
         elif there != given[path]:
             place.parent.mkdir(parents=True, exist_ok=True)
             write(place, content)
+            then(place)
     write(noted, json.dumps(before | given, indent=0))
     return kept
+
+
+def trust(notebooks: Iterable[Path]) -> None:
+    """Sign notebooks for this user's Jupyter, as `jupyter trust` does: JupyterLab shows no SVG of others."""
+    from nbformat import read
+    from nbformat.sign import NotebookNotary
+
+    notary = NotebookNotary()
+    for file in notebooks:
+        notary.sign(read(file, as_version=4))
 
 
 def brought() -> Iterator[str]:

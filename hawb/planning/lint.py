@@ -23,7 +23,7 @@ class Report(Struct, frozen=True):
 
     Queues that differ in their names alone are of one kind: `kinds` has the first of each with its findings, and
     `kind_of`, in the order of the assignments, which kind each queue is of. `dead_letters` are findings about queues
-    that follow from several queues together, `missing` is what the answer takes and no file tells.
+    that follow from several queues together, `missing` is what the answer takes and no file tells, `of` the cluster.
     """
 
     assigned: Assigned
@@ -33,6 +33,7 @@ class Report(Struct, frozen=True):
     nodes: list[Finding]
     dead_letters: list[Finding]
     missing: list[str]
+    of: Inventory
 
     @property
     def queues(self) -> list[list[Finding]]:
@@ -71,6 +72,7 @@ def lint(inventory: Inventory) -> Report:
         list(node_findings(inventory)),
         [one for one in dead_letters if one.kind == "queue"],
         list(_missing(inventory)),
+        inventory,
     )
 
 

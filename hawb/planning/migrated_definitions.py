@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hawb.planning.migration import Migration, Move
-from hawb.rules.arguments_read import CLASSIC, QUORUM, STREAM
 from hawb.rules.owned_queues import is_of_federation, owner
 from hawb.rules.policies import Policy
+from hawb.rules.queue_types import QUORUM, TYPES
 
 SUFFIX = "quorum"
 
@@ -86,7 +86,7 @@ def _is_exported(move: Move) -> bool:
     """Return True for a queue that is to be imported: one that lasts, and that no plugin declares for itself."""
     queue = move.queue
     owned = queue.type != QUORUM and owner(queue.name, queue.facts.arguments) is not None
-    return not (queue.facts.exclusive or owned) and queue.type in (CLASSIC, QUORUM, STREAM)
+    return not (queue.facts.exclusive or owned) and queue.type in TYPES
 
 
 def _queue(move: Move) -> dict[str, object]:

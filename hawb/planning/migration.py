@@ -26,11 +26,10 @@ from hawb.planning.redeclaring import Redeclaration, Today, is_filled_in, redecl
 from hawb.planning.refused_there import Refused
 from hawb.planning.replication import members_for_mirrors
 from hawb.planning.staying import kept_arguments, left_out, why_it_stays
-from hawb.rules.arguments_read import CLASSIC, QUORUM
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import FEDERATION_SETTINGS, PROFILES, Profile
+from hawb.rules.queue_types import CLASSIC, QUORUM, has_default_types
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
-from hawb.rules.redeclaration import has_default_types
 from hawb.rules.upgrade_road import Leg, is_older, series_of
 
 Verdict = Literal["ready", "ready with changes", "not", "quorum already", "stays"]

@@ -14,9 +14,10 @@ from typing import Literal
 from msgspec import Struct
 
 from hawb.planning.inventory import Queue
-from hawb.rules.arguments_read import QUORUM, reads
+from hawb.rules.arguments_read import reads
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.profiles import HA_SETTINGS, Profile
+from hawb.rules.queue_types import QUORUM
 from hawb.rules.quorum_declaration import refusal
 
 ANY = object()

@@ -17,7 +17,8 @@ from hawb.broker.queue_rows import QueueFacts
 from hawb.planning.inventory import Queue
 from hawb.planning.refused_there import refused_arguments
 from hawb.rules.profiles import Profile
-from hawb.rules.redeclaration import CLASSIC, QUORUM, RELAXED_SINCE, TYPE, differing, filled_in
+from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE, takes_default_type
+from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
 """Whether applications send x-queue-type: the files do not tell where RabbitMQ may have filled it in."""
@@ -79,4 +80,4 @@ def redeclaration(
 
 def is_filled_in(facts: QueueFacts) -> bool:
     """Return True for a queue in whose declaration RabbitMQ fills in the default type quorum."""
-    return not (facts.durable is False or facts.exclusive or facts.auto_delete)
+    return takes_default_type(facts.durable, facts.exclusive, facts.auto_delete)

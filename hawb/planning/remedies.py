@@ -10,22 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine import runs
-from hawb.engine.state import DOWN, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.engine.state import DOWN, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
 from hawb.planning.out_of_use import offline, out_of_use
 from hawb.rules.quorum import majority
+from hawb.scenario.outcome import partitions_outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
+from hawb.scenario.unnoticed import noticed_at_us
 
 Measure = Callable[[Run], tuple]
 Step = Mapping[str, object]
+There = TypeVar("There")
 MOST_ADDED = 2
 """How many members at most are added to a queue: one member needs two more to outlive a node."""
 
+
+REJOINING_S = 60
+"""The simulated time in which nodes join again once links work or nodes are restarted."""
 
 FOR_EACH = ("synchronise", "empty", "make_quorum")
 """The kinds of remedies that do the same with each of their queues."""
@@ -38,9 +45,13 @@ class Remedy(Struct, frozen=True):
 
     `streams` are those of its queues that are streams, `at` is a node that runs.
 
-    `kind`: `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
+    `sides` are those of a partition that ends, and `cut` is whether links drop everything.
+
+    `kind`: `mend` (links work again, then all of `nodes` are restarted, once consumers have emptied `queues` there),
+    `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
     `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes that the cluster has forgotten),
-    `replace` (members on forgotten nodes are deleted, and others added), `add_member`, `synchronise`, `empty`
+    `join` (nodes that have been reset), `replace` (members on forgotten nodes are deleted, and others added),
+    `add_member`, `synchronise`, `empty`
     (consumers empty the queues), `make_quorum` (classic queues become quorum queues).
     """
 
@@ -50,6 +61,8 @@ class Remedy(Struct, frozen=True):
     steps: tuple[Step, ...]
     streams: frozenset[str] = frozenset()
     at: str = ""
+    sides: tuple[tuple[str, ...], ...] = ()
+    cut: bool = False
 
 
 def played(run: Run, steps: Iterable[object]) -> Run | None:
@@ -63,13 +76,15 @@ def played(run: Run, steps: Iterable[object]) -> Run | None:
     return ahead
 
 
-def standing(run: Run) -> tuple[int, int, int, int]:
-    """The measure of a cluster as it stands, the smaller the better: messages lost, queues out of use, how many more
-    nodes all queues together can lose (negative), and how many members of the cluster run (negative)."""
+def standing(run: Run) -> tuple[int, int, int, int, int]:
+    """The measure of a cluster as it stands, the smaller the better: messages lost, queues out of use, sides of a
+    partition, how many more nodes all queues together can lose (negative), and how many members of the cluster run
+    (negative)."""
     state = run.moment().state
+    apart = len(partitions_outcome(state, run.settings))
     spare = sum(_spare(state, side, queue) for side in state.sides[:1] for queue in side.queues.values())
     running = sum(node.status == RUNNING for node in state.nodes)
-    return lost(run), len(out_of_use(run)), -spare, -running
+    return lost(run), len(out_of_use(run)), apart, -spare, -running
 
 
 def short(run: Run, failures: int = 1) -> list[str]:
@@ -92,11 +107,14 @@ def _spare(state: State, side: Side, queue: Queue) -> int:
     return sum(state.nodes[mirror].status == RUNNING for mirror in queue.synchronised if mirror in queue.mirrors)
 
 
-def improved(run: Run, steps: Iterable[object], measure: Measure = standing) -> Run | None:
-    """Play steps on a copy of a run; return the copy if the cluster is better there by the measure, and None if it is
-    not, or if the steps cannot be played."""
-    ahead = played(run, steps)
-    return ahead if ahead is not None and measure(ahead) < measure(run) else None
+def improved(
+    there: There, steps: Iterable[Any], measure: Callable[[There], tuple] = standing,
+    play: Callable[[There, Iterable[Any]], There | None] = played,
+) -> There | None:  # fmt: skip
+    """Play steps on a copy of a run, or of what else `play` takes; return the copy if it is better by the measure, and
+    None if it is not, or if the steps cannot be played."""
+    ahead = play(there, steps)
+    return ahead if ahead is not None and measure(ahead) < measure(there) else None
 
 
 def remedies(
@@ -105,8 +123,8 @@ def remedies(
     """What to do where a run stands, the most urgent first. `losing` are the queues that would lose messages, `alone`
     those that need more or other replicas. The run stays as it is."""
     measure, found = cache(measure), []
-    for propose in (_start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
-                    partial(_make_quorum, queues=alone), _rejoin):  # fmt: skip
+    for propose in (_mend, _start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
+                    partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
         for remedy in propose(run):
             replaced = {node for one in found if one.kind == "replace" for node in one.nodes}
             useless = remedy.kind == "rejoin" and not replaced.isdisjoint(remedy.nodes)
@@ -150,6 +168,42 @@ def _addressed(remedy: Remedy, run: Run) -> Remedy:
 
 
 # Proposals, the better ones first: the first that makes the cluster better is taken
+
+
+def _mend(run: Run) -> Iterator[Remedy]:
+    """A partition that nodes have noticed, or nodes that paused for it: links that work again, and if that is not
+    enough (cluster_partition_handling ignore) a restart of all sides but one, if need be once consumers have emptied
+    queues there. The side with the most nodes stays, where that loses nothing more."""
+    state, names = run.moment().state, run.settings.names
+    sides = sorted(map(tuple, partitions_outcome(state, run.settings)), key=lambda side: (-len(side), side))
+    paused = any(node.status == PAUSED for node in state.nodes)
+    if noticed_at_us(state) is not None or not (sides or (paused and state.cuts)):
+        return
+    mended: tuple[Step, ...] = ({"heal": True},) if state.cuts else ()
+    if mended:
+        steps = (*mended, {"wait": REJOINING_S})
+        yield Remedy("mend", (), (), steps, sides=tuple(sides), cut=True)
+    disputed = [name for name in state.queues if _differs(state, name)]
+    for emptied in (False, True) if disputed else (False,):
+        for stays in sides:
+            others = [node for node in names if any(node in side for side in sides) and node not in stays]
+            first = next(node for node in others)
+            drained = [step for name in disputed for step in _drained(name, first)] if emptied else []
+            steps = (*drained, *mended, {"stop": others}, {"start": others}, {"wait": REJOINING_S})
+            queues = tuple(disputed) if emptied else ()
+            yield Remedy("mend", tuple(others), queues, steps, sides=tuple(sides), cut=bool(mended))
+
+
+def _differs(state: State, name: str) -> bool:
+    contents = {side.queues[name].content for side in state.sides if name in side.queues}
+    return len(contents) > 1 and not state.queues[name].has_group
+
+
+def _drained(queue: str, node: str) -> Iterator[Step]:
+    """A consumer that takes all that a queue holds, as a node sees it, and goes."""
+    consumer = f"{queue} emptied on {node}"
+    yield {"consume": {"consumer": consumer, "queue": queue, "node": node, "ack": "auto", "connection": consumer}}
+    yield {"close": consumer}
 
 
 def _start(run: Run) -> Iterator[Remedy]:
@@ -280,6 +334,13 @@ def _rejoin(run: Run) -> Iterator[Remedy]:
     more = next(_add(ahead, short(ahead)), None)
     steps += more.steps if more is not None else ()
     yield Remedy("rejoin", tuple(gone), more.queues if more is not None else (), tuple(steps))
+
+
+def _join(run: Run) -> Iterator[Remedy]:
+    """Nodes that have been reset, and run in no cluster: joined again."""
+    out = _nodes(run, lambda node: not node.member and node.virgin and node.status == DOWN)
+    for nodes in ([out] if out else []) + ([(node,) for node in out] if len(out) > 1 else []):
+        yield Remedy("join", nodes, (), tuple({"join": node} for node in nodes))
 
 
 def _all_or_each(kind: str, queues: Sequence[str], steps: Callable[[str], list[Step]]) -> Iterator[Remedy]:

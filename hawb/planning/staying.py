@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from hawb.planning.inventory import Queue
 from hawb.planning.quorum_translation import Reason, properties
 from hawb.planning.refused_there import refused_arguments
-from hawb.rules.arguments_read import CLASSIC, QUORUM, STREAM, reads
+from hawb.rules.arguments_read import reads
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.owned_queues import owner
 from hawb.rules.profiles import Profile
+from hawb.rules.queue_types import CLASSIC, QUORUM, STREAM
 from hawb.rules.streams import STREAM_PROFILES
 
 STREAMS_SOURCE = "rabbit_stream_queue, since 3.9"

@@ -14,7 +14,7 @@ x-stream-filter-size-bytes from 3.13 on (`rabbit_stream_queue`); x-queue-master-
 
 from __future__ import annotations
 
-CLASSIC, QUORUM, STREAM = "classic", "quorum", "stream"
+from hawb.rules.queue_types import CLASSIC, QUORUM, STREAM
 
 READ_BY: dict[str, tuple[str, ...]] = {
     "x-queue-type": (CLASSIC, QUORUM, STREAM),

@@ -52,6 +52,9 @@ class QuorumProfile(Struct, frozen=True):
     (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
     the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
     the channel asks the last leader's node for its version before that, and rejects where that is down.
+    `resends_at_soft_limit` is whether a channel with more messages pending than the soft limit looks for the leader
+    after 10 s, to send them again (`rabbit_fifo_client:set_timer`, up to 4.1). `explains_consume_errors` is whether a
+    client that could not subscribe is told why (`rabbit_quorum_queue:consume_error`, 4.1).
     `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
     (`rabbit_quorum_queue:maybe_apply_policies`), `ticks_at_once` whether a new leader's first tick comes at once
     (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
@@ -92,6 +95,8 @@ class QuorumProfile(Struct, frozen=True):
     shrinks_as_forgetting: bool = True
     consumer_disconnected_timeout_ms: int | None = None
     properties_bytes: int = 0
+    resends_at_soft_limit: bool = True
+    explains_consume_errors: bool = False
 
 
 _LENGTHS: Settings = (("max-length", Resolve.SMALLER), ("max-length-bytes", Resolve.SMALLER))
@@ -186,6 +191,8 @@ _PROFILE_4_3 = replace(
     awaits_members=True,
     consumer_disconnected_timeout_ms=60_000,
     properties_bytes=3,
+    resends_at_soft_limit=False,
+    explains_consume_errors=True,
 )
 
 QUORUM_PROFILES: dict[str, QuorumProfile] = {

@@ -18,9 +18,8 @@ from collections.abc import Mapping
 
 from hawb.rules.profiles import Profile
 from hawb.rules.queue_arguments import COMPARED, first_difference
+from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
-
-TYPE, CLASSIC, QUORUM = "x-queue-type", "classic", "quorum"
 
 RELAXED_SETTING = "quorum_queue.property_equivalence.relaxed_checks_on_redeclaration"
 RELAXED_SINCE = ("3.13", "4.0", "4.3")
@@ -29,15 +28,6 @@ RELAXED_COMPARED = (
     "x-dead-letter-exchange", "x-dead-letter-routing-key", "x-expires", "x-max-length", "x-max-length-bytes",
     "x-single-active-consumer", "x-message-ttl",
 )  # fmt: skip
-
-DEFAULT_TYPE_SINCE = (3, 10, 8)
-"""The first release whose virtual hosts have a default queue type."""
-
-
-def has_default_types(release: str) -> bool:
-    """Return True if virtual hosts of a release, such as 3.10.8, have a default queue type."""
-    numbers = release.split(".")
-    return tuple(int(one) if one.isdecimal() else 0 for one in numbers[:3]) >= DEFAULT_TYPE_SINCE
 
 
 def filled_in(arguments: Mapping[str, object], default_type: str | None, profile: Profile) -> dict[str, object]:

@@ -178,6 +178,17 @@ class MetadataStore(Part):
     writable_from: tuple[Node, ...]
 
 
+class Unnoticed(Part):
+    """What no node has noticed yet, if there is anything: links that drop everything, nodes that are gone, when all of
+    it is noticed, and what waits meanwhile: how many messages for each queue, and how many other operations."""
+
+    links: tuple[tuple[Node, ...], ...]
+    nodes: tuple[Node, ...]
+    noticed_at_s: float
+    waiting: dict[Queue, Count]
+    operations: Count
+
+
 class ExpectedOutcome(Part):
     """The whole outcome; a queue that is null must not exist."""
 
@@ -202,3 +213,4 @@ class ExpectedOutcome(Part):
     errors: tuple[ExpectedError, ...]
     events: tuple[Event, ...]
     metadata_store: MetadataStore
+    unnoticed: Unnoticed

@@ -3,7 +3,8 @@
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
 queue has `replicas` (what each node holds of it) and with its views `replicas_by_view` in their order;
 `queues_elsewhere` are the queues that the first running node's side does not know, with their views; each event has
-`because`, the index of the event that brought it about. What quorum queues have is in `hawb.scenario.quorum_outcome`.
+`because`, the index of the event that brought it about. What quorum queues have is in `hawb.scenario.quorum_outcome`,
+what nodes have not noticed yet in `hawb.scenario.unnoticed`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from hawb.engine.steady.publisher_ports import blocked_for_us
 from hawb.engine.trace import Entry
 from hawb.scenario.quorum_outcome import atoms_outcome, is_online, member_outcome, quorum_outcome
 from hawb.scenario.run import Run
+from hawb.scenario.unnoticed import unnoticed_outcome
 
 CONTRACT = 1
 
@@ -100,7 +102,7 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
             for refusal in sorted(moment.refusals, key=lambda refusal: refusal.step)
         ],
         "events": events,
-    } | store_outcome(state, settings)
+    } | store_outcome(state, settings) | unnoticed_outcome(state, settings)
 
 
 def store_outcome(state: State, settings: Settings) -> dict:

@@ -15,7 +15,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from hawb.engine import advance, flows
-from hawb.engine.agenda import is_settled
+from hawb.engine.agenda import only_timers
 from hawb.engine.moment import Moment
 from hawb.engine.settings import Settings
 from hawb.engine.steady.closing import close_with_nodes
@@ -173,7 +173,7 @@ class _Stage:
     @cached_property
     def settled(self) -> Moment:
         """The moment after everything but timers has happened."""
-        if is_settled(self.reached.state.agenda):
+        if only_timers(self.reached.state.agenda):
             return self.reached
         turn = Turn(self._settings, self.reached, 0)
         with _refusing(self._budget):

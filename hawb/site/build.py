@@ -15,9 +15,9 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from hawb.scenario.catalogue import Entry, catalogue
 from hawb.scenario.checkout import data_folder_for
 from hawb.site.bundle import LINK, write_lab
-from hawb.site.catalogue import Entry, catalogue
 from hawb.site.pages import OWN, Told, index_page, replay_script, story_page, stylesheet, told
 from hawb.site.replay import replay
 

@@ -109,5 +109,5 @@ def contents(stories: Sequence[Told]) -> Iterator[tuple[str, bytes]]:
     for one in stories:
         yield f"stories/{one.entry.file.name}", one.entry.file.read_bytes()
     listed = [pair for group, those in groupby(stories, key=lambda one: one.entry.group)
-              for pair in [(f"── {group} ──", ""), *((one.title, one.entry.file.name) for one in those)]]  # fmt: skip
+              for pair in [(group, ""), *((one.title, one.entry.file.name) for one in those)]]  # fmt: skip
     yield "stories/index.json", json.dumps(listed).encode()

@@ -16,7 +16,7 @@ from hawb.lab import menus
 from hawb.lab.acting import Acting
 from hawb.lab.controller import Controller, Place
 from hawb.lab.leads import LATEST
-from hawb.lab.sources import START, Choice, title
+from hawb.lab.sources import START, TITLE, Choice
 from hawb.languages import _, language
 from hawb.scenario.dump import dump
 from hawb.scenario.forms import Bare, Flag
@@ -143,7 +143,7 @@ def begin(name: str, post: Callable[[str], None]) -> TextLab:
     found = json.loads((STORIES / "index.json").read_text("utf-8"))
     known = {file: STORIES / file for _, file in found if file}
     start = known.get(f"{name}.yaml", START)
-    lab = TextLab(Controller(start), [(title(START), START), *((said, known.get(file)) for said, file in found)], post)
+    lab = TextLab(Controller(start), [(TITLE, START), *((said, known.get(file)) for said, file in found)], post)
     post(json.dumps(lab.given()))
     lab.show()
     return lab

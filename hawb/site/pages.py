@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hawb.lab.stage import FRONT, MODULES
-from hawb.site.catalogue import Entry
+from hawb.scenario.catalogue import Entry
 from hawb.views import style
 from hawb.views.formatting import counted, html
 from hawb.views.story.verdict import HARMED, LOST, WELL
@@ -141,7 +141,7 @@ def finder(stories: Sequence[Told]) -> str:
     return (
         '<form class="ws-find" role="search"><label class="ws-words"><span>Find</span>'
         '<input type="search" id="words" autocomplete="off" placeholder="promoted, partition, incident-…"></label>'
-        f'<fieldset><legend>How it ends</legend>{ends}</fieldset>'
+        f"<fieldset><legend>How it ends</legend>{ends}</fieldset>"
         '<label><span>Release</span><select id="version"><option value="">every release</option>'
         f"{choices}</select></label></form>"
     )

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from hawb.study.failures import SparkFailed
+from hawb.study.failures import FAILURES, SparkFailed
 from hawb.study.fleet_tables import CLUSTERS, FINDINGS, QUEUES, REFUSALS
 from hawb.study.folders import written_whole
 from hawb.study.spark import cores
@@ -82,7 +81,7 @@ def audit(
         with written_whole(folder.absolute()) as new:
             for table, (of_rows, *columns) in TABLES.items():
                 table.write(read.where(of_rows).selectExpr(*columns), new)
-    except PySparkException as error:
+    except FAILURES as error:
         raise SparkFailed(error) from None
     finally:
         read.unpersist()

@@ -87,6 +87,13 @@ class Design(Part, frozen=True, kw_only=True):
             return self.policy
         return {"ha-mode": "exactly", "ha-params": self.replicas} | self.policy
 
+    @property
+    def may_split(self) -> bool:
+        """Whether a mirrored queue goes on, with a master of its own, on both sides of a partition (the guide
+        "Clustering and Network Partitions": only pause_minority keeps a minority from it)."""
+        is_mirrored = self.queue_type == "classic" and "ha-mode" in self.definition
+        return is_mirrored and self.cluster_partition_handling != "pause_minority"
+
     def cluster(self, timing: Timing) -> Cluster:
         """The cluster as a scenario has it, with how long things take in an environment."""
         return Cluster(

@@ -9,6 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+FAILURES = (PySparkException, Py4JError)
+"""What Spark raises: its own exceptions, and those of Java that it has no own for, as of a task that cannot write."""
+
 KNOWN = {
     "No space left on device": "the disk is full",
     "exited unexpectedly": "a Python worker died again and again, as one does that the system ends for its memory",

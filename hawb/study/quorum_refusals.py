@@ -236,7 +236,10 @@ REFUSALS: dict[str, Callable[[Moment, Settings], bool]] = {
     **{reason: search_refusals.REFUSALS[reason] for reason in SHARED},
     "streams": lambda moment, _: any(queue.type == STREAM for queue in queues(moment.state)),
     "the metadata store of 4.3": lambda _, settings: settings.profile.khepri,
-    "quorum queues of 4.0": lambda _, settings: settings.profile.version == "4.0",
+    "quorum queues of 3.8 and 4.0": lambda _, settings: settings.profile.version in ("3.8", "4.0"),
+    "a soft limit that channels could come to": lambda _, settings: (
+        settings.quorum_commands_soft_limit <= quorum_search_state.MOST_ASKED
+    ),
     "consumers, lives or changed settings": lambda moment, _: any(map(is_odd, queues(moment.state))),
     "limits that the queue could come near": lambda moment, _: is_near_limit(moment.state),
     "what the queue's state machine knows": lambda moment, _: knows_oddly(moment.state),

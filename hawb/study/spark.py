@@ -1,33 +1,42 @@
 """A Spark session: on this machine, under a cluster's master, or by Spark Connect on a server that is there already.
 
-What is started here is quiet, on the loopback interface only, and leaves no litter in the working directory. A Connect
-server is somebody else's: it needs no Java here, keeps its own settings, and runs hawb's code in a Python of its own,
-which is of this version and has hawb installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes
+What is started here is on the loopback interface only, has its files in the temporary folder of this process
+(`hawb.process`), the messages of Java and of Spark's Python workers among them, and a process group of its own: a
+terminal's Ctrl-C reaches this process alone, which then ends Java. A Connect server is somebody else's: it needs no
+Java here, keeps its own settings, and runs hawb's code in a Python of its own, which is of this version and has hawb
+installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes
 over TLS alone, except to `localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it is taken too.
 """
 
 from __future__ import annotations
 
-import atexit
-import functools
+import ctypes
 import importlib
 import os
 import re
-import shutil
+import signal
 import socket
 import sys
-import tempfile
+import threading
+from collections.abc import Callable
+from subprocess import Popen
+from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from hawb import process
 from hawb.study import register
 from hawb.study.java import java_home
 
 _LOOPBACK = "127.0.0.1"
 _CONNECT, _CONNECT_PORT = "sc://", 15_002
 _ANSWERS_IN_S = 10
+_DIES_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of Linux."""
 _MANY = 100_000
 """How many rows are asked for: more than any Spark has cores."""
 
@@ -37,9 +46,9 @@ _EVERYWHERE = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
-BRIEF = "-XX:TieredStopAtLevel=1"
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """Java's first compiler alone. A study's work is done by hawb's kernel, a command is over in a minute, and on two cores
-the second compiler does not earn back its own time by then."""
+the second compiler does not earn back its own time by then. No file of figures about Java in /tmp."""
 
 TRIES = 4
 """How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
@@ -63,8 +72,8 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     The environment of this process is changed for the Spark it starts: JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and
     PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH.
 
-    Raises hawb.study.java.JavaNotFoundError, and SparkRefused where hawb's extra `connect` is not installed or no
-    Connect server answers.
+    Raises hawb.study.java.JavaNotFoundError, and SparkRefused where Java does not start, hawb's extra `connect` is not
+    installed or no Connect server answers.
     """
     builder = SparkSession.builder.appName(app_name)
     if master.startswith(_CONNECT):
@@ -73,17 +82,52 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
-        "spark.driver.extraJavaOptions": BRIEF,
+        "spark.driver.extraJavaOptions": f'{BRIEF} "-Djava.io.tmpdir={process.folder()}"',
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
         "spark.log.level": "OFF",
-        "spark.sql.warehouse.dir": _warehouse(),
+        "spark.sql.warehouse.dir": str(process.folder() / "warehouse"),
         "spark.ui.enabled": str(ui).lower(),
         "spark.ui.killEnabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
     settings |= _EVERYWHERE | config
+    _start_java(settings | {"spark.master": tried_again(master), "spark.app.name": app_name})
     return register(builder.master(tried_again(master)).config(map=settings).getOrCreate())
+
+
+def _start_java(settings: dict[str, str]) -> None:
+    """Start Spark's Java, unless this process has one. Raise SparkRefused."""
+    if SparkContext._gateway is not None:
+        return
+    log = process.folder() / "java.log"
+    try:
+        with log.open("wb") as messages:
+            of_java = {"stdout": messages, "stderr": messages, "process_group": 0}
+            with mock.patch.object(java_gateway, "Popen", _ended_with_this_process):
+                gateway = java_gateway.launch_gateway(SparkConf().setAll(list(settings.items())), of_java)
+    except PySparkException as error:
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+        said = next((line for line in lines if "rror" in line), str(error))
+        raise SparkRefused(f"Java does not start: {said}") from None
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _ended_with_this_process(command: list[str], preexec_fn: Callable[[], object] | None = None, **more: Any) -> Popen:
+    """Start a process that Linux kills when this one dies, so that Java writes nothing beside a study that goes on.
+
+    Java ends by itself then, but only seconds later. Linux watches the thread that starts a process: only the main
+    thread lives as long as the process does.
+    """
+    if sys.platform != "linux" or preexec_fn is None or threading.current_thread() is not threading.main_thread():
+        return Popen(command, preexec_fn=preexec_fn, **more)
+    set_option, first = ctypes.CDLL(None).prctl, preexec_fn
+
+    def prepare() -> None:
+        first()
+        set_option(_DIES_WITH_PARENT, signal.SIGKILL)
+
+    return Popen(command, preexec_fn=prepare, **more)
 
 
 def tried_again(master: str) -> str:
@@ -121,10 +165,3 @@ def cores(spark: SparkSession) -> int:
     if is_remote(spark):
         return spark.range(_MANY).selectExpr("spark_partition_id()").tail(1)[0][0] + 1
     return spark.sparkContext.defaultParallelism
-
-
-@functools.cache
-def _warehouse() -> str:
-    directory = tempfile.mkdtemp(prefix="hawb-warehouse-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return directory

@@ -87,7 +87,10 @@ class Table(Struct, frozen=True):
 
     def file(self, folder: Path) -> Path | None:
         """A file of the table below a folder; None where nothing is written."""
-        return next((folder / self.name).rglob("[!._]*.parquet"), None)
+        place = folder / self.name
+        whole = (file for file in place.rglob("[!._]*.parquet")
+                 if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts))  # fmt: skip
+        return next(whole, None)
 
     def count(self, folder: Path, where: pc.Expression) -> int:
         """How many rows of the table are below a folder, mostly by the metadata of its files, without a job of Spark's.

@@ -4,36 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hawb.views import style
+from hawb.views import page, style
 from hawb.views.formatting import html, shortened
 
 NAMES, LONGEST, ROW, WHOLE = 250, 640, 30, 1120
 """Pixels: the room for names, the longest bar, a row, the picture."""
+SLIM_LONGEST, NAME_ROW = 150, 18
+"""Pixels of a slim picture: the longest bar, and the row of its name above it."""
 LETTER = 7
-ROOM = (WHOLE - NAMES - LONGEST) // LETTER - 2
-"""The letters that there is room for behind the longest bar."""
 
 
 def svg(
-    numbers: Mapping[str, float], told: Mapping[str, str] | None = None, tones: Mapping[str, str] | None = None
+    numbers: Mapping[str, float],
+    told: Mapping[str, str] | None = None,
+    tones: Mapping[str, str] | None = None,
+    *,
+    slim: bool = False,
 ) -> str:
     """Bars for numbers that are not negative, by their names, in the order given; `told` is what stands behind each, by
-    default the number, and `tones` the words of `style.WORDS` that colour each, by default its name."""
-    most, height = max(numbers.values(), default=0) or 1, ROW * len(numbers) + 2
+    default the number, and `tones` the words of `style.WORDS` that colour each, by default its name. A `slim` picture
+    has the names above the bars."""
+    left, longest, above, whole = (0, SLIM_LONGEST, NAME_ROW, style.SLIM) if slim else (NAMES, LONGEST, 0, WHOLE)
+    row, room = ROW + above, (whole - left - longest) // LETTER - 2
+    most, height = max(numbers.values(), default=0) or 1, row * len(numbers) + 2
+    place, letters = ('x="0"', whole // LETTER - 2) if slim else (
+        f'x="{NAMES - 12}" text-anchor="end"', NAMES // LETTER - 2
+    )  # fmt: skip
     rows = ""
     for at, (name, number) in enumerate(numbers.items()):
-        top, width = at * ROW, LONGEST * number / most
-        words = html(shortened((told or {}).get(name, f"{number:,.0f}"), ROOM))
-        label = html(shortened(name, NAMES // LETTER - 2))
+        top, width = at * row + above, longest * number / most
+        words = html(shortened((told or {}).get(name, f"{number:,.0f}"), room))
         look = style.tone((tones or {}).get(name, name), is_name=True)
         rows += (
-            f'<g class="{look}"><text class="name" x="{NAMES - 12}" y="{top + 19}" text-anchor="end">{label}'
-            f'<title>{html(name)}</title></text><rect class="bar" x="{NAMES}" y="{top + 5}" width="{width:.1f}"'
-            f' height="{ROW - 10}" rx="2"/><text class="name" x="{NAMES + width + 8:.1f}" y="{top + 19}">{words}'
+            f'<g class="{look}"><text class="name" {place} y="{top + 19 - above}">{html(shortened(name, letters))}'
+            f'<title>{html(name)}</title></text><rect class="bar" x="{left}" y="{top + 5}" width="{width:.1f}"'
+            f' height="{ROW - 10}" rx="2"/><text class="name" x="{left + width + 8:.1f}" y="{top + 19}">{words}'
             "</text></g>"
         )
     said = html("; ".join(f"{name}: {(told or {}).get(name, number)}" for name, number in numbers.items()))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}" width="{WHOLE}" height="{height}"'
-        f' viewBox="0 0 {WHOLE} {height}" font-family="{style.FONT}" font-size="13">{rows}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}" width="{whole}" height="{height}"'
+        f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{rows}</svg>'
     )
+
+
+def figure(
+    numbers: Mapping[str, float],
+    caption: str,
+    told: Mapping[str, str] | None = None,
+    tones: Mapping[str, str] | None = None,
+) -> str:
+    """Return bars as a figure of a page, with those for a phone."""
+    broad, slim = (svg(numbers, told, tones, slim=slim) for slim in (False, True))
+    return page.figure(broad, caption, slim=slim)

@@ -5,11 +5,13 @@ ground, letters and lines in the page's own colours, which are others where a re
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from io import StringIO
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from hawb.views import page
 from hawb.views.formatting import html
 from hawb.views.style import GRID, LINE, PAPER, PRINTED, PRINTED_FAINT
 
@@ -19,10 +21,16 @@ OF_THE_PAGE = {PAPER: "ground", PRINTED: "ink", PRINTED_FAINT: "faint", LINE: "l
 NEUTRAL = re.compile("(?<=: )(?:{})\\b".format("|".join(OF_THE_PAGE)), re.IGNORECASE)
 
 
-def svg(drawn: Figure, said: str) -> str:
-    """A figure as SVG, with `said` for those who cannot see it; the same bytes each time, and no address."""
+def figure_of(draw: Callable[..., Figure], said: str, caption: str = "") -> str:
+    """Return a figure of a page, with the one that `draw` makes for a phone when it is asked for a slim one."""
+    return page.figure(svg(draw(), said), caption, sized=True, slim=svg(draw(slim=True), said, "hawb-slim"))
+
+
+def svg(drawn: Figure, said: str, salt: str = "hawb") -> str:
+    """A figure as SVG, with `said` for those who cannot see it; the same bytes each time, and no address. Two figures
+    of a page take two sorts of `salt`, from which the names of their parts are made."""
     written = StringIO()
-    with mpl.rc_context({"svg.hashsalt": "hawb"}):
+    with mpl.rc_context({"svg.hashsalt": salt}):
         drawn.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = NEUTRAL.sub(_variable, written.getvalue())
     return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{html(said)}"', 1)

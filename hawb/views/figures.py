@@ -18,6 +18,10 @@ from hawb.views.style import FIGURE, PAPER, PRINTED, PRINTED_FAINT
 TITLE_CHARACTERS, NOTE_CHARACTERS = 10.5, 14.0
 """How many characters of the title and of the note there is room for in an inch."""
 
+SLIM = 3.6
+"""Inches: the width of a figure for a phone, on which its letters then are no smaller. Its panels stand below each
+other."""
+
 MARGIN = 0.008
 """Where title and note begin, as a share of the width."""
 

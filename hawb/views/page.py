@@ -160,11 +160,13 @@ def _is_short(told: str) -> bool:
     return len(told) <= (SHORT if " " in told else LONGEST_WORD)
 
 
-def figure(svg: str, caption: str = "", sized: bool = False) -> str:
-    """A picture in its place, below what it shows, as wide as the page unless it is `sized` already."""
+def figure(svg: str, caption: str = "", sized: bool = False, slim: str = "") -> str:
+    """A picture in its place, below what it shows, as wide as the page unless it is `sized` already. A phone shows the
+    `slim` one in its place, if there is one."""
     about = f"<figcaption>{html(caption)}</figcaption>" if caption else ""
     look = "" if sized else ' class="drawn"'
-    return f'<figure tabindex="0"{look}>{about}{svg}</figure>'
+    both = f'<div class="broad">{svg}</div><div class="slim">{slim}</div>' if slim else svg
+    return f'<figure tabindex="0"{look}>{about}{both}</figure>'
 
 
 def pre(text: str) -> str:

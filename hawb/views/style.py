@@ -115,6 +115,9 @@ lightness as well: lines and bands have no shape."""
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
 """Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
 
+SLIM = 340
+"""Pixels: the width of a picture that is drawn for a phone, on which its letters then are no smaller."""
+
 FIGURE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
     "font.size": 8.5,

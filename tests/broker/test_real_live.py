@@ -93,14 +93,15 @@ def test_a_quorum_queue_is_driven_and_read(ready: Bench) -> None:
     assert told.outcome["errors"] == []
 
 
-def test_an_interrupted_run_leaves_nothing_behind(unavailable, tmp_path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_behind(number, unavailable, tmp_path) -> None:
     if lacks := lacking():
         unavailable("; ".join(lacks))
     code = "from hawb.cli import main; main()"
     file = SCENARIOS / "virtual-hosts.yaml"
     run = subprocess.Popen(
         [sys.executable, "-c", code, "run", "--on", "broker", str(file)],
-        env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     namespaces = Path("/run/netns")
     mine = f"hawb-{run.pid}-*"
@@ -108,8 +109,8 @@ def test_an_interrupted_run_leaves_nothing_behind(unavailable, tmp_path) -> None
         while not [log for log in tmp_path.rglob("broker.log") if log.stat().st_size]:
             assert run.poll() is None
         assert list(namespaces.glob(mine))
-        run.send_signal(signal.SIGTERM)
-        assert run.wait(60) == 128 + signal.SIGTERM
+        run.send_signal(number)
+        assert (run.communicate(timeout=60)[1], run.returncode) == ("stopped\n", 128 + number)
     finally:
         run.kill()
     assert list(namespaces.glob(mine)) == []

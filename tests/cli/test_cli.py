@@ -206,7 +206,7 @@ def test_run_imports_nothing_heavy(story: Path):
 
 def test_run_answers_in_the_language_that_is_asked_for_and_programs_always_alike(story: Path, tmp_path: Path):
     page = tmp_path / "page.html"
-    told = hawb("run", story, "--language", "zh", "--report", page).stdout
+    told = hawb("run", story, "--language", "zh", "-o", page).stdout
     assert "该做什么" in told
     assert '<html lang="zh-Hans">' in page.read_text("utf-8")
     told = hawb("run", story, env={"HAWB_LANGUAGE": "pt_BR.UTF-8"}).stdout

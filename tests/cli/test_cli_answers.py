@@ -4,6 +4,8 @@ with real names in them, and the exit status that goes with the answer."""
 from __future__ import annotations
 
 import re
+import shlex
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ MIRRORED = "  - set_policy: {name: ha, pattern: '^q', definition: {ha-mode: all,
 OUT_OF_USE = QUORUM + "  - kill: [b, c]\n"
 LOST = "  - declare: {queue: q, node: a, durable: false}\n  - publish: {queue: q, count: 5}\n  - kill: a\n"
 PARTED = MIRRORED + "  - partition: [[a], [b, c]]\n  - wait: 70\n"
+JUST_PARTED = PARTED.removesuffix("  - wait: 70\n")
 TEMPORARY = MIRRORED.replace("node: a", "node: a, durable: false")
 EXPORT = '{"rabbit_version": "3.13.7", "vhosts": [{"name": "/"}], "policies": [], "queues": [%s]}'
 QUEUE = '{"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}}'
@@ -36,6 +39,7 @@ UNKNOWN = BOOTED + "2026-04-22 09:06:00.000001+00:00 [error] <0.99.0> frobnicato
 
 ANSWERED = [
     ("run", QUORUM, "yes"), ("run", LOST, "no"), ("run", PARTED, "unknown"),
+    ("run", JUST_PARTED, "unknown"),
     ("safe --node b", QUORUM, "yes"), ("safe --node a", OUT_OF_USE, "no"), ("safe", EXPORT % QUEUE, "unknown"),
     ("lint", QUORUM, "yes"), ("lint", CLASSIC, "no"),
     ("replicas --trials 0", QUORUM, "yes"), ("replicas --trials 0", CLASSIC, "no"),
@@ -43,10 +47,12 @@ ANSWERED = [
     ("upgrade", QUORUM, "yes"), ("upgrade", OUT_OF_USE, "no"), ("upgrade", EXPORT % QUEUE, "unknown"),
     ("migrate", MIRRORED, "yes"), ("migrate", TEMPORARY, "no"),
     ("explore --faults 0 --operations 0", QUORUM, "yes"),
-    ("explore --operations 0 --without power_off -o worst.yaml", LOST.removesuffix("  - kill: a\n"), "no"),
+    ("explore --operations 0 --without power_off --scenario worst.yaml", LOST.removesuffix("  - kill: a\n"), "no"),
     ("incident", BOOTED, "yes"), ("incident", FAILED, "no"), ("incident", UNKNOWN, "unknown"),
 ]  # fmt: skip
-PLACEHOLDER = re.compile(r"…|\b(NODE|NAME|FILE|FILES|LOGS|QUEUE|HOST)\b")
+PLACEHOLDER = re.compile(r"…|\b(NODE|NAME|FILES?|FOLDER|LOGS|QUEUE|HOST|STUDY|SCENARIO|DEFINITIONS|VHOST)\b")
+WRITES = re.compile(r"(?:export_definitions|>|--(?:scenario|runbook|plan|numbers)) (\S+)")
+"""What in a command is followed by the file that it writes."""
 
 
 def asked(folder: Path, words: str, content: str) -> Result:
@@ -63,20 +69,36 @@ def asked(folder: Path, words: str, content: str) -> Result:
     return CliRunner().invoke(main, [command, str(file), *options], catch_exceptions=False)
 
 
+def first_line(page: Path) -> str:
+    """The question and the answer of a page, as a terminal shows them."""
+    text = page.read_text(encoding="utf-8")
+    [question] = re.findall(r"<h1>(.*?)</h1>", text)
+    [(glyph, sentence)] = re.findall(r'<p class="verdict \w+"><span[^>]*>(.)</span><span>(.*?)</span></p>', text)
+    told = unescape(re.sub(r"<[^>]*>|[\u2066-\u2069]", "", f"{question} {glyph} {sentence}"))
+    return " ".join(told.split())
+
+
 @pytest.mark.parametrize(("words", "content", "answer"), ANSWERED, ids=[f"{one[0]}-{one[2]}" for one in ANSWERED])
 def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path, words, content, answer):
-    result = asked(tmp_path, words, content)
-    question, _, rest = result.stdout.partition("\n")
+    page = tmp_path / "answer.html"
+    result = asked(tmp_path, f"{words} -o {page}", content)
+    question, _, rest = result.stdout.removeprefix("# ").replace("\n# ", "\n").partition("\n")
     assert question.endswith("?"), result.stdout + result.stderr
     assert rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), result.stdout
     assert result.exit_code == (0 if words == "run" else EXIT_STATUSES[answer])
-    assert "note: " not in result.stderr
+    assert "note: " not in result.stderr and result.stderr.endswith(f"{page}: the answer as a page\n")
+    assert " ".join(result.stdout.replace("\n# ", "\n").split()).removeprefix("# ").startswith(first_line(page))
     todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", result.stdout, re.DOTALL)
     if answer != "yes":
         assert todo is not None, result.stdout
     if todo is not None:
         assert 1 <= len(re.findall(r"^  \d\. ", todo[1], re.MULTILINE)) <= 3
-        assert PLACEHOLDER.search(todo[1]) is None, todo[1]
+    commands = re.findall(r"^[# ]*\$ (.*)$", result.stdout, re.MULTILINE)
+    assert PLACEHOLDER.search("\n".join([todo[1] if todo else "", *commands])) is None
+    made = {name for command in commands for name in WRITES.findall(command)}
+    for word in (word for command in commands for word in shlex.split(command, comments=True)):
+        is_file = re.fullmatch(r"[\w./@-]+\.(json|ya?ml|txt|log)", word.partition("=")[2] or word)
+        assert not is_file or word in made or Path(word).exists(), commands
 
 
 @pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {"run"}))

@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import typed_commands
 from click.testing import CliRunner
+from typed_commands import Typed
 
 from hawb.cli import extra, main
 from hawb.cli.extra import MODULES, TAKEN, Taken
@@ -20,18 +22,34 @@ ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
 
-def test_an_answer_in_text_or_json_imports_nothing_of_an_extra(tmp_path: Path) -> None:
-    """Though all of them are installed here."""
-    typed = typed_commands.ANSWERS
-    asked = json.dumps([one.filled(tmp_path) for one in typed])
+def played(typed: Sequence[Typed], to: Path) -> list[dict]:
+    """What came of commands that one process plays, one after the other."""
+    asked = json.dumps([one.filled(to) for one in typed])
     program = [sys.executable, typed_commands.__file__]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    played = subprocess.run(program, input=asked, capture_output=True, text=True, check=True, env=environment,
-                            timeout=typed_commands.PATIENCE_S)  # fmt: skip
-    for one, found in zip(typed, json.loads(played.stdout), strict=True):
+    done = subprocess.run(program, input=asked, capture_output=True, text=True, check=True, env=environment,
+                          timeout=typed_commands.PATIENCE_S)  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def test_an_answer_in_text_or_json_imports_nothing_of_an_extra_and_reaches_nobody(tmp_path: Path) -> None:
+    """Though all of them are installed here."""
+    typed = typed_commands.ANSWERS
+    for one, found in zip(typed, played(typed, tmp_path), strict=True):
         assert found["crash"] is None and found["status"] == one.status, (one.words, found)
         assert found["imported"] == [], one.words
+        assert found["reached"] == [], one.words
         assert found["out"]
+
+
+@pytest.mark.full
+def test_only_spark_and_what_asks_a_cluster_opens_a_socket(tmp_path: Path) -> None:
+    """What starts Spark is left out, and the lab, which is served."""
+    typed = [one for one in typed_commands.WRITTEN if not one.slow]
+    for one, found in zip(typed, played(typed, tmp_path), strict=True):
+        asks = "--live" in one.words or "--api" in one.words
+        assert found["crash"] is None and found["status"] == one.status, (one.words, found)
+        assert bool(found["reached"]) == asks, (one.words, found["reached"])
 
 
 def test_every_command_is_typed_by_somebody() -> None:

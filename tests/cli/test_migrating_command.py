@@ -59,7 +59,7 @@ def run(*arguments: object):
 
 
 def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
-    result = run(*FILES, "-o", tmp_path / "plan")
+    result = run(*FILES, "--plan", tmp_path / "plan")
     assert result.exit_code == 1, result.output
     page = Page((tmp_path / "plan" / "report.html").read_text())
     assert all(move.queue.full_name in page.said for move in real().moves)
@@ -70,7 +70,7 @@ def test_the_command_writes_all_and_says_what_cannot_be_moved(tmp_path: Path):
     text = (tmp_path / "plan" / "runbook.md").read_text()
     for said in ("delete_queue -p / --if-empty ha.events", "add_vhost shop-quorum", "clear_policy ha-all", "3 users"):
         assert said in text
-    again = run(*FILES, "-o", tmp_path / "plan")
+    again = run(*FILES, "--plan", tmp_path / "plan")
     assert (again.exit_code, again.stdout) == (2, ""), "an export that lies there is not written over"
     told = json.loads(run(*FILES, "--json").stdout)
     assert told["counts"]["ready"] == 17
@@ -84,7 +84,7 @@ def test_no_secret_is_in_any_output(tmp_path: Path):
     export, secrets = secret_export()
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps(export))
-    outputs = [run(file, "--to", version, "-o", tmp_path / version) for version in VERSIONS]
+    outputs = [run(file, "--to", version, "--plan", tmp_path / version) for version in VERSIONS]
     outputs += [run(file, "--to", version, "--json") for version in VERSIONS]
     texts = [result.output for result in outputs]
     texts += [made.read_text() for version in VERSIONS for made in (tmp_path / version).iterdir()]
@@ -138,7 +138,7 @@ def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
     tmp_path: Path, queues: list, more: dict, status: int, answer: str
 ):
     file = exported(tmp_path, *queues, **more)
-    result = run(file, "-o", tmp_path / "plan")
+    result = run(file, "--plan", tmp_path / "plan")
     assert (result.exit_code, result.stdout.splitlines()[1][: len(answer)]) == (status, answer)
     assert "a classic queue has one replica from 4.0 on" not in result.stdout
     assert "the move" not in result.stdout, "no step of the road moves anything"
@@ -158,14 +158,14 @@ def test_what_the_files_do_not_tell_has_a_status_of_its_own(tmp_path: Path):
 
 def test_the_command_that_is_asked_for_has_the_names_of_the_files(tmp_path: Path):
     file = exported(tmp_path, {"name": "orders"})
-    assert f"hawb migrate {file} --to 4.0 -o plan/" in run(file).stdout
+    assert f"hawb migrate {file} --to 4.0 --plan plan/" in run(file).stdout
 
 
 # The road
 
 
 def test_the_road_is_told_with_its_steps_and_what_is_refused_at_its_end(tmp_path: Path):
-    result = run(*FILES, "--to", "4.3", "-o", tmp_path / "plan")
+    result = run(*FILES, "--to", "4.3", "--plan", tmp_path / "plan")
     assert "4.2 -> 4.3    to 4.3.6" in result.output and "2: avail.ticks and plain.transient" in result.output
     told = json.loads(run(*FILES, "--to", "4.3", "--json").stdout)
     assert [(leg["from"], leg["to"]) for leg in told["road"]] == [
@@ -180,7 +180,7 @@ def test_the_road_is_told_with_its_steps_and_what_is_refused_at_its_end(tmp_path
 
 
 def test_what_is_moved_before_4_0_is_imported_by_the_rules_of_3_13(tmp_path: Path):
-    run(*FILES, "--to", "4.3", "-o", tmp_path / "plan")
+    run(*FILES, "--to", "4.3", "--plan", tmp_path / "plan")
     there, standing, beside_it = (
         json.loads((tmp_path / "plan" / f"definitions{part}.json").read_text()) for part in ("", "-in-place", "-beside")
     )

@@ -27,7 +27,7 @@ OTHERS = {
                 "hawb incident {file}"),
     "json.log": ('{"time":"2026-11-20 09:47:12","level":"info","msg":"Starting RabbitMQ","pid":"<0.1.0>"}\n' * 2,
                  "a log of RabbitMQ", "hawb incident {file}"),
-    "study.yaml": ("study: Which?\ntrials: 3\n", "a study", "hawb study {file}"),
+    "study.yaml": ("study: Which?\ntrials: 3\n", "a study", "hawb study {file} --output study-tables"),
     "numbers.yaml": ("numbers: Ours\nenvironment: {}\n", "numbers for a study", "--numbers {file}"),
     "manifest.yaml": ("apiVersion: rabbitmq.com/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {name: q}\n",
                       "a manifest of RabbitMQ's operators", "hawb import {file} "),

@@ -30,11 +30,11 @@ def rated(*arguments: object):
 
 def test_a_verdict_comes_first_and_numbers_lie_over_a_study(fleet, tmp_path):
     own, page = tmp_path / "own.yaml", tmp_path / "rates.html"
-    result = rated(fleet, "--numbers", own, "--report", page)
+    result = rated(fleet, "--numbers", own, "-o", page)
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✓ Yes: a node fails every ") and "4 clusters" in result.stdout
-    for command in ("hawb replicas", "hawb upgrade"):
-        assert f"{command} definitions.json queues.json --numbers {own}" in result.stdout
+    told = " ".join(result.stdout.split())
+    assert f"hawb replicas and hawb upgrade take --numbers {own} beside a cluster's files too" in told
     assert "rack_failures" in result.stdout
     study, numbers = lay_over(load(STUDY), own)
     assert study.environments["monthly"].node_failures.every.mean_s > 3e6 and len(numbers.draws) == 32

@@ -30,7 +30,7 @@ def test_the_command_writes_table_runbook_rehearsal_and_figure(tmp_path: Path):
     run = cluster(mirrored("ha"), quorum("qq"), ha=ALL | {"ha-promote-on-shutdown": "always"})
     file = file_of(tmp_path, run)
     book, again, figure, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.svg", "plan.html"))
-    done = command(file, "-o", book, "--scenario", again, "--gantt", figure, "--report", report)
+    done = command(file, "--runbook", book, "--scenario", again, "--gantt", figure, "-o", report)
     assert report.read_text().count("<h2>") == 8 and '<svg role="img"' in report.read_text()
     assert done.exit_code == 0
     assert "Kubernetes: reverse ordinal, ready probe only" in done.stdout
@@ -59,7 +59,7 @@ def test_the_command_tells_by_its_exit_status_that_messages_are_lost(tmp_path: P
 
 def test_the_command_plans_a_full_stop(tmp_path: Path):
     file = file_of(tmp_path, cluster(mirrored("ha"), ha=ALL))
-    done = command(file, "--full-stop", "-o", tmp_path / "book.md", "--scenario", tmp_path / "again.yaml")
+    done = command(file, "--full-stop", "--runbook", tmp_path / "book.md", "--scenario", tmp_path / "again.yaml")
     assert done.exit_code == 0 and "waits for" in done.stdout
     assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
     assert json.loads(command(file, "--full-stop", "--json").stdout)["plan"]["stuck"] is None
@@ -84,13 +84,13 @@ def own_file(folder: Path, text: str = OWN) -> Path:
 def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: Path):
     file, own = file_of(tmp_path, cluster(quorum("qq"))), own_file(tmp_path)
     book, again, report = (tmp_path / name for name in ("book.md", "again.yaml", "plan.html"))
-    done = command(file, "--numbers", own, "--scenario", again, "--report", report)
+    done = command(file, "--numbers", own, "--scenario", again, "-o", report)
     words = " ".join(done.stdout.split())
     assert "rolling_upgrades.down_s 90 (measured: 12 restarts); timing.start_s 8 (measured: 12 restarts)" in words
     assert "(95 %, by 2 draws) the plan takes" in words and "Each node is away for 90.0 s" in words
     assert "(95 %, by 2 draws) the plan takes" in report.read_text()
     assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
-    assert command(file, "--numbers", own, "-o", book).exit_code == 0
+    assert command(file, "--numbers", own, "--runbook", book).exit_code == 0
     assert "(95 %, by 2 draws) the plan takes" in book.read_text()
     told = json.loads(command(file, "--numbers", own, "--json").stdout)
     low, high = told["own_times"]["within"]["duration_s"]
@@ -152,7 +152,7 @@ REAL = [DATA / "real" / name for name in ("definitions.json", "api-queues.json",
 def test_the_command_plans_every_roll_on_the_way_to_a_release(tmp_path: Path):
     file = file_of(tmp_path, cluster(mirrored("ha"), quorum("qq"), version="3.13", ha=ALL))
     book, report = tmp_path / "book.md", tmp_path / "plan.html"
-    done = command(file, "--to", "4.3", "-o", book, "--report", report)
+    done = command(file, "--to", "4.3", "--runbook", book, "-o", report)
     assert done.exit_code == 0 and "3.13 -> 4.2: by the rules of 3.13.7" in done.stdout
     assert "enable_feature_flag khepri_db" in book.read_text() and "Step 2: 4.2" in report.read_text()
     told = json.loads(command(file, "--to", "4.3.5", "--json").stdout)

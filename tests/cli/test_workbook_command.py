@@ -21,6 +21,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
     monkeypatch.setenv(languages.VARIABLE, "")  # what `hawb lab` sets for its kernels is taken back with it
     for name in ("serve", "serve_app"):
         monkeypatch.setattr(workbook, name, lambda *given, name=name: found.append((name, *given)))
+    monkeypatch.setattr("hawb.lab.workbook.trust", list)  # it would write into the tester's home
     return found
 
 
@@ -55,6 +56,17 @@ def test_the_lab_is_told_in_the_language_that_is_asked_for(served: list[tuple], 
     refused = asked("lab", "--folder", tmp_path, "--language", "fr")
     assert refused.exit_code == 2 and "its languages are en, zh, pt" in refused.stderr
     assert len(served) == 1
+
+
+def test_jupyter_trusts_what_was_handed_out_and_no_other_notebook(served: list, tmp_path: Path, monkeypatch) -> None:
+    trusted: list[Path] = []
+    monkeypatch.setattr("hawb.lab.workbook.trust", trusted.extend)
+    changed = tmp_path / "notebooks" / "11-a-node-dies.ipynb"
+    changed.parent.mkdir()
+    changed.write_text("{}")
+    assert asked("lab", "--folder", tmp_path).exit_code == 0
+    assert tmp_path / "notebooks" / "00-lab.ipynb" in trusted and changed not in trusted
+    assert {file.suffix for file in trusted} == {".ipynb"}
 
 
 def test_it_is_hawb_in_ones_home_unless_told_otherwise(served: list[tuple], tmp_path: Path, monkeypatch) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.story.why import why
 
 
-def played(*steps: dict) -> dict:
-    cluster = {"nodes": ["a", "b"], "version": "3.10", "timing": {"link_latency_s": 1}}
+def played(*steps: dict, version: str = "3.10") -> dict:
+    cluster = {"nodes": ["a", "b"], "version": version, "timing": {"link_latency_s": 1}}
     return outcome(Run.of(read_scenario({"scenario": "t", "cluster": cluster, "steps": list(steps)})))
 
 
@@ -44,3 +46,25 @@ def test_one_whose_client_is_gone_is_never_answered():
     assert found["errors"] == []
     found = played(DECLARE, publish() | {"at": 5}, {"kill": "b", "at": 6.5})
     assert found["errors"] == [] and found["ledger"]["q"]["confirmed"] == []
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.13", "4.0", "4.3"])
+def test_what_the_channel_rejects_for_a_quorum_queue_does_not_make_one_fail(version):
+    full = {"x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish"}
+    declare = {"declare": {"queue": "q", "node": "a", "arguments": full}}
+    found = played(declare, publish(mode="confirm", count=2), publish(), version=version)
+    assert found["queues"]["q"]["ids"] == [[1, 2]]
+    assert found["ledger"]["q"]["confirmed"] == [[1, 5]] and found["ledger"]["q"]["refused"] == [[3, 5]]
+    assert not found["errors"]
+
+
+def test_what_it_rejects_since_it_reaches_no_member_does_not_either():
+    lone = {
+        "declare": {
+            "queue": "q",
+            "node": "a",
+            "arguments": {"x-queue-type": "quorum", "x-quorum-initial-group-size": 1},
+        }
+    }
+    found = played(lone, {"kill": "a"}, publish())
+    assert found["ledger"]["q"]["confirmed"] == found["ledger"]["q"]["refused"] == [[1, 3]] and not found["errors"]

@@ -11,6 +11,16 @@ FOUND = [
         "careful",
         UNSYNCHRONISED
         + """
+  - kill: a
+  - {at: 30, declare: {queue: q, node: b, arguments: {x-max-length: 7}}}
+""",
+        "{errors: [{step: 5, code: 406, contains: x-max-length}]}",
+        id="a queue that waits for its master is compared with what is declared all the same",
+    ),
+    pytest.param(
+        "careful",
+        UNSYNCHRONISED
+        + """
   - declare: {queue: r, node: b}
   - consume: {consumer: c1, queue: q, node: b}
   - kill: a

@@ -125,6 +125,13 @@ def test_a_client_that_does_not_reach_the_leader_is_told_so_before_and_after_tha
     assert told(run, "step_refused")[0].t_us // 1_000_000 == cut_s + 65, "net_ticktime and five seconds"
 
 
+@pytest.mark.parametrize(("down", "node"), [(["a", "b"], "c"), (["b", "c"], "a")])
+def test_a_client_of_4_3_is_told_why_it_could_not_subscribe(down, node):
+    run = played(DECLARE, {"kill": down}, {"consume": CONSUME["consume"] | {"node": node}}, version="4.3")
+    reason = "INTERNAL_ERROR - failed consuming from quorum queue 'q' in vhost '/': nodedown"
+    assert refusals(run) == [(541, reason)]
+
+
 def test_a_client_is_told_so_if_the_majority_goes_before_it_has_an_answer():
     consume = {"consume": CONSUME["consume"], "at": 1}
     run = played(DECLARE, consume, {"kill": ["b", "c"], "at": 1.0006}, {"wait": 90}, version="3.10")

@@ -70,7 +70,8 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 def voila(folder: Path) -> Iterator[tuple[str, str]]:
     """The app as `make app` serves it, from the notebooks of `folder`: its address, and the token."""
     token = secrets.token_hex()
-    with served(["voila", "00-lab.ipynb"], folder, token, "/login") as address:
+    command = ["voila", "00-lab.ipynb", "--template=hawb"]
+    with served(command, folder, token, "/login", JUPYTER_PATH=str(ROOT / "hawb" / "lab" / "jupyter")) as address:
         yield address, token
 
 
@@ -82,13 +83,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(command: list[str], folder: Path, token: str, ready: str) -> Iterator[str]:
+def served(command: list[str], folder: Path, token: str, ready: str, **settings: str) -> Iterator[str]:
     """A server started in the notebooks of `folder`, once `ready` answers; its address. What it keeps between runs
-    stays in the folder."""
+    stays in the folder; `settings` are more of its environment."""
     port = free_port()
     home = folder / "home"
     own = {"HOME": home, "JUPYTER_CONFIG_DIR": home, "JUPYTER_DATA_DIR": home / "data", "IPYTHONDIR": home / "ipython"}
-    environment = os.environ | {key: str(path) for key, path in own.items()} | {"JUPYTER_TOKEN": token}
+    environment = os.environ | {key: str(path) for key, path in own.items()} | {"JUPYTER_TOKEN": token} | settings
     module = [sys.executable, "-m", *command, f"--port={port}"]
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(module, stdout=log, stderr=log, cwd=folder / "notebooks", env=environment)

@@ -52,6 +52,8 @@ def _answer(outcome: dict, answer: str) -> Iterator[str]:
     harmed = harmed or any(queue["state"] in STATES for queue in outcome["queues"].values())
     if harmed and answer != "no":
         yield f"{answer} is said although not everything held"
+    if "unnoticed" in outcome and answer == "yes":
+        yield "yes is said although nodes have yet to notice what decides"
 
 
 def _said(found: re.Match[str]) -> tuple[int, int]:

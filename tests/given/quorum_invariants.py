@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from hawb.engine import runs, streams
-from hawb.engine.enqueuers import channel_of, sender
+from hawb.engine import quorum_sight, runs
+from hawb.engine.enqueuers import channel_of
 from hawb.engine.events import MessagesExpire
 from hawb.engine.moment import Moment
 from hawb.engine.operations import ChannelDown
@@ -276,11 +276,11 @@ def check_quorum_settled(turn: Turn, queue: Queue) -> None:
 
 
 def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
-    """Whether what waits gets to the leader that there is: not as long as its channel asks one that is gone."""
+    """Return True if what waits gets to the leader that there is, or its channel hears of that one."""
     channel = channel_of(turn, proposal)
     if not is_registered(turn, group, channel) and asks_in_vain(turn, group, channel):
         return False
-    return streams.writes_to_leader(turn, group, sender(proposal.operation))
+    return quorum_sight.hears_of_leader(turn, group, proposal)
 
 
 def hands_over(group: Group) -> bool:
@@ -330,8 +330,12 @@ def check_quorum_well(moment: Moment) -> None:
         if not queue.up:
             assert disks_lost, f"{name}: no leader, though nothing was lost"
             continue
-        assert not group.waiting and not queue.pending, f"{name}: {group.waiting} is undecided"
-        waits = [waiting for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+        # What a channel keeps, and does not send before it publishes again, counts as refused.
+        kept = runs.normal(pair for one in group.waiting for pair in one.numbers)
+        undecided = [one for one in group.waiting if not one.numbers]
+        assert not undecided and not queue.pending, f"{name}: {undecided} and {queue.pending} are undecided"
+        waits = [share for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
+        waits = [share for share in waits if runs.minus(share.numbers, kept)]
         assert not waits, f"{name}: {waits} is unconfirmed"
         leader = group.leaders()[0]
         for node in leader.members:

@@ -15,6 +15,7 @@ from browser_pages import PATIENCE_S, ROOT, chromium
 
 from hawb.lab.controller import Controller
 from hawb.lab.page import STYLE, Lab
+from hawb.lab.sources import START
 from hawb.lab.stage import Stage
 
 DOCUMENT = """\
@@ -51,12 +52,14 @@ FRAME_MS, WIDTH, FRAMES_MOST = 90, 960, 140
 
 
 @contextmanager
-def stage_page(size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm: bool = False) -> Iterator:
+def stage_page(
+    size: tuple[int, int] = (1280, 700), *, dark: bool = False, calm: bool = False, start: Path = START
+) -> Iterator:
     """A page of a new browser with the stage of a new lab, which is its `lab`; time goes on with
     `page.run_for`."""
     with chromium() as browser:
         page = page_for_stages(browser, size, calm=calm)
-        begin(page, Lab(Controller()), dark=dark)
+        begin(page, Lab(Controller(start)), dark=dark)
         yield page
 
 

@@ -78,7 +78,7 @@ def chosen(page, queue: str) -> None:
 
 
 def guided(page) -> None:
-    """The first minute begins."""
+    """The lab as it opens: at rest, with one invitation."""
     begin(page, Lab(Controller()))
 
 
@@ -119,14 +119,13 @@ def promoted(page) -> None:
 def links_down(page) -> None:
     """Links are down, and nobody has noticed."""
     fresh(page)
-    act(page, {"start": "c"})
     pick(page, "node a", "cut off")
 
 
 def unsynchronised(page) -> None:
     """A node is back, and its mirror lacks all that was published before."""
     fresh(page)
-    act(page, {"start": "c"})
+    act(page, {"sync_queue": "ha.orders"}, {"stop": "b"}, {"start": "b"})
 
 
 def syncing(page) -> None:
@@ -159,6 +158,22 @@ def many(page, queues: int) -> None:
     act(page, {"kill": "rabbit@node8"})
 
 
+def refused(page) -> None:
+    """A menu says what RabbitMQ would refuse: the coordinator of streams has no majority."""
+    steps = [{"declare": {"queue": "s", "node": "a", "arguments": {"x-queue-type": "stream"}}}, {"kill": ["b", "c"]}]
+    story = {"scenario": "A stream without a coordinator", "cluster": {"nodes": ["a", "b", "c"], "version": "4.0"}}
+    opened(page, Run.of(read_scenario(story | {"steps": steps})))
+    menu(page, "node c")
+    page.locator(".hs-refused").first.wait_for()
+
+
+def searched(page) -> None:
+    """Another cluster is searched for."""
+    fresh(page)
+    page.get_by_role("combobox", name="scenario").fill("majority quorum")
+    page.keyboard.press("ArrowDown")
+
+
 def forecasts(page) -> None:
     """What a stop and a kill of each node would do."""
     fresh(page)
@@ -176,6 +191,7 @@ def dark_power(page) -> None:
 def on_the_way(page) -> None:
     """The story stands still in the middle of a movement."""
     fresh(page)
+    pick(page, "node a", "kill")
     page.get_by_role("button", name="step back").click()
 
 
@@ -183,6 +199,8 @@ STATES: dict[str, Callable] = {
     "opened": fresh,
     "guide": guided,
     "menu": menu_open,
+    "menu-refused": refused,
+    "scenarios": searched,
     "loss": loss,
     "stopped": stopped,
     "undone": undone,

@@ -1,8 +1,8 @@
 """Each command of hawb as somebody types it, and a program that plays them wherever it is run.
 
 The program needs nothing but hawb and what `pip install hawb` brings. It reads a list of commands as JSON, each a list
-of words, and writes a list of what came of each: status, output, what went to standard error, and which modules of
-extras have been imported so far.
+of words, and writes a list of what came of each: status, output, what went to standard error, which modules of
+extras have been imported so far, and where it reached by sockets.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 HEAVY = ("IPython", "anywidget", "covertable", "ipywidgets", "llvmlite", "matplotlib", "numba", "numpy", "pandas",
          "pika", "pyarrow", "pyspark")  # fmt: skip
+
+REACHES = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname",
+           "socket.sendmsg", "socket.sendto")  # fmt: skip
+"""What Python's audit hooks call it if a program reaches others by a socket, or lets them reach it."""
 
 
 class Typed(NamedTuple):
@@ -61,13 +65,13 @@ ANSWERS = (
 """Answers in text and JSON: a pipeline asks for them, and none may wait for a library of figures or tables."""
 
 WRITTEN = (
-    Typed("run --report {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}", 1),
-    Typed("explore --report {to}/explore.html {story} --faults 1 --operations 0"),
-    Typed("lint --report {to}/lint.html {real}", 1), Typed("upgrade {story} -o {to}/runbook.md"),
-    Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} -o {to}/plan", 1),
+    Typed("run -o {to}/run.html {story}"), Typed("safe -o {to}/safe.html {real}", 1),
+    Typed("explore -o {to}/explore.html {story} --faults 1 --operations 0"),
+    Typed("lint -o {to}/lint.html {real}", 1), Typed("upgrade {story} --runbook {to}/runbook.md"),
+    Typed("upgrade {story} --numbers {to}/none.yaml", 2), Typed("migrate {real} --plan {to}/plan", 1),
     Typed("incident {logs} -o {to}/incident.html --scenario {to}/story.yaml"),
     Typed("watch --api http://127.0.0.1:1 -o -", 2), Typed("safe --live http://127.0.0.1:1 --node a", 2),
-    Typed("upgrade {story} --report {to}/upgrade.html", 0, FIGURES),
+    Typed("upgrade {story} -o {to}/upgrade.html", 0, FIGURES),
     Typed("upgrade {story} --gantt {to}/upgrade.svg", 0, FIGURES),
     Typed("run --on broker {to}/none.yaml", 2, BROKER), Typed("compare {to}/none.yaml", 2, BROKER),
     Typed("record {to}/none.yaml", 2, BROKER),
@@ -76,7 +80,7 @@ WRITTEN = (
                                                          FIGURES | STUDY),
     Typed("study {to}/none.yaml --output {to}/study", 2, STUDY),
     Typed("rates {fleet}", 0, STUDY), Typed("rates --json {fleet}", 0, STUDY),
-    Typed("rates {fleet} --numbers {to}/own.yaml --report {to}/rates.html", 0, FIGURES | STUDY),
+    Typed("rates {fleet} --numbers {to}/own.yaml -o {to}/rates.html", 0, FIGURES | STUDY),
     Typed("audit --json {real}", 0, STUDY, slow=True),
     Typed("explore --master local[1] {story} --faults 1 --operations 0", 0, STUDY, slow=True),
 )  # fmt: skip
@@ -97,12 +101,15 @@ def play(commands: list[list[str]]) -> list[dict[str, object]]:
     from hawb.cli import main
 
     found = []
+    reached: list[str] = []
+    sys.addaudithook(lambda event, given: event in REACHES and reached.append(f"{event} {given[1:]}"))
     for words in commands:
+        reached.clear()
         result = CliRunner().invoke(main, words, env={"HAWB_API_USER": "u", "HAWB_API_PASSWORD": "p"})
         crash = result.exception if result.exc_info and result.exc_info[0] is not SystemExit else None
         imported = [name for name in HEAVY if name in sys.modules]
         found.append({"status": result.exit_code, "out": result.stdout, "err": result.stderr,
-                      "crash": crash and repr(crash), "imported": imported})  # fmt: skip
+                      "crash": crash and repr(crash), "imported": imported, "reached": [*reached]})  # fmt: skip
     return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
+from notebook_pictures import stale
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 LONGEST_CELL_LINES = 12
@@ -49,3 +51,8 @@ def test_an_output_that_is_not_compared_is_not_stored(file: Path):
     for cell in nbformat.read(file, as_version=4).cells:
         if cell.cell_type == "code" and IGNORED in cell.source:
             assert cell.outputs == []
+
+
+@each
+def test_each_stored_svg_has_a_png_that_was_made_of_it(file: Path):
+    assert stale(json.loads(file.read_text(encoding="utf-8"))) == [], "make pictures"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from lab_clusters import FOUR_QUEUES
 
 from hawb import languages
 from hawb.lab.controller import Controller
 from hawb.lab.guide import BEGIN, HELD, LOST, guide
+from hawb.lab.sources import START
 from hawb.languages import LANGUAGES
 
 SYNCHRONISED = {"name": "ha-all", "pattern": r"^ha\.", "definition": {"ha-mode": "all", "ha-sync-mode": "automatic"}}
@@ -22,17 +24,48 @@ def told(controller: Controller, *steps: tuple[str, object]) -> dict:
     return guide(controller)
 
 
-def test_it_begins_with_what_the_mirror_lacks(controller):
+@pytest.fixture
+def controller() -> Controller:
+    """The controller of the lab as it opens."""
+    return Controller()
+
+
+def test_it_begins_at_rest_with_what_the_mirrors_lack_and_one_invitation(controller):
+    assert set(controller.outcome["nodes"].values()) == {"running"}
+    assert controller.story_place == (0, 0) and not controller.can_undo and controller.moments == 1
     first = told(controller)
-    assert first["phase"] == BEGIN
-    assert "3 nodes hold 4 queues" in first["texts"]["open"]
-    assert "b has only 10 of the 110 messages of ha.orders. Click node a" in first["texts"]["open"]
-    assert first["texts"]["kill"] == "Kill a."
+    assert (first["phase"], first["node"], first["is_at_rest"]) == (BEGIN, "a", True)
+    assert first["texts"]["open"] == (
+        "Each bar shows which messages a node holds. b and c have only 10 of the 110 messages of ha.orders. "
+        "What if a dies?"
+    )
+    assert first["texts"]["kill"] == "Kill a"
+
+
+def test_nothing_leads_back_behind_the_cluster_at_rest(controller):
+    controller.step_back()
+    controller.look_at(0)
+    assert controller.is_at_rest
+    controller.act("kill", "a")
+    assert (controller.story_place, controller.is_at_rest) == ((1, 1), False)
+    controller.look_at(0)
+    controller.step_back()
+    controller.step_back()
+    assert (controller.story_place, set(controller.outcome["nodes"].values())) == ((0, 1), {"running"})
+    controller.step_forward()
+    assert controller.outcome["losses"]
+
+
+def test_the_cluster_that_is_opened_again_is_at_rest_again(controller):
+    controller.open_scenario(FOUR_QUEUES)
+    assert guide(controller) is None
+    controller.open_scenario(START)
+    assert controller.is_at_rest and guide(controller)["is_at_rest"]
 
 
 @pytest.mark.parametrize("more", [0, 890])
 def test_a_loss_is_counted_as_it_is(controller, more):
-    steps = [("publish", {"queue": "plain.log", "count": more})] if more else []
+    steps = [("publish", {"queue": "qq.orders", "count": more})] if more else []
     lost = told(controller, *steps, ("kill", "a"))
     assert (lost["phase"], lost["texts"]["lost"].startswith("That cost 100 confirmed messages.")) == (LOST, True)
 
@@ -54,7 +87,9 @@ def test_where_a_policy_was_set_meanwhile_no_loss_is_claimed(controller, policy,
 
 
 def test_a_mirror_that_lacks_nothing_is_not_said_to(controller):
-    assert "Click node a, which is the master" in told(controller, ("set_policy", SYNCHRONISED))["texts"]["open"]
+    begun = told(controller, ("set_policy", SYNCHRONISED))
+    assert "a is the master of ha.orders. What if a dies?" in begun["texts"]["open"]
+    assert not begun["is_at_rest"]
 
 
 def test_another_node_that_went_first_does_not_end_it(controller):
@@ -80,4 +115,4 @@ def test_it_is_told_in_every_language_with_its_numbers(name):
         text = told(controller)["texts"]["open"]
         written = {"en": "1,300", "zh": "1,300", "pt": "1.300"}[name]
         assert written in text
-        assert ("Click" in text) is (name == "en")
+        assert ("Each bar" in text) is (name == "en")

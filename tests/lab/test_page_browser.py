@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import string
 from pathlib import Path
 
 import pytest
-from browser_pages import jupyterlab, keep_picture, open_notebook, page_of, run
+from browser_pages import ROOT, jupyterlab, keep_picture, open_notebook, page_of, run
 from lab_controls import close, lay_out, more, node, queue
 from lab_journeys import (
     draw_a_line_and_watch_again,
@@ -26,6 +27,8 @@ from lab_journeys import (
 def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
     folder = lay_out(tmp_path)
     with jupyterlab(folder) as address, page_of() as page:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
         open_notebook(page, address.format("00-lab.ipynb"))
         run(page, "Run All Cells")
         look_everywhere(page, "lab")
@@ -37,6 +40,8 @@ def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
         keep_picture(page.locator(".hawb-lab"), "lab-healed")
         keep_them_and_branch(page, "lab", lambda lab: save(lab, folder))
         put_beside_and_take_away(page, folder, "lab")
+        here = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
+        assert asked and not [url for url in asked if not url.startswith(here)]
 
 
 THREE_CELLS = [
@@ -118,3 +123,18 @@ def press_all(page, focus, keys=tuple(KEYS)) -> None:
             page.keyboard.press(key)
         if page.locator(".hs-menu:not([hidden])").count():
             page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_a_stored_notebook_shows_its_pictures_though_it_is_not_trusted(tmp_path, in_browser):
+    folder = lay_out(tmp_path)
+    lesson = folder / "notebooks" / "11-a-node-dies.ipynb"
+    shutil.copy(ROOT / "notebooks" / lesson.name, lesson)
+    with jupyterlab(folder) as address, page_of() as page:
+        open_notebook(page, address.format("00-lab.ipynb"))
+        page.locator(".jp-RenderedImage img").wait_for()
+        keep_picture(page, "lab-stored")
+        open_notebook(page, address.format(lesson.name))
+        page.locator(".jp-RenderedImage img").first.wait_for()
+        keep_picture(page, "lesson-stored")
+        assert page.locator(".jp-RenderedSVG").count() == 0

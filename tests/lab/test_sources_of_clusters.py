@@ -4,34 +4,46 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hawb.lab.sources import INCIDENTS, SCENARIOS, START, Export, choices, keep, said_first, title
+from hawb.lab.sources import GROUPS, REAL, START, TITLE, Export, choices, keep, said_first, title
+from hawb.scenario.catalogue import ELSEWHERE, catalogue
 from hawb.scenario.load import load
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 def test_the_start_is_there_without_any_data(tmp_path):
-    assert choices(tmp_path) == [(load(START).scenario, START)]
+    assert choices(tmp_path) == [(TITLE, START)]
+    assert load(START).scenario == TITLE
 
 
 def test_scenarios_and_the_real_cluster_are_found_above_the_notebook(tmp_path):
     (tmp_path / "notebooks").mkdir()
     scenarios, real = tmp_path / "data" / "scenarios", tmp_path / "data" / "real"
     scenarios.mkdir(parents=True), real.mkdir()
-    (scenarios / "incident-c.yaml").write_text("{scenario: Crash, cluster: {nodes: [a]}}")
-    (scenarios / "b.yaml").write_text("{scenario: Bees, cluster: {nodes: [a]}}")
-    (scenarios / "a.yaml").write_text("broken: [")
+    for name in "abc":
+        (scenarios / f"{name}.yaml").write_text(f"{{scenario: The story {name}, cluster: {{nodes: [a]}}}}")
+    (scenarios / "d.yaml").write_text("broken: [")
+    lines = "## Own group\n\n| [b](b.yaml) | Bees | `b` |\n\n## Incidents\n\n| [c](c.yaml) | Crash | - |\n"
+    (scenarios / "README.md").write_text(lines)
     (real / "definitions.json").write_text("{}")
     export = Export(real / "definitions.json", (real / "api-queues.json", real / "api-nodes.json"))
-    _, *found = choices(tmp_path / "notebooks")
-    assert found == [
-        ("The real cluster (data/real)", export),
-        (INCIDENTS, None),
-        ("Crash", scenarios / "incident-c.yaml"),
-        (SCENARIOS, None),
-        ("a.yaml", scenarios / "a.yaml"),
+    assert choices(tmp_path / "notebooks") == [
+        (TITLE, START),
+        (REAL, export),
+        ("Incidents", None),
+        ("Crash", scenarios / "c.yaml"),
+        (ELSEWHERE, None),
+        ("The story a", scenarios / "a.yaml"),
+        ("d.yaml", scenarios / "d.yaml"),
+        ("Own group", None),
         ("Bees", scenarios / "b.yaml"),
     ]
+
+
+def test_every_group_of_the_scenarios_has_its_place_and_each_file_the_title_that_it_has_itself():
+    found = catalogue(DATA / "scenarios")
+    assert {entry.group for entry in found} | {ELSEWHERE} == {*GROUPS}
+    assert [entry.file.name for entry in found[::25] if entry.title != title(entry.file)] == []
 
 
 def test_a_title_stands_for_its_file():

@@ -182,7 +182,16 @@ def test_the_front_end_is_light_takes_no_markup_and_asks_nobody_for_anything():
     css = (FRONT / "stage.css").read_text(encoding="utf-8")
     front = front_end()
     assert len(front.encode()) + len(css.encode()) < MOST_BYTES
-    for banned in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "http://", "https://"):
+    for banned in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "fetch(",
+        "http://",
+        "https://",
+    ):
         assert banned not in front.replace("http://www.w3.org/2000/svg", ""), banned
     assert {f"{name}.js" for name in MODULES} == {file.name for file in FRONT.glob("*.js")}
 
@@ -200,8 +209,13 @@ def test_alone_it_offers_what_is_done_at_once(lab):
     assert isinstance(stage, LoneStage)
     offered = [one["label"] for group in stage.menus["more"] for one in group["entries"]]
     assert offered == ["heal", "rebalance", "safe to stop?"]
-    assert not [one for kind in ("node", "queue") for group in stage.menus[kind] for one in group["entries"]
-                if one["label"].endswith("…")]
+    assert not [
+        one
+        for kind in ("node", "queue")
+        for group in stage.menus[kind]
+        for one in group["entries"]
+        if one["label"].endswith("…")
+    ]
     stage.receive({"do": "more", "entry": "safe to stop?"})
     stage.receive({"do": "node", "node": "a", "entry": "kill"})
     assert stage.view["bar"]["forecasts"] and stage.view["scene"]["nodes"][0]["state"] == "down"

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 from browser_pages import keep_picture
+from lab_clusters import FOUR_QUEUES
 from samples import sample
-from stage_pages import answered, choose, menu, pick, show, stage_page
+from stage_pages import answered, begin, choose, menu, pick, show, stage_page
+from stage_states import refused
+
+from hawb.lab.controller import Controller
+from hawb.lab.page import Lab
+from hawb.lab.sources import TITLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("in_browser")]
 
@@ -54,7 +60,7 @@ def test_a_step_is_seen_movement_by_movement_and_backwards():
             page.get_by_role("button", name="step back").click()
             assert said in caption(page)
         assert state(page, "a") == "node a, running"
-        assert page.lab.stage.view["bar"]["played"] == 16
+        assert page.lab.stage.view["bar"]["played"] == 1
         page.locator(".hs-play", has_text="play").click()
         page.run_for(6000)
         assert caption(page) == ""
@@ -72,20 +78,88 @@ def test_who_asks_for_less_movement_sees_at_once_what_came_of_it():
 def test_the_first_minute_leads_from_a_loss_to_what_would_have_kept_it():
     with stage_page(calm=True) as page:
         guide = page.locator(".hs-guide")
-        assert "1 of 5" in guide.inner_text()
-        menu(page, "node a")
-        assert "2 of 5" in guide.inner_text()
-        choose(page, "kill")
-        assert "3 of 5" in guide.inner_text()
+        assert "1 of 4" in guide.inner_text()
+        guide.get_by_role("button", name="Kill a").click()
+        guide.get_by_text("2 of 4").wait_for()
         page.locator(".hs-play").click()
-        assert "4 of 5" in guide.inner_text()
+        assert "3 of 4" in guide.inner_text()
         page.lab.stage.receive({"do": "ask"})
         show(page)
         page.get_by_role("button", name="try ha-sync-mode: automatic").click()
-        page.locator(".hs-guide", has_text="5 of 5").wait_for()
+        page.locator(".hs-guide", has_text="4 of 4").wait_for()
         assert "Nothing is lost" in verdict(page)
         page.get_by_role("button", name="undo").click()
         guide.wait_for(state="detached")
+
+
+AT_REST = """() => [".hs-verdict", ".hs-columns"].flatMap(
+  part => document.querySelector(part).innerText.split(/\\s+/)).filter(one => /\\w/.test(one)).length"""
+MOST_WORDS = 45
+"""How many words there are to be read at first: the verdict, the invitation, and the way out of the tour."""
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_lab_opens_at_rest_with_one_invitation(size):
+    with stage_page(size, calm=True) as page:
+        assert page.evaluate(AT_REST) <= MOST_WORDS
+        assert page.locator(".hs-node.hs-invited").get_attribute("aria-label") == "node a, running"
+        assert page.locator(":is(.hs-legend, .hs-time, .hs-happened):visible").count() == 0
+        buttons = page.locator(".hs-columns button:visible")
+        assert buttons.all_inner_texts() == ["skip the tour", "Kill a"]
+        keep_picture(page, f"stage-rest-{size[0]}")
+        pick(page, "node b", "stop")
+        page.locator(".hs-happened", has_text="stop b").wait_for()
+        assert page.locator(".hs-legend").is_visible() and page.locator(".hs-time").is_visible()
+        page.get_by_role("button", name="undo").click()
+        page.get_by_role("button", name="skip the tour").click()
+        assert page.locator(".hs-invited").count() == 0
+        assert page.locator(".hs-can", has_text="Click a node").is_visible()
+
+
+@pytest.mark.parametrize(("language", "name", "group", "typed"), [
+    ("en", "scenario", "Incidents", "incidents mirror"),
+    ("zh", "场景", "真实事故", "真实事故 mirror"),
+    ("pt", "cenário", "Sincronização", "SINCRONIZACAO mirror"),
+])  # fmt: skip
+def test_a_scenario_is_found_by_words_and_opened_by_keyboard(language, name, group, typed):
+    with stage_page(calm=True) as page:
+        begin(page, Lab(Controller(), language))
+        field = page.get_by_role("combobox", name=name)
+        assert field.input_value() == TITLE
+        field.focus()
+        page.keyboard.press("ArrowDown")
+        shown = page.locator(".hs-choices [role=option]:visible")
+        assert shown.count() == len([one for one in page.lab.stage.choices if not one["heading"]])
+        assert page.get_by_role("group", name=group).is_visible()
+        page.keyboard.press("Escape")
+        assert (field.input_value(), shown.count()) == (TITLE, 0)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Control+A")
+        page.keyboard.type(typed)
+        assert 1 < shown.count() < 60
+        assert page.locator(".hs-choices > [role=group]:visible").count() == 1
+        page.keyboard.press("ArrowDown")
+        second = page.locator("[aria-selected=true]").inner_text()
+        assert field.get_attribute("aria-activedescendant") == shown.nth(1).get_attribute("id")
+        page.keyboard.press("Enter")
+        answered(page)
+        assert (field.input_value(), shown.count()) == (second, 0)
+        assert page.lab.controller.outcome["scenario"] == second
+        field.fill("no such words anywhere")
+        assert (shown.count(), page.locator(".hs-found").inner_text() != "") == (0, True)
+
+
+def test_what_rabbitmq_would_refuse_is_said_in_the_menu_and_cannot_be_chosen():
+    with stage_page(calm=True) as page:
+        refused(page)
+        forget = page.get_by_role("menuitem", name="forget")
+        assert forget.get_attribute("aria-disabled") == "true"
+        assert "RabbitMQ refuses it now" in forget.inner_text() and "coordinator_unavailable" in forget.inner_text()
+        forget.click(force=True)
+        assert page.locator(".hs-menu").is_visible()
+        assert page.lab.stage.view["bar"]["played"] == 2
+        choose(page, "start")
+        assert page.lab.stage.view["bar"]["played"] == 3
 
 
 def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
@@ -93,16 +167,16 @@ def test_the_tour_goes_on_from_what_was_done_in_any_order_and_language():
         guide = page.locator(".hs-guide")
         pick(page, "node b", "kill")
         page.get_by_role("button", name="undo").click()
-        guide.get_by_text("Kill a.").wait_for()
+        guide.get_by_text("What if a dies?").wait_for()
         menu(page, "node a")
         choose(page, "kill")
         guide.get_by_text("That cost 100 confirmed messages").wait_for()
         page.get_by_role("button", name="more…").click()
         choose(page, "Português")
         guide.get_by_text("Isso custou 100 mensagens confirmadas").wait_for()
-        assert "3 de 5" in guide.inner_text()
+        assert "2 de 4" in guide.inner_text()
         page.get_by_role("button", name="desfazer").click()
-        guide.get_by_text("Encerre a à força").wait_for()
+        guide.get_by_role("button", name="Encerrar a à força").wait_for()
 
 
 def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
@@ -114,7 +188,7 @@ def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
         pick(page, "node a", "kill")
         page.locator(".hs-guide").get_by_text("a is down, and no message is lost").wait_for()
         page.get_by_role("button", name="undo").click()
-        page.locator(".hs-guide").get_by_text("Kill a.").wait_for()
+        page.locator(".hs-guide").get_by_text("What if a dies?").wait_for()
 
 
 @pytest.mark.parametrize(
@@ -144,14 +218,13 @@ CUT = """() => [...document.querySelectorAll(
   ".hs-client, .hs-step, .hs-legend li, .hs-happened li span, .hs-why p, .hs-now button"
 )].filter(one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline")
   .map(one => one.className + ": " + one.textContent)"""
-INNER = """() => [...document.querySelectorAll(".hs-picture")].filter(
+INNER = """() => [...document.querySelectorAll(".hs-picture, .hs-happened .hs-body")].filter(
   box => box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth).length"""
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1160, 675)])
 def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes_notice(size):
-    with stage_page(size, calm=True) as page:
-        page.get_by_role("button", name="skip the tour").click()
+    with stage_page(size, calm=True, start=FOUR_QUEUES) as page:
         pick(page, "node c", "start")
         page.lab.stage.receive({"do": "part", "links": [["a", "b"]]})
         show(page)
@@ -161,6 +234,10 @@ def test_a_line_between_two_nodes_is_read_at_a_glance_before_and_after_the_nodes
         assert page.locator(".hs-name").count() == len(page.lab.controller.outcome["queues"])
         assert page.locator(".hs-state", has_text="b and c: down").count() == 1
         assert (page.evaluate(CUT), page.evaluate(INNER)) == ([], 0)
+        told, more = page.locator(".hs-happened li"), page.locator(".hs-happened").get_by_role("button")
+        count = page.lab.stage.view["leads"]["happened"]
+        assert int(more.inner_text().split()[1]) == len(count["told"]) - told.count() + count["more"]
+        assert told.filter(has_text="took over ha.orders").count() == 1
 
 
 PHONE = (390, 844)
@@ -272,7 +349,7 @@ name => {
 
 
 def test_a_press_while_python_is_asked_waits_for_the_answer():
-    with stage_page() as page:
+    with stage_page(start=FOUR_QUEUES) as page:
         for name, played, said in (
             ("step back", 14, "messages 101 to 110 of qq.orders"),
             ("step back", 13, "messages 101 to 110 of ha.orders"),

@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from nbformat.sign import NotebookNotary
 
-from hawb.lab.workbook import HANDED_OUT, brought, hand_out, own_notebook
+from hawb.lab.workbook import HANDED_OUT, brought, hand_out, own_notebook, trust
 from hawb.scenario import checkout
 
 STORY = (checkout.OWN / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml").read_text()
@@ -106,3 +108,18 @@ def test_the_notebook_of_another_story_is_numbered_and_none_is_replaced(folder: 
     second = own_notebook(folder, "story", STORY + "# another\n")
     assert (second.name, first.with_suffix(".yaml").read_text()) == ("story-2.ipynb", STORY)
     assert own_notebook(folder, "story", STORY + "# another\n") == second
+
+
+def test_only_what_was_written_is_trusted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
+    written: list[Path] = []
+    hand_out(folder, then=written.append)
+    lab, lesson = folder / LAB, folder / "notebooks" / "11-a-node-dies.ipynb"
+    assert {lab, lesson} < {*written}
+    trust([lab])
+    notary = NotebookNotary()
+    assert notary.check_signature(nbformat.read(lab, as_version=4))
+    assert not notary.check_signature(nbformat.read(lesson, as_version=4))
+    again: list[Path] = []
+    hand_out(folder, then=again.append)
+    assert again == []

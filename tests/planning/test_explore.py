@@ -230,7 +230,7 @@ def test_the_command_writes_the_story(tmp_path):
     assert question == "# Is every confirmed message safe?"
     assert answer == "# ✕ No: confirmed messages of q are lost after 2 steps: stop a; kill b."
     kept = tmp_path / "kept.yaml"
-    told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "-o", str(kept))
+    told = explored(tmp_path, SYNC_BY_HAND, "--without", "publish", "--scenario", str(kept))
     assert (told.exit_code, load(kept)) == (1, load(found.stdout))
     assert "scenario:" not in told.stdout
 

@@ -10,9 +10,10 @@ from inventories import cluster, queue
 from migrations import VERSIONS, planned
 
 from hawb.planning.quorum_translation import definition
-from hawb.rules.arguments_read import CLASSIC, QUORUM, READ_BY, STREAM
+from hawb.rules.arguments_read import READ_BY
 from hawb.rules.profiles import FEDERATION_SETTINGS, HA_SETTINGS, PROFILES
 from hawb.rules.queue_arguments import CHECKED, CHECKS_4_0, COMPARED
+from hawb.rules.queue_types import CLASSIC, QUORUM, STREAM
 from hawb.rules.quorum_declaration import CHECKS_OF_VERSION
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 

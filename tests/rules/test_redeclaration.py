@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.rules.profiles import PROFILES
-from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in, has_default_types
+from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 CLASSIC, QUORUM = {"x-queue-type": "classic"}, {"x-queue-type": "quorum"}
 TTL, OVERFLOW = {"x-message-ttl": 9}, {"x-overflow": "drop-head"}
@@ -61,11 +61,3 @@ def test_a_classic_queue_in_such_a_virtual_host_has_to_be_declared_with_its_type
     for version in ("3.10", "3.13", "4.0", "4.3"):
         assert differing({}, {}, "quorum", PROFILES[version]) == TYPE
         assert differing(CLASSIC, {}, "quorum", PROFILES[version]) == []
-
-
-@pytest.mark.parametrize(
-    ("release", "has"),
-    [("3.8.9", False), ("3.10.7", False), ("3.10.8", True), ("3.10.8-1", False), ("3.11.0", True), ("4.3.6", True)],
-)
-def test_virtual_hosts_have_default_types_since_3_10_8(release: str, has: bool):
-    assert has_default_types(release) is has

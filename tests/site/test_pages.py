@@ -10,8 +10,8 @@ import zlib
 import pytest
 from browser_pages import ROOT
 
+from hawb.scenario.catalogue import Entry, catalogue
 from hawb.site.build import build, size_bytes
-from hawb.site.catalogue import Entry, catalogue
 from hawb.site.pages import index_page, replay_script, story_page, told
 from hawb.site.replay import replay
 

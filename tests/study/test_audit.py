@@ -223,7 +223,7 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
 @pytest.mark.spark
 def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
-    result = hawb(fleet, "--output", tmp_path / "out")
+    result = hawb(fleet, "--tables", tmp_path / "out")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✕ No: ")
     assert "  3 clusters, 10 queues: 9 classic, 1 quorum\n" in result.stdout
@@ -240,12 +240,24 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
 # The command
 
 
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.parametrize("small_disk", [20], indirect=True)
+def test_a_full_disk_is_told_in_a_line_and_nothing_is_left_on_it(
+    spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    result = hawb(REAL, "--output", small_disk / "audit")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", "Spark stopped: the disk is full\n")
+    assert list(small_disk.iterdir()) == []
+
+
 def hawb(*arguments: object):
     return CliRunner().invoke(cli.main, ["audit", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_nothing_is_written_over(fleet: Path):
-    result = hawb(fleet, "--output", fleet)
+    result = hawb(fleet, "--tables", fleet)
     assert (result.exit_code, "is there already" in result.stderr) == (2, True)
 
 

@@ -86,7 +86,7 @@ TABLE = {
                                       frozenset({"kill", "wipe", "start", "power_off", "publish"})),
     "a quorum queue that nobody serves": (lambda: cluster({}, "pause_minority", arguments=QUORUM), "unavailable",
                                           (2, 1), ALL),
-    "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.8"), "diverged",
+    "a quorum queue on two nodes": (lambda: cluster({}, nodes="ab", arguments=QUORUM, version="3.13"), "diverged",
                                     (2, 3), PARTED | {"kill"}),
     "a quorum queue on three of five nodes": (lambda: cluster({}, nodes="abcde", arguments=QUORUM | THREE), "diverged",
                                               (1, 1), PARTED | {"stop"}),
@@ -119,7 +119,7 @@ def drawn_run(draw: random.Random) -> Run:
                         ("ha-promote-on-shutdown", ("always", "when-synced"))):  # fmt: skip
         if definition and draw.random() < 0.5:
             definition[key] = draw.choice(values)
-    version = draw.choice(("3.8", "3.10", "3.13"))
+    version = draw.choice(("3.10", "3.10", "3.13") if arguments else ("3.8", "3.10", "3.13"))
     handling, messages, seed = draw.choice(HANDLINGS), draw.randint(0, 6), draw.randint(0, 99)
     run = cluster(definition, handling, nodes, messages, arguments, seed, version=version)
     if arguments:
@@ -259,7 +259,8 @@ REFUSED = {
     "more than 5 nodes": lambda: cluster(TWO, nodes="abcdef"),
     "so much that waits": lambda: cluster(TWO, messages=10**12),
     "another order": lambda: cluster(TWO, nodes="bac"),
-    "quorum queues of 4.0": lambda: cluster({}, arguments=QUORUM, version="4.0"),
+    "quorum queues of 3.8 and 4.0": lambda: cluster({}, arguments=QUORUM, version="3.8"),
+    "a soft limit": lambda: cluster({}, arguments=QUORUM, quorum_commands_soft_limit=12),
     "streams": lambda: cluster({}, arguments={"x-queue-type": "stream"}),
     "the metadata store of 4.3": lambda: cluster({}, version="4.3"),
     "or changed settings": lambda: cluster({}, arguments=QUORUM | {"x-message-ttl": 9}),

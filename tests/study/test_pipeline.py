@@ -9,10 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NoReturn
 
 import pyarrow.parquet as pq
 import pytest
@@ -44,6 +43,12 @@ def told(rows: DataFrame) -> list[tuple]:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.parquet")}
+
+
+def check_each_is_there_once(folder: Path) -> None:
+    """Check what any reader sees of a study: each trial of each cell, none twice, none missing."""
+    found = pq.read_table(folder / "trials", columns=["design", "environment", "trial"]).to_pylist()
+    assert sorted(tuple(one.values()) for one in found) == [one[:3] for one in expected(TRIALS_ASKED)]
 
 
 @pytest.fixture
@@ -158,6 +163,7 @@ def test_a_worker_that_is_killed_costs_a_try(spark: SparkSession, tmp_path: Path
     rows = run(spark, study(TRIALS_ASKED), tmp_path / "study", progress.append, source=made_up(dies=dies))
     assert told(rows) == expected(TRIALS_ASKED)
     assert (dies.exists(), progress[-1].tried_again in (1, 2)) == (False, True)
+    check_each_is_there_once(tmp_path / "study")
 
 
 @pytest.mark.full
@@ -177,18 +183,6 @@ def test_a_study_that_fails_says_why_and_goes_on(spark: SparkSession, tmp_path: 
     assert kept.items() <= files(tmp_path / "trials").items()
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path, unavailable: Callable[[str], NoReturn]) -> Iterator[Path]:
-    """A file system of a few pages."""
-    place = tmp_path / "small"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=250k", "tmpfs", place], capture_output=True, text=True)
-    if made.returncode:
-        unavailable(f"a small disk takes root: {made.stderr}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
-
-
 @pytest.mark.full
 @pytest.mark.spark
 def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: Path):
@@ -196,6 +190,7 @@ def test_a_full_disk_is_told_and_gone_on_with(spark: SparkSession, small_disk: P
         run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())
     subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
     assert told(run(spark, study(TRIALS_ASKED), small_disk / "study", source=made_up())) == expected(TRIALS_ASKED)
+    check_each_is_there_once(small_disk / "study")
 
 
 @pytest.mark.full
@@ -208,7 +203,7 @@ def test_a_driver_that_is_killed_is_gone_on_with(spark: SparkSession, tmp_path: 
     assert kept
     rows = run(spark, study(TRIALS_ASKED), tmp_path, source=made_up())
     assert told(rows) == expected(TRIALS_ASKED)
-    assert pq.read_table(tmp_path / "trials").num_rows == 4 * TRIALS_ASKED
+    check_each_is_there_once(tmp_path)
 
 
 @pytest.mark.full
@@ -231,6 +226,7 @@ def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_
         assert first.stdout.read().splitlines()[-1] == "1600 1600"
     assert (first.returncode, bool(waited)) == (0, True)
     assert told(second) == expected(TRIALS_ASKED)
+    check_each_is_there_once(folder)
 
 
 # A folder with something else
@@ -361,13 +357,21 @@ print([read(f"hawb-{{name}}").options(**few).load("data/studies/policies.yaml").
        for name in ("trials", "faults", "losses")]
       + [read(f"rabbitmq-{{name}}").load("data/real").count() for name in ("queues", "definitions")])
 """
-KILLS_A_WORKER = "progress.done and not gates and gates.append((os.killpg({victim}, 9), opened(Path(gate))))"
+KILLS = "progress.done and not gates and gates.append(({kill}, opened(Path(gate))))"
+VICTIMS = {
+    "a worker": "os.killpg({worker}, 9)",
+    "an executor": "[one.kill() for one in __import__('psutil').Process({worker}).children(recursive=True)]",
+}
+"""How something of a cluster is killed: a worker with its executor, or the executor alone, which gets another."""
 
 
 @pytest.mark.spark
 @pytest.mark.full
-def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: SparkSession, tmp_path: Path, gate: Path):
-    """A standalone master with two workers of one core. All but the first shares wait until one worker is killed, so
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_cluster_that_loses_something_gives_the_same_trials(
+    victim: str, spark: SparkSession, tmp_path: Path, gate: Path
+):
+    """A standalone master with two workers of one core. All but the first shares wait until the victim is killed, so
     that it dies with tasks under way."""
     folder = tmp_path / "study"
     config = {
@@ -375,8 +379,10 @@ def test_a_cluster_of_which_a_worker_is_killed_gives_the_same_trials(spark: Spar
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(PYTHONPATH),
     }  # fmt: skip
     with cluster(tmp_path) as (master, workers):
-        text = program(folder, KILLS_A_WORKER.format(victim=workers[0]), gate, master, READS.format(), **config)
+        kill = KILLS.format(kill=VICTIMS[victim].format(worker=workers[0]))
+        text = program(folder, kill, gate, master, READS.format(), **config)
         ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[-2:] == ["1600 1600", str(READ)]
     assert told(run(spark, study(TRIALS_ASKED), folder, source=made_up())) == expected(TRIALS_ASKED)
+    check_each_is_there_once(folder)

@@ -307,3 +307,11 @@ def test_a_clusters_settings_come_from_the_design() -> None:
     same = (set(Design.__struct_fields__) & set(Cluster.__struct_fields__)) - {"nodes"}
     assert len(same) == 7
     assert {name: getattr(cluster, name) for name in same} == {name: getattr(design, name) for name in same}
+
+
+def test_split_brains_are_of_mirrored_queues_that_do_not_pause_their_minorities() -> None:
+    study = load(STUDIES / "today.yaml")
+    assert study.split_brains == {("mirrored-autoheal", "cuts")}
+    assert not Design(queue_type="classic", nodes=3).may_split
+    assert Design(queue_type="classic", nodes=3, replicas=2).may_split
+    assert not Design(queue_type="quorum", nodes=3).may_split

@@ -60,3 +60,14 @@ def test_tables_on_disk_are_as_the_dictionary_says(spark: SparkSession, tmp_path
         parts = [part.partition("=")[0] for part in table.file(folder).relative_to(folder).parts[1:-1]]
         assert parts == list(table.partitioned_by)
         assert table.read(spark, folder).limit(1).count() == (table.name != "refusals")
+
+
+def test_what_a_killed_batch_has_left_is_no_file_of_a_table(tmp_path: Path):
+    left = tmp_path / "trials" / ".spark-staging-1" / "study=a" / "part-0.parquet"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    assert TRIALS.file(tmp_path) is None
+    whole = tmp_path / "trials" / "study=a" / "cell=b" / "batch=0" / "part-0.parquet"
+    whole.parent.mkdir(parents=True)
+    whole.touch()
+    assert TRIALS.file(tmp_path) == whole

@@ -9,6 +9,7 @@ from views_outcomes import HOSTILE
 
 from hawb.views import bars
 from hawb.views.formatting import shortened, shown
+from hawb.views.style import SLIM
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -27,9 +28,11 @@ def test_bars_are_as_long_as_their_numbers_and_say_them():
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "x" * 300])
-def test_names_stay_in_their_place(name: str):
-    drawn = bars.svg({name: 1}, {name: name})
+@pytest.mark.parametrize("slim", [False, True])
+def test_names_stay_in_their_place(name: str, slim: bool):
+    drawn = bars.svg({name: 1}, {name: name}, slim=slim)
+    room, behind = (SLIM, SLIM - bars.SLIM_LONGEST) if slim else (bars.NAMES, bars.WHOLE - bars.NAMES - bars.LONGEST)
     label, told = (one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}text"))
-    assert label == shown(shortened(name, bars.NAMES // bars.LETTER - 2))
-    assert told == shown(shortened(name, bars.ROOM))
+    assert label == shown(shortened(name, room // bars.LETTER - 2))
+    assert told == shown(shortened(name, behind // bars.LETTER - 2))
     assert [one.text for one in ElementTree.fromstring(drawn).iter(f"{SVG}title")] == [shown(name)]

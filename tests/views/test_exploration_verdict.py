@@ -31,6 +31,10 @@ def test_a_story_is_a_no_and_tells_its_steps():
     assert verdict(LOST, answer).sentence == "No: confirmed messages of q are lost after 1 step: kill a."
     asked = todo(LOST, answer, Files("drill.yaml", "worst case.yaml"))
     assert [one.commands for one in asked] == [("hawb run 'worst case.yaml'",), ("hawb lab 'worst case.yaml'",)]
+    assert [one.commands for one in todo(LOST, answer)] == [(), ()]
+    kept, played = todo(LOST, answer, Files("drill.yaml"))[0].commands
+    assert kept.startswith("hawb explore drill.yaml --for ") and kept.endswith(" --scenario story.yaml")
+    assert played == "hawb run story.yaml"
 
 
 def test_a_search_that_is_over_is_a_yes_within_its_bound():
@@ -38,7 +42,9 @@ def test_a_search_that_is_over_is_a_yes_within_its_bound():
     answer = searched(alone(), question)
     assert verdict(question, answer).sentence == "Yes: no confirmed message is lost within no faults and 1 operation."
     more = todo(question, answer, Files("drill.yaml"))
-    assert more[0].commands == ("hawb explore drill.yaml --for lost-confirmed --faults 1",)
+    (command,) = more[0].commands
+    assert command.startswith("hawb explore drill.yaml --for lost-confirmed --faults 1 --operations 1 --without ")
+    assert "--without kill" in command and "--without publish" not in command
 
 
 def test_a_search_that_was_stopped_cannot_tell():

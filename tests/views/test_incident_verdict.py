@@ -86,7 +86,9 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
     assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
     assert "; cluster_partition_handling: pause_minority;" in asked[0].what
     assert asked[1].what.startswith("Ask those who publish what was confirmed to them by 12:48:38")
-    assert asked[2].commands == ("hawb incident a.log.gz b.log.gz c.log.gz definitions.json queues.json",)
+    export, listing, again = asked[2].commands
+    assert export.endswith(" definitions.json") and listing.endswith(" > queues.txt")
+    assert again == "hawb incident a.log.gz b.log.gz c.log.gz definitions.json queues.txt"
 
 
 def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():

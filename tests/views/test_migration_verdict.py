@@ -52,7 +52,7 @@ def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
 
 @pytest.mark.parametrize("queues", [[], [QUORUM], [STREAM], [MINE, SHORT, LINK], [QUORUM, STREAM]])
 def test_where_there_is_nothing_to_do_nothing_is_asked_for(queues: list):
-    assert todo(planned(cluster(queues=queues)), "hawb migrate x") == ()
+    assert todo(planned(cluster(queues=queues)), ("hawb migrate x",)) == ()
 
 
 def test_what_cannot_be_moved_is_said_to_lose_mirrors_only_if_it_has_some():
@@ -63,6 +63,6 @@ def test_what_cannot_be_moved_is_said_to_lose_mirrors_only_if_it_has_some():
 
 def test_the_runbook_is_always_asked_for_last():
     plan = planned(cluster(policy(ha_mode="all"), queues=[READY, BLOCKED, CHANGED]))
-    asked = todo(plan, "hawb migrate x")
+    asked = todo(plan, ("hawb migrate x",))
     assert asked[-1].commands == ("hawb migrate x",) and len(asked) <= 3
     assert asked[0].what.startswith("Move by new virtual hosts")

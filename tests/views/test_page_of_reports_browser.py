@@ -49,19 +49,33 @@ def test_a_report_can_be_read_by_everybody(browser, tmp_path, in_browser, name: 
     assert first["y"] + first["height"] < 450, "the verdict is seen before anything is scrolled"
 
 
-SCROLLED = """() => [...document.querySelectorAll("figure, figure > svg, .verdict, .todo li")]
+SCROLLED = """() => [...document.querySelectorAll("figure, figure svg, .verdict, .todo li")]
   .filter(one => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth)
   .map(one => one.tagName + " " + one.className)"""
+
+
+LETTERS = """() => [...document.querySelectorAll("figure svg")].filter(one => one.getBoundingClientRect().width)
+  .flatMap(one => {
+    const scale = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
+    const drawn = [...one.querySelectorAll("[id^=text_] g")].map(
+      letter => /scale\\(([\\d.]+) -/.exec(letter.getAttribute("transform"))).filter(found => found);
+    return [...[...one.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize)),
+      ...drawn.map(found => 100 * found[1])].map(size => size * scale);
+  })"""
+"""The height of each letter of the charts in sight, in pixels; matplotlib's are drawn, a hundredth of it as a unit."""
+LEAST_LETTER = 11
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_on_a_phone_a_chart_fits_without_scrolling_sideways(browser, tmp_path, in_browser, name: str):
     page = opened(browser, tmp_path, name, 390, "light")
     page.eval_on_selector_all("details", "all => all.forEach(one => one.open = true)")
-    found = page.evaluate(SCROLLED)
+    found, letters = page.evaluate(SCROLLED), page.evaluate(LETTERS)
+    charts = page.locator("figure svg:visible").count()
     keep_picture(page.locator("body"), f"report-{name}-390")
     page.close()
     assert found == []
+    assert not charts or min(letters) >= LEAST_LETTER
 
 
 def test_rows_are_chosen_by_the_keyboard(browser, tmp_path, in_browser):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inventories import cluster, policy, queue
 from migrations import MATRIX
+from msgspec.structs import replace
 
 from hawb.study.replicas import WhatIf, what_if
 from hawb.views.study.replica_verdict import on_streams, todo, verdict
@@ -77,6 +78,7 @@ def test_a_member_that_is_not_online_counts_for_nothing():
 
 
 def test_what_to_do_has_the_command_for_each_queue_and_the_plan_of_the_move():
-    asked = todo(found(mirrors("classic", 2), queue("t", durable=False, mirrors=[])))
-    assert asked[0].commands[0].startswith("hawb migrate ") and "1 classic queue " in asked[0].what
+    told = found(mirrors("classic", 2), queue("t", durable=False, mirrors=[]))
+    asked = todo(replace(told, before=replace(told.before, files=("own.json",))))
+    assert asked[0].commands == ("hawb migrate own.json --plan plan/",) and "1 classic queue " in asked[0].what
     assert asked[1].what.startswith("Decide about t, which cannot be")

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from html_pages import FETCHING, Page
 from migrations import MATRIX
+from msgspec.structs import replace
 from upgrade_clusters import ALL, cluster, mirrored, quorum
 from views_outcomes import HOSTILE
 
@@ -43,7 +44,9 @@ def test_mirrors_are_waited_for_only_while_there_are_any(upgrade: RoadUpgrade):
 
 
 def test_mirrored_queues_are_to_be_moved_where_there_are_any(upgrade: RoadUpgrade):
-    assert upgrade.todo()[0].commands == ("hawb migrate definitions.json queues.json nodes.json --to 4.3 -o plan/",)
+    assert upgrade.todo()[0].what.startswith("Move mirrored queues") and upgrade.todo()[0].commands == ()
+    asked = replace(upgrade, before=replace(upgrade.before, files=("own.json",))).todo()[0]
+    assert asked.commands == ("hawb migrate own.json --to 4.3 --plan plan/",)
     quorum_alone = planned(cluster(quorum("qq"), version="3.13"))
     assert not [one for one in quorum_alone.todo() if "migrate" in " ".join(one.commands)]
     assert "\\n" not in terminal.text(upgrade.report())

@@ -9,6 +9,7 @@ import pytest
 from pseudo_language import plain_words, pseudo_language, visible
 
 from hawb.languages import language
+from hawb.planning.remedies import remedies
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
@@ -77,7 +78,8 @@ def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> No
         for file in SCENARIOS[::EACH]:
             told = played(file)
             names = names_of(told)
-            for text in texts(told):
+            advice = story_verdict.todo(told, (), remedies(Run.of(load(file))))
+            for text in [*texts(told), *(one.what for one in advice)]:
                 if words := plain_words(text, names):
                     left[file.name, text] = words
     assert not left

@@ -24,7 +24,7 @@ def test_a_table_for_each_measure_that_any_trial_had():
 
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:
     more = None if low is None else (low + high) / 2
-    return ROW | {"design": design, "measure": measure, "difference": more if design != "base" else 0.0,
+    return ROW | {"share": 0.2, "design": design, "measure": measure, "difference": more if design != "base" else 0.0,
                   "difference_low": low, "difference_high": high}  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_a_verdict_comes_before_the_tables_and_what_counts_before_all_else():
 def test_there_is_no_verdict_of_one_design_and_no_difference_of_few_trials():
     assert "Beside" not in report("A study", [judged("base", "lost_confirmed", 0, 0)], "base")
     few = [judged("base", "lost_confirmed", 0, 0), judged("few", "lost_confirmed", None, None) | {"difference": 3.0}]
-    assert "  rack: confirmed messages lost: no difference is told" in report("A study", few, "base").splitlines()
+    assert "  rack: confirmed messages lost: no difference beyond chance" in report("A study", few, "base").splitlines()
 
 
 def test_weighted_trials_are_told_with_how_many_they_are_worth():

@@ -91,6 +91,21 @@ def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
     assert verdict([rows[0] | {"effective_trials": 400.0}], "base").answer == "no"
 
 
+def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
+    rows = [base(), estimate("autoheal", "lost_confirmed", -3.0, -1.0), estimate("new", DOWN, -3.0, -1.0)]
+    unseen = {("autoheal", "cuts")}
+    told = verdict(rows, "base", unseen)
+    assert told.sentence == "Yes: new is out of use for less than base, and is nowhere worse."
+    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new in place of base")
+    told = verdict(rows[:2], "base", unseen)
+    assert told.sentence == (
+        "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"
+        " one side."
+    )
+    assert "publisher on each side" in todo(rows[:2], told, "base", "x", unseen)[0].what
+    assert verdict(rows, "autoheal", unseen).answer == "unknown"
+
+
 def test_too_few_trials_ask_for_more():
     rows = [base() | {"mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lab_clusters import FOUR_QUEUES
 from views_outcomes import DECLARE, play, policy, publish, steps
 
 from hawb.lab.controller import Controller
@@ -23,7 +24,7 @@ def told(*given: dict, version: str = "3.10") -> list[str]:
 
 
 def test_each_queue_that_the_verdict_names_has_its_reason():
-    controller = Controller()
+    controller = Controller(FOUR_QUEUES)
     controller.act("stop", "a")
     assert verdict(controller.outcome)["text"].count("ha.orders and plain.log are down and qq.orders is without") == 1
     lines = reasons(controller.outcome)
@@ -32,7 +33,7 @@ def test_each_queue_that_the_verdict_names_has_its_reason():
 
 
 def test_a_loss_comes_first_and_what_is_down_besides_has_its_reason_too():
-    controller = Controller()
+    controller = Controller(FOUR_QUEUES)
     controller.act("kill", "a")
     lines = reasons(controller.outcome)
     assert lines[0].startswith("Messages 1 to 100 of ha.orders were lost")
@@ -40,7 +41,7 @@ def test_a_loss_comes_first_and_what_is_down_besides_has_its_reason_too():
 
 
 def test_causes_stand_before_effects():
-    controller = Controller()
+    controller = Controller(FOUR_QUEUES)
     controller.act("kill", "a")
     times = [float(line.partition(" s: ")[0]) for line in reasons(controller.outcome)[1:]]
     assert times == sorted(times) != []

@@ -39,10 +39,12 @@ def test_a_loss_is_a_no():
 
 
 def test_what_to_do_is_the_order_then_what_would_never_end():
-    asked = todo(planned(cluster(quorum("pair", "ab"))))
+    planned_ = planned(cluster(quorum("pair", "ab")))
+    asked = todo(planned_, ("own.json", "its queues.json"))
     assert asked[0].what.startswith("Restart ") and asked[0].commands == (
-        "hawb upgrade definitions.json queues.json nodes.json -o runbook.md",
+        "hawb upgrade own.json 'its queues.json' --runbook runbook.md",
     )
+    assert todo(planned_)[0].commands == ()
     assert asked[1].what.startswith("Do not wait for a majority and one more on the nodes of pair")
 
 

@@ -32,7 +32,8 @@ def test_where_nothing_is_lost_it_is_told_what_cannot_be_used():
 
 def test_a_leader_alone_commits_nothing_and_sides_do_not_agree():
     alone = LEADER_ALONE.replace("  - wait: 30\n  - publish: {queue: q, count: 2, node: b}\n", "")
-    assert verdict(play(alone))["text"] == "Nothing is lost, but q commits nothing."
+    unnoticed = "no node has noticed yet that nothing passes between a–b and a–c; 3 messages for q wait"
+    assert verdict(play(alone))["text"] == f"Nothing is lost, but q commits nothing; {unnoticed}."
     parted = steps(ALL, DECLARE, publish(3), {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
     assert "the sides of the partition do not agree about q" in verdict(parted)["text"]
 

@@ -118,3 +118,13 @@ class ProposalGivenUp(Struct, frozen=True):
     queue: str
     number: int
     group: int
+
+
+class LeaderSought(Struct, frozen=True):
+    """A channel with more messages pending than the soft limit looks for a quorum queue's leader."""
+
+    queue: str
+    node: int
+    connection: str
+    mode: tuple[bool, bool]
+    group: int

@@ -8,19 +8,15 @@ const signs_of = () => [
 
 class TopBar {
   constructor(choices, ask, more) {
-    this.scenario = make("select", { "aria-label": word("scenario"), title: word("the cluster and its story") },
-      make("option", { value: "", text: "" }),
-      ...choices.map(({ label, heading }, at) => make("option", { value: at, disabled: heading, text: label })));
-    this.scenario.addEventListener("change", () => this.scenario.value !== "" && ask({ do: "open", number: Number(this.scenario.value) }));
+    this.scenario = new Picker(choices, (number) => ask({ do: "open", number }));
     this.undo = make("button", { type: "button", text: word("⟲ undo"), title: word("take the last action back"), onclick: () => ask({ do: "undo" }) });
     this.redo = make("button", { type: "button", text: word("⟳ redo"), title: word("do again what was taken back"), onclick: () => ask({ do: "redo" }) });
     this.more = make("button", { type: "button", text: word("more…"), "aria-haspopup": "menu", onclick: () => more(this.more) });
-    this.box = make("div", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario, this.undo, this.redo, this.more);
+    this.box = make("div", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario.box, this.undo, this.redo, this.more);
   }
 
   draw(bar) {
-    this.scenario.options[0].textContent = bar.title;
-    this.scenario.value = "";
+    this.scenario.show(bar.title);
     this.undo.hidden = !bar.can_undo;
     this.redo.hidden = !bar.can_redo;
   }

@@ -28,6 +28,7 @@ class Columns {
     refill(this.parts.happened.body, ...this.happened(leads));
     refill(this.parts.why.body, ...this.why(leads));
     refill(this.parts.now.body, ...this.now(leads.now, tone));
+    this.fit(leads.happened);
     reachable(...Object.values(this.parts).map(({ body }) => body));
   }
 
@@ -37,7 +38,8 @@ class Columns {
       return [...answers, make("div", { class: "hs-guide" },
         make("div", { class: "hs-guide-head" }, make("b", { text: word("{number} of {count}", { number: guide.number, count: guide.count }) }),
           make("button", { type: "button", class: "hs-quiet", text: word("skip the tour"), onclick: guide.skip })),
-        make("p", { text: guide.now }))];
+        make("p", { text: guide.now }),
+        guide.kill ? make("button", { type: "button", class: "hs-invitation", text: guide.kill, onclick: () => this.ask({ do: "node", node: guide.node, entry: "kill" }) }) : null)];
     }
     return [...answers, make("ul", { class: "hs-hints" }, ...hints().map(([what, then]) => make("li", {}, make("b", { text: what }), make("span", { text: then }))))];
   }
@@ -45,11 +47,30 @@ class Columns {
   happened({ step, happened }) {
     const told = happened.told.map(({ tone, glyph: sign, text, t }) =>
       make("li", { class: `hs-${tone}` }, make("i", { "aria-hidden": "true", text: sign || "·" }), make("span", { text }), make("time", { text: word("{t} s", { t }) })));
+    this.more = make("button", { type: "button", class: "hs-quiet", onclick: () => this.ask({ do: "panel", panel: "Story" }) });
     return [
       step ? make("p", { class: "hs-step", text: step }) : make("p", { text: word("Nothing yet.") }),
-      make("ul", {}, ...told),
-      happened.more ? make("button", { type: "button", class: "hs-quiet", text: word("and {count} more", { count: happened.more }), onclick: () => this.ask({ do: "panel", panel: "Story" }) }) : null,
+      make("ul", {}, ...told), this.more,
     ];
+  }
+
+  /** Leaves out what weighs least of what just happened until nothing has to be scrolled. */
+  fit({ told, more }) {
+    const { body } = this.parts.happened;
+    const items = [...body.querySelectorAll("li")];
+    const leave = told.map(({ rank }, at) => [rank, items[at]]).sort(([one], [other]) => other - one).slice(0, -1);
+    let left = more;
+    const show = () => {
+      this.more.hidden = !left;
+      this.more.textContent = word("and {count} more", { count: whole(left) });
+    };
+    show();
+    for (const [, item] of leave) {
+      if (body.scrollHeight <= body.clientHeight) return;
+      item.remove();
+      left += 1;
+      show();
+    }
   }
 
   why({ why, verdict }) {

@@ -18,17 +18,41 @@ class Menu {
     Object.assign(this, { anchor, typed: "" });
     anchor.setAttribute("aria-expanded", "true");
     this.box.setAttribute("aria-label", title);
+    this.entries = new Map();
     const parts = groups.flatMap(({ group, entries }) => [
       group ? make("div", { class: "hs-group", role: "presentation", text: group }) : null,
-      ...entries.map(({ entry, label, tells }) => make(
-        "button", { type: "button", role: "menuitem", onclick: () => { this.close(); choose(entry); } },
-        make("b", { text: label }), make("small", { text: tells }))),
+      ...entries.map(({ entry, label, tells }) => {
+        const item = make("button", { type: "button", role: "menuitem" }, make("b", { text: label }), make("small", { text: tells }));
+        item.addEventListener("click", () => {
+          if (item.ariaDisabled === "true") return;
+          this.close();
+          choose(entry);
+        });
+        this.entries.set(entry, item);
+        return item;
+      }),
     ]);
     this.box.replaceChildren(make("div", { class: "hs-about", role: "presentation", text: title }), ...parts.filter(Boolean));
     this.box.hidden = false;
     this.stand(anchor);
     document.addEventListener("pointerdown", this.outside, true);
     this.items()[0]?.focus({ preventScroll: true });
+  }
+
+  get is_open() {
+    return !this.box.hidden;
+  }
+
+  /** Says of entries what would be refused now, and takes those away from choice that cannot be done even in part. */
+  refuse({ menu, name, entries }) {
+    if (!this.is_open || this.anchor.dataset.place !== `${menu} ${name}`) return;
+    for (const [entry, { text, can_be_chosen }] of Object.entries(entries)) {
+      const item = this.entries.get(entry);
+      item.classList.add("hs-refused");
+      item.lastChild.textContent = text;
+      if (!can_be_chosen) item.ariaDisabled = "true";
+    }
+    this.stand(this.anchor);
   }
 
   /** Beside the thing where there is room, and within the page. */

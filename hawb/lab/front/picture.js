@@ -60,10 +60,18 @@ class Picture {
     this.measure();
   }
 
+  /** Marks the node that a person is invited to act on; none without a name. */
+  invite(name = "") {
+    this.invited = `node ${name}`;
+    for (const node of this.grid.querySelectorAll(".hs-node")) {
+      node.classList.toggle("hs-invited", node.dataset.place === this.invited);
+    }
+  }
+
   /** The column of each node; between the sides of a partition there is room for a gap. */
   lay_out(scene) {
     const columns = [];
-    let tracks = "minmax(8.5em, 15em)";
+    let tracks = "minmax(8.5em, var(--names, 15em))";
     let next = 2;
     scene.nodes.forEach((node, at) => {
       const apart = at > 0 && scene.sides.length && node.side !== scene.nodes[at - 1].side && node.side !== null;
@@ -86,7 +94,7 @@ class Picture {
     const about = [node.label, state_word(node.state), was, ...node.trouble].filter(Boolean).join(", ");
     const button = make(
       "button",
-      { type: "button", class: `hs-node${node.was ? " hs-changed" : ""}`, "data-place": `node ${node.name}`, title: node.name,
+      { type: "button", class: `hs-node${node.was ? " hs-changed" : ""}${this.invited === `node ${node.name}` ? " hs-invited" : ""}`, "data-place": `node ${node.name}`, title: node.name,
         "aria-haspopup": this.popup, "aria-label": word("node {about}", { about }), onclick: (event) => this.asked.node(node, event.currentTarget) },
       make("b", { text: node.label }),
       make("span", {}, glyph(node.state, STATES[node.state]), ` ${state_word(node.state)}`),

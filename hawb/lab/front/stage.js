@@ -50,15 +50,16 @@ function stage(model, el, guide) {
   const offered = (name, list) => model.get("menus")[name]
     .map(({ group, entries }) => ({ group, entries: entries.filter(({ entry }) => view.offers.lists[list].includes(entry)) }))
     .filter(({ entries }) => entries.length);
+  /** Has Python look what RabbitMQ would refuse of a menu that has opened. */
+  const look = (menu_of, name) => menu.is_open && send({ do: "menu", menu: menu_of, name });
   const asked = {
     node: (node, anchor) => {
-      guide.see("menu");
-      redraw_columns();
       menu.open(anchor, word("node {about}", { about: node.label }), offered("node", view.offers.node[node.name]), (entry) => ask({ do: "node", node: node.name, entry }));
+      look("node", node.name);
     },
     queue: (row, anchor) => {
       menu.open(anchor, word("queue {about}", { about: row.label }), offered("queue", view.offers.queue[row.queue]), (entry) => ask({ do: "queue", queue: row.queue, entry }));
-      if (view.bar.queue !== row.queue) send({ do: "choose", queue: row.queue });
+      look("queue", row.queue);
     },
     choose: (row) => send({ do: "choose", queue: row.queue }),
     client: () => ask({ do: "panel", panel: "Clients" }),
@@ -98,10 +99,15 @@ function stage(model, el, guide) {
     else if (entry.language) ask({ do: "language", ...entry });
     else ask({ do: "more", entry });
   };
-  const redraw_columns = () => columns.draw(view.leads, guide.card(view.guide, () => {
-    guide.end();
-    redraw_columns();
-  }));
+  const redraw_columns = () => {
+    const card = guide.card(view.guide, () => {
+      guide.end();
+      redraw_columns();
+    });
+    columns.draw(view.leads, card);
+    el.classList.toggle("hs-rest", Boolean(card.is_at_rest));
+    picture.invite(card.node);
+  };
 
   /** A movement back or forward or, where there is none, a step. */
   function step(direction) {
@@ -165,6 +171,7 @@ function stage(model, el, guide) {
       Object.assign(player, { after: view.scene, bar: view.bar });
       if (!player.is_moving) player.show();
     }
+    menu.refuse(view.refused);
     answered();
     performance.mark("hawb-drawn"); // for whoever measures from a click to the next painted frame
   }
@@ -189,9 +196,12 @@ function stage(model, el, guide) {
   const escape = (event) => event.key === "Escape" && open && event.target.closest(".hawb-drawer") && send({ do: "close" });
   document.addEventListener("keydown", escape, true); // before a field of text keeps its keys to itself
 
+  let width = 0;
   const resized = new ResizeObserver(() => {
     keep_keys(el);
     picture.measure();
+    if (width !== el.clientWidth && view?.scene) redraw_columns();
+    width = el.clientWidth;
   });
   resized.observe(picture.box);
   model.on("change:view", changed);
@@ -236,10 +246,10 @@ class Guide {
     if (this.over || !told) return {};
     const { phase, texts } = told;
     if (phase !== "lost") this.seen.delete("replayed");
-    const [step, number] = phase === "lost" ? (this.seen.has("replayed") ? ["try", 4] : ["lost", 3])
-      : this.seen.has("tried") ? ["tried", 5]
-        : phase === "held" ? ["held", 3] : this.seen.has("menu") ? ["kill", 2] : ["open", 1];
-    return { now: texts[step], number: whole(number), count: whole(5), skip };
+    const [step, number] = phase === "lost" ? (this.seen.has("replayed") ? ["try", 3] : ["lost", 2])
+      : this.seen.has("tried") ? ["tried", 4] : phase === "held" ? ["held", 2] : ["open", 1];
+    const invites = step === "open" ? { kill: texts.kill, node: told.node, is_at_rest: told.is_at_rest } : {};
+    return { now: texts[step], number: whole(number), count: whole(4), skip, ...invites };
   }
 }
 

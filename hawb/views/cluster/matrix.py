@@ -29,6 +29,9 @@ CELL_WIDTHS = (88, 640, 150)
 METADATA = N_("metadata")
 """The name of the row of Khepri."""
 
+FEW = 3
+"""How many nodes stand beside each other in a slim matrix."""
+
 CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
 ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
 
@@ -184,28 +187,37 @@ def summary(outcome: dict) -> str:
 # As a picture
 
 
-def svg(outcome: dict, was: dict | None = None) -> str:
-    """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now."""
-    nodes = outcome["nodes"]
-    cell_width = cell_width_for(len(nodes))
+def svg(outcome: dict, was: dict | None = None, *, slim: bool = False) -> str:
+    """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now. A `slim`
+    one has names above their rows, and a matrix for every few nodes below each other."""
+    nodes = [*outcome["nodes"]]
     table = rows(outcome, was)
-    width = width_for(len(nodes))
-    height = HEADER_HEIGHT + ROW_HEIGHT * len(table) + MARGIN
-    was_nodes = nodes if was is None else was["nodes"]
-    cut = len(common_prefix(nodes))
-    header = "".join(
-        _node(name, cut, states(outcome, name), was_nodes.get(name), NAME_WIDTH + column * cell_width, cell_width)
-        for column, name in enumerate(nodes)
-    )
-    body = "".join(
-        _row(row, nodes, cut, HEADER_HEIGHT + index * ROW_HEIGHT, cell_width) for index, row in enumerate(table)
-    )
+    few = [nodes[first : first + FEW] for first in range(0, len(nodes), FEW)] if slim else [nodes]
+    left, name_width, row_height = (0, style.SLIM, 2 * ROW_HEIGHT) if slim else (NAME_WIDTH, NAME_WIDTH, ROW_HEIGHT)
+    cell_width = style.SLIM // min(len(nodes), FEW) if slim else cell_width_for(len(nodes))
+    width = style.SLIM if slim else width_for(len(nodes))
+    was_nodes = outcome["nodes"] if was is None else was["nodes"]
+    cut, body, top = len(common_prefix(nodes)), "", 0
+    for these in few:
+        heads = (
+            _node(name, cut, states(outcome, name), was_nodes.get(name), left + at * cell_width, cell_width)
+            for at, name in enumerate(these)
+        )
+        body += f'<g transform="translate(0 {top})">{"".join(heads)}</g>' if top else "".join(heads)
+        top += HEADER_HEIGHT
+        for row in table:
+            rule = f"M0 {top}.5H{left + cell_width * len(these)}"
+            body += f'<path d="{rule}" stroke="currentColor" stroke-opacity=".15"/>{_name(row, cut, top, name_width)}'
+            below = top + row_height - ROW_HEIGHT
+            body += "".join(_at(row, node, left + at * cell_width, below, cell_width) for at, node in enumerate(these))
+            top += row_height
+        top += MARGIN
     told = escape(summary(outcome))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}"'
-        f' width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="{style.FONT}" font-size="12"'
+        f' width="{width}" height="{top}" viewBox="0 0 {width} {top}" font-family="{style.FONT}" font-size="12"'
         f' style="color:{style.INK};max-width:100%;height:auto" fill="currentColor">'
-        f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{header}{body}</svg>"
+        f"<title>{told}</title><desc>{escape(text(outcome))}</desc>{body}</svg>"
     )
 
 
@@ -251,24 +263,19 @@ def change_of_state(was: str | None, state: str | None) -> str:
 NOT_THERE = N_("not there")
 
 
-def _row(row: Row, nodes: dict[str, str], cut: int, top: int, cell_width: int) -> str:
-    cells = []
-    for column, node in enumerate(nodes):
-        if row.side and node not in row.side:
-            now = was = BEYOND
-        else:
-            now, was = row.now.get(node, NONE), row.was.get(node, NONE)
-        cells.append(_cell(node, now, was, NAME_WIDTH + column * cell_width, top, cell_width))
-    rule = f'<path d="M0 {top}.5H{NAME_WIDTH + cell_width * len(nodes)}" stroke="currentColor" stroke-opacity=".15"/>'
-    return rule + _name(row, cut, top) + "".join(cells)
+def _at(row: Row, node: str, left: int, top: int, width: int) -> str:
+    """The cell of a row at a node."""
+    beyond = bool(row.side) and node not in row.side
+    now, was = (BEYOND, BEYOND) if beyond else (row.now.get(node, NONE), row.was.get(node, NONE))
+    return _cell(node, now, was, left, top, width)
 
 
-def _name(row: Row, cut: int, top: int) -> str:
+def _name(row: Row, cut: int, top: int, width: int) -> str:
     state = row.state or "gone"
     changed = row.state != row.was_state
     told = change_of_state(row.was_state, row.state)
-    mark = _mark(0, top, NAME_WIDTH, ROW_HEIGHT) if changed else ""
-    room = NAME_WIDTH // CHARACTER_WIDTH
+    mark = _mark(0, top, width, ROW_HEIGHT) if changed else ""
+    room = width // CHARACTER_WIDTH
     name, beside = shortened(label(row), room), ""
     about = _beside(row, state) if state != "running" or changed or row.online else []
     if row.side:
@@ -280,7 +287,7 @@ def _name(row: Row, cut: int, top: int) -> str:
         words = shortened(", ".join(about), left)
         name = shortened(name, room - len(words) - 1)
         beside = (
-            f'<text x="{NAME_WIDTH - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
+            f'<text x="{width - 8}" y="{top + 15}" font-size="11" font-weight="600" text-anchor="end">'
             f"{escape(words)}</text>"
         )
     seen = [_("as seen by {nodes}", nodes=", ".join(map(shown, row.side)))] if row.side else []

@@ -37,6 +37,9 @@ class Axis(Struct, frozen=True):
     moments: tuple[int, ...]
     places: tuple[float, ...]
     cuts: tuple[Cut, ...]
+    left: float
+    right: float
+    width: float
 
     def at(self, moment_us: int) -> float:
         """The place of a moment; of one before the first or after the last that one's."""
@@ -47,14 +50,14 @@ class Axis(Struct, frozen=True):
         return self.places[left] + share * (self.places[right] - self.places[left])
 
 
-def axis(moments_us: Iterable[int], left: float, right: float) -> Axis:
-    """The axis of moments between two places. Raises ValueError without a moment."""
+def axis(moments_us: Iterable[int], left: float, right: float, width: float = 0.0) -> Axis:
+    """The axis of moments between two places of a picture of some `width`. Raises ValueError without a moment."""
     moments = tuple(sorted({*moments_us}))
     if not moments:
         raise ValueError("moments: none given, at least one accepted")
     gaps = [then - since for since, then in pairwise(moments)]
     if not gaps:
-        return Axis(moments, ((left + right) / 2,), ())
+        return Axis(moments, ((left + right) / 2,), (), left, right, width)
     least, most = _bounds(len(gaps), right - left)
     scale = _scale(gaps, least, most, right - left)
     widths = [min(max(gap * scale, least), most) for gap in gaps]
@@ -62,7 +65,7 @@ def axis(moments_us: Iterable[int], left: float, right: float) -> Axis:
     places = tuple(accumulate((width * stretch for width in widths), initial=left))
     drawn = zip(gaps, pairwise(places), strict=True)
     cuts = tuple(Cut((one + other) / 2, gap) for gap, (one, other) in drawn if gap * scale > CUT * most)
-    return Axis(moments, places, cuts)
+    return Axis(moments, places, cuts, left, right, width)
 
 
 def _bounds(count: int, width: float) -> tuple[float, float]:

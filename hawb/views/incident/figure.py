@@ -26,6 +26,8 @@ from hawb.views.incident.times import day, lasted, time_of_day
 
 WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 124, 84, 10, 40, 26
 """Pixels: the picture, its margins, the axis, and the key below it."""
+SLIM_LEFT, SLIM_RIGHT = 78, 30
+"""Pixels: the margins of a picture as wide as a phone."""
 BAND, ROW, GAP = 18, 15, 28
 """Pixels: a node's bar, a row of words above it, and what lies between two lanes."""
 MOST_ROWS, TORN = 4, 16
@@ -97,8 +99,8 @@ class Picture(Struct, frozen=True):
     def _repr_svg_(self) -> str:
         return svg(self, titled=True)
 
-    def _repr_html_(self) -> str:
-        return svg(self, titled=True)
+    def _mime_(self) -> tuple[str, str]:  # what marimo asks for; as HTML JupyterLab would take it before a PNG
+        return "text/html", svg(self, titled=True)
 
     def __repr__(self) -> str:
         return self.title
@@ -156,12 +158,13 @@ class _Lane(Struct):
     words: list[tuple[int, float, Mark, str]]
 
 
-def svg(picture: Picture, titled: bool = False) -> str:
-    """The picture as an SVG element; `titled` writes its sentence above it."""
-    scale = axis(_moments(picture), LEFT, WIDTH - RIGHT)
+def svg(picture: Picture, titled: bool = False, *, slim: bool = False) -> str:
+    """The picture as an SVG element; `titled` writes its sentence above it, and a `slim` one is as wide as a phone."""
+    width, left, margin = (style.SLIM, SLIM_LEFT, SLIM_RIGHT) if slim else (WIDTH, LEFT, RIGHT)
+    scale = axis(_moments(picture), left, width - margin, width)
     top = TOP + (30 * len(_lines(picture.title)) if titled else 0)
     lanes, bottom = _laid_out(picture, scale, top)
-    key, height = _key(picture, bottom + FOOT)
+    key, height = _key(picture, bottom + FOOT, 8 if slim else left, width)
     drawn = "".join((
         *(_tear(tear, lanes, scale) for tear in picture.tears),
         *(_lane(node, lane, picture, scale) for node, lane in lanes.items()),
@@ -177,12 +180,13 @@ def svg(picture: Picture, titled: bool = False) -> str:
              f' patternTransform="rotate(45)"><path d="M0 0V6" stroke="{ink("lacking")}" stroke-width="2.4"/>'
              "</pattern></defs>")  # fmt: skip
     told = escape(" ".join(dict.fromkeys(mark.told for mark in picture.marks if mark.told)))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="wide" role="img" width="{WIDTH}" height="{height:g}"'
-        f' viewBox="0 0 {WIDTH} {height:g}" font-family="{style.FONT}" font-size="12" fill="{ink("ink")}"'
+    drawn_svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="wide" role="img" width="{width}" height="{height:g}"'
+        f' viewBox="0 0 {width} {height:g}" font-family="{style.FONT}" font-size="12" fill="{ink("ink")}"'
         f' style="max-width:100%;height:auto"><title>{html(picture.title)}</title><desc>{told}</desc>{hatch}'
-        f'<rect width="{WIDTH}" height="{height:g}" fill="{ink("ground")}"/>{title}{drawn}</svg>'
+        f'<rect width="{width}" height="{height:g}" fill="{ink("ground")}"/>{title}{drawn}</svg>'
     )
+    return drawn_svg.replace(HATCH, f"{HATCH}_slim") if slim else drawn_svg
 
 
 def _lines(title: str) -> list[str]:
@@ -213,12 +217,12 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
     """The words of a lane's marks in rows above it, from the last mark to the first: whatever does not fit beside what
     comes later goes above it, so that no line from words to their mark goes through other words. Where there are too
     many rows, the number alone is written, and then nothing."""
-    begins, placed = [WIDTH + 4.0] * MOST_ROWS, []
+    begins, placed = [scale.width + 4.0] * MOST_ROWS, []
     for mark in sorted(marks, key=lambda mark: mark.at_us, reverse=True):
         x = scale.at(mark.at_us)
         for words in dict.fromkeys((shortened(shown(mark.words), WORDS_LETTERS), "")):
             wide = BADGE + 4 + LETTER * (len(str(mark.number)) - 1 + len(words))
-            start = min(x + ASIDE, WIDTH - 4 - wide)
+            start = min(x + ASIDE, scale.width - 4 - wide)
             row = next((row for row, begin in enumerate(begins) if start + wide + 6 < begin), None)
             if row is not None:
                 begins[row] = min(x, start) - 2
@@ -233,10 +237,11 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
 def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
     """A node's name and its bars."""
     y = lane.middle
-    name = f"{html(shortened(shown(node), NAME_LETTERS))}<title>{html(node)}</title>"
+    name = f"{html(shortened(shown(node), min(NAME_LETTERS, int(scale.left / LETTER) - 2)))}<title>{html(node)}</title>"
     drawn = (
-        f'<text x="{LEFT - 14}" y="{y + 4:g}" text-anchor="end" font-weight="600">{name}</text>'
-        f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("line")}" stroke-width="1.5" stroke-dasharray="1 5"/>'
+        f'<text x="{scale.left - 14}" y="{y + 4:g}" text-anchor="end" font-weight="600">{name}</text>'
+        f'<path d="M{scale.left} {y:g}H{scale.right}" stroke="{ink("line")}" stroke-width="1.5"'
+        ' stroke-dasharray="1 5"/>'
     )
     for span in (span for span in picture.spans if span.node == node and span.state in STATES):
         x, end = scale.at(span.from_us), scale.at(span.until_us)
@@ -323,7 +328,7 @@ def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis)
 def _axis(scale: Axis, top: float) -> str:
     """Times, and where time was left out."""
     y = top + 6
-    drawn = f'<path d="M{LEFT} {y:g}H{WIDTH - RIGHT}" stroke="{ink("faint")}"/>'
+    drawn = f'<path d="M{scale.left} {y:g}H{scale.right}" stroke="{ink("faint")}"/>'
     days = sorted({day(moment) for moment in (scale.moments[0], scale.moments[-1])})
     taken = []
     for cut in scale.cuts:
@@ -337,7 +342,7 @@ def _axis(scale: Axis, top: float) -> str:
             label = f'x="{x:.1f}" y="{y + 20:g}" font-size="11" text-anchor="middle" fill="{ink("faint")}"'
             drawn += f'<path d="M{x:.1f} {y:g}v5" stroke="{ink("faint")}"/><text {label}>{_tick(moment, days)}</text>'
             taken.append((x - TICK / 2, x + TICK / 2))
-    return drawn + (f'<text x="{LEFT - 14}" y="{y + 4:g}" font-size="11" text-anchor="end" fill="{ink("faint")}">'
+    return drawn + (f'<text x="{scale.left - 14}" y="{y + 4:g}" font-size="11" text-anchor="end" fill="{ink("faint")}">'
                     f"{days[0] if len(days) == 1 else days[0][:4]}</text>")  # fmt: skip
 
 
@@ -346,12 +351,12 @@ def _tick(moment: int, days: Sequence[str]) -> str:
     return time_of_day(moment) if len(days) == 1 else f"{day(moment)[5:]} {time_of_day(moment)[:5]}"
 
 
-def _key(picture: Picture, top: float) -> tuple[str, float]:
+def _key(picture: Picture, top: float, left: float, width: float) -> tuple[str, float]:
     """What the shapes mean that are in the picture, and where that ends."""
-    x, y, drawn = float(LEFT), top + KEY / 2, ""
+    x, y, drawn = float(left), top + KEY / 2, ""
     for shape, words in _explained(picture):
-        if x + 22 + LETTER * len(words) > WIDTH - 8:
-            x, y = float(LEFT), y + KEY
+        if x + 22 + LETTER * len(words) > width - 8:
+            x, y = float(left), y + KEY
         drawn += f'<g transform="translate({x + 8:.1f} {y:g})">{shape}</g>'
         drawn += f'<text x="{x + 22:.1f}" y="{y + 4:g}" font-size="11" fill="{ink("faint")}">{escape(words)}</text>'
         x += 22 + LETTER * len(words) + 12

@@ -17,7 +17,7 @@ MOST_OPEN, MOST_LINES = 40, 3
 
 def page(of: Account) -> str:
     """The page, which fetches and runs nothing."""
-    drawn = [figure(svg(of.picture), of.picture.title)] if of.picture.spans else []
+    drawn = [figure(svg(of.picture), of.picture.title, slim=svg(of.picture, slim=True))] if of.picture.spans else []
     retold = of.incident.retold
     below = [] if retold is None else [closed("The same as a scenario", dump(retold.scenario))]
     return report_page(report_of(of), drawn, below, {STORY: _story(of)})

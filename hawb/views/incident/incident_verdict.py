@@ -24,12 +24,14 @@ from hawb.incident.reading import BOOT_FAILED
 from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
 from hawb.views.formatting import counted, listing, sentence, shown
+from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
 from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import Sentence, sentences, told_apart
 from hawb.views.incident.times import day, told_at
 from hawb.views.markdown import bash_word
+from hawb.views.planning.missing_files import QUEUES, listed_in
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.story_verdict import REMEDIES
 
@@ -141,7 +143,8 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
     if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
         asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
                           " many messages there were is in no log.",
-                          (f"hawb incident {_logs(incident)} definitions.json queues.json",)))  # fmt: skip
+                          (EXPORT, listed_in(QUEUES),
+                           f"hawb incident {_logs(incident)} {DEFINITIONS} {QUEUES}")))  # fmt: skip
     asked.append(ToDo("Change the story, and play it again.",
                       (f"hawb incident {_logs(incident)} --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
     return tuple(asked[:MOST_TO_DO])

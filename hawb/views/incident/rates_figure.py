@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from hawb.incident.fits import Fit, lasting, survival
 from hawb.incident.rates import ALONE, Rates
-from hawb.views.figures import drawn, name
+from hawb.views.figures import SLIM, drawn, name
 from hawb.views.formatting import counted, percent
 from hawb.views.incident.rates_report import UNITS, WORDS, between, distribution, length
 from hawb.views.style import FIGURE, LOOKS, PRINTED_FAINT
@@ -26,12 +26,15 @@ LAST = 0.02
 """A panel ends where so few last longer."""
 
 
-def rates_figure(rates: Rates) -> Figure:
-    """The rates of clusters drawn, a panel a kind. Raises ValueError where nothing ended."""
+def rates_figure(rates: Rates, *, slim: bool = False) -> Figure:
+    """The rates of clusters drawn, a panel a kind; a `slim` figure is for a phone. Raises ValueError where nothing
+    ended."""
     fits = shown_fits(rates)
     if not fits:
         raise ValueError("nothing has ended, of which there could be a picture")
-    with drawn(sentence(rates), (10.5, 3.6), NOTE, FIGURE, ncols=len(fits), sharey=True) as (figure, (panels,)):
+    size, grid = ((SLIM, 1.5 + 2.1 * len(fits)), {"nrows": len(fits)}) if slim else ((10.5, 3.6), {"ncols": len(fits)})
+    with drawn(sentence(rates), size, NOTE, FIGURE, sharey=True, **grid) as (figure, rows):
+        panels = rows.ravel()
         for panel, (kind, fit) in zip(panels, fits, strict=True):
             _panel(panel, kind, fit)
         panels[0].set_ylabel("share that lasts longer", color=PRINTED_FAINT)

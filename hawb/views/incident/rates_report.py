@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -13,6 +14,8 @@ from hawb.incident.spans import KINDS
 from hawb.study.environment import Distribution
 from hawb.study.numbers import Numbers
 from hawb.views.formatting import counted, percent, shown
+from hawb.views.hawb_commands import asking
+from hawb.views.markdown import bash_word
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
@@ -57,14 +60,16 @@ def verdict(rates: Rates) -> Verdict:
     return Verdict("yes", f"{often}, {seen}")
 
 
-def report_of(title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None) -> Report:
-    """The answer; `file` is where the numbers were written."""
+def report_of(
+    title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None, logs: Sequence[str] = ()
+) -> Report:
+    """The answer; `file` is where the numbers were written, `logs` are the files and folders that were read."""
     clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
     untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
     parts = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))), *of_failures(rates))
-    return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file), parts, ASSUMED,
-                  untold)  # fmt: skip
+    return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs), parts,
+                  ASSUMED, untold)  # fmt: skip
 
 
 def rows(rates: Rates) -> list[tuple[str, ...]]:
@@ -108,17 +113,17 @@ def _share(some: int, of: int) -> tuple[str, str, str]:
     return f"{some:,} of {of:,}", percent(some / of), f"{percent(low)} to {percent(high)}"
 
 
-def todo(rates: Rates, file: str | None) -> tuple[ToDo, ...]:
-    """Ask by the numbers; say that failures in company take an environment with racks; or get more logs."""
-    own, asked = file or "own.yaml", []
+def todo(rates: Rates, file: str | None, logs: Sequence[str] = ()) -> tuple[ToDo, ...]:
+    """Ask by the numbers, which the logs give; say that failures in company take an environment with racks; or get more
+    logs."""
+    own, asked = bash_word(file or "own.yaml"), []
     if rates.fits.get(ALONE) is None:
         return (ToDo("Give logs of a longer time, or of more clusters."),)
-    write = () if file else (f"hawb rates logs --numbers {own}",)
-    asked.append(ToDo("Ask with these rates in place of assumed ones.", (
-        *write, f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",
-        f"hawb replicas definitions.json queues.json --numbers {own}",
-        *([f"hawb upgrade definitions.json queues.json --numbers {own}"] if any(map(rates.fits.get, TIMES)) else ()),
-    )))  # fmt: skip
+    takers = "hawb replicas and hawb upgrade take" if any(map(rates.fits.get, TIMES)) else "hawb replicas takes"
+    write = () if file else asking("rates", logs, f"--numbers {own}")
+    study = (f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",)
+    told = f"Ask with these rates in place of assumed ones; {takers} --numbers {own} beside a cluster's files too."
+    asked.append(ToDo(told, (*write, *(study if file or logs else ()))))
     some, of = rates.company
     if some:
         asked.append(ToDo(f"Ask of environments with rack_failures: {percent(some / of)} of failures come in company,"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from hawb.planning.migration import Migration, Move
-from hawb.rules.redeclaration import QUORUM, RELAXED_SETTING, TYPE
+from hawb.rules.queue_types import QUORUM, TYPE
+from hawb.rules.redeclaration import RELAXED_SETTING
 from hawb.views.formatting import listing
 from hawb.views.report import ToDo
 from hawb.views.tables import Table

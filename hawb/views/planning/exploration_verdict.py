@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hawb.planning.explore import Progress, Question
+from hawb.planning.moves import MOVES
 from hawb.scenario.document import Step
 from hawb.scenario.dump import plain
 from hawb.views.formatting import counted, listing, shown
-from hawb.views.markdown import bash_word
+from hawb.views.hawb_commands import asking
 from hawb.views.report import ToDo, Verdict
 
 HOLDS = {
@@ -22,13 +23,15 @@ QUESTIONS = {
     "diverged": "Do all sides keep the same messages?",
 }  # fmt: skip
 FAULTS_AGAIN = 9
+STORY = "story.yaml"
+"""The file that the command writes which is to keep the story."""
 
 
 class Files(NamedTuple):
-    """The file of the scenario that a search begins with, and the file that the story goes to."""
+    """The file of the scenario that a search begins with, and the file that the story goes to, where there are any."""
 
-    scenario: str = "scenario.yaml"
-    story: str = "story.yaml"
+    scenario: str = ""
+    story: str = ""
 
 
 UNNAMED = Files()
@@ -82,14 +85,14 @@ def _in_words(value: Any) -> str:
 
 def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[ToDo, ...]:
     """Return what to do next: play what was found and try what would have kept it, or ask for more."""
-    scenario, story = bash_word(files.scenario), bash_word(files.story)
+    scenario = (files.scenario,) if files.scenario else ()
     if answer.story is not None:
+        kept = () if files.story else asking("explore", scenario, *_asked(question), f"--scenario {STORY}")
+        story = (files.story or STORY,) if files.story or kept else ()
+        lab = "Open it in the lab, where each single change is tried that would have kept it."
         return (
-            ToDo("Play the story, to read why.", (f"hawb run {story}",)),
-            ToDo(
-                "Open it in the lab, where each single change is tried that would have kept it.",
-                (f"hawb lab {story}",),
-            ),
+            ToDo("Play the story, to read why.", (*kept, *asking("run", story))),
+            ToDo(lab, asking("lab", story)),
         )
     if not answer.over:
         return (
@@ -102,6 +105,13 @@ def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[
     return (
         ToDo(
             "Ask for one fault more.",
-            (f"hawb explore {scenario} --for {question.goal} --faults {question.most.faults + 1}",),
+            asking("explore", scenario, *_asked(question, more=1)),
         ),
     )
+
+
+def _asked(question: Question, more: int = 0) -> tuple[str, ...]:
+    """The options that ask a question again, of so many faults more."""
+    most, without = question.most, sorted(MOVES.keys() - question.verbs)
+    told = (f"--for {question.goal}", f"--faults {most.faults + more}", f"--operations {most.operations}")
+    return (*told, *(f"--without {verb}" for verb in without))

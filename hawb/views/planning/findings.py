@@ -12,12 +12,13 @@ from hawb.engine.naming import join_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
+from hawb.planning.followed import helping
 from hawb.planning.lint import Report
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
-from hawb.views.page import figure, report_page
+from hawb.views.page import report_page
 from hawb.views.planning import lint_verdict
-from hawb.views.report import Part
+from hawb.views.report import MOST_TO_DO, Part
 from hawb.views.report import Report as Answered
 from hawb.views.tables import Table
 from hawb.views.terminal import text
@@ -42,30 +43,33 @@ def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
     """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
     codes = Counter(one.code for one in found.findings)
     severities = {code: ADVICE[code].severity for code in codes}
-    drawn = [figure(bars.svg(codes, tones=severities), "Findings by kind, the worst first")] if codes else []
+    drawn = [bars.figure(codes, "Findings by kind, the worst first", tones=severities)] if codes else []
     return report_page(report_of(cluster, found, notes), drawn)
 
 
 def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answered:
     """The report on a cluster: what was found, what each kind of finding means, and what is in force."""
     told, assigned = found.findings, found.assigned.assignments
+    helps, useless = helping(found, MOST_TO_DO)
     parts = [Part("What is in force where", Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))]))]
     if told:
         cells = rows(told)
         kinds = tuple(severity for severity, *_ in cells)
         parts = [Part("What was found", Table("What was found", FOUND, [*map(tuple, cells)]), kinds=kinds),
-                 Part("Why, and what to do", Table("Why", ADVISED, advice_rows(one.code for one in told))), *parts]
+                 Part("Why, and what to do", Table("Why", ADVISED, advice_rows((one.code for one in told), useless))),
+                 *parts]
     return Answered(
         "Do the policies do what they say?", f"{cluster}: {summary(found)}" if cluster else summary(found),
-        lint_verdict.verdict(told, len(assigned), found.missing), lint_verdict.todo(told, found.missing), tuple(parts),
-        ASSUMED, tuple(notes),
+        lint_verdict.verdict(told, len(assigned), found.missing), lint_verdict.todo(told, found.missing, helps),
+        tuple(parts), ASSUMED, tuple(notes),
     )  # fmt: skip
 
 
-def advice_rows(codes: Iterable[str]) -> list[tuple[str, ...]]:
-    """Why each code matters, what to do, and where that is written, with the columns of `ADVISED`."""
+def advice_rows(codes: Iterable[str], useless: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """Why each code matters, what to do, and where that is written, with the columns of `ADVISED`. What makes nothing
+    better is left out, of the codes `useless`."""
     known = [(code, ADVICE[code]) for code in dict.fromkeys(codes)]
-    return [(code, one.why, one.remedy, one.source) for code, one in known]
+    return [(code, one.why, "" if code in useless else one.remedy, one.source) for code, one in known]
 
 
 def summary(found: Report) -> str:

@@ -14,8 +14,11 @@ from hawb.views.planning.forecast import EITHER, MARKS
 NAMES, COLUMN, ROW, HEAD, GAP = 300, 190, 38, 34, 6
 """Pixels: the room for names, a node's column, a row, the head, and what is between cells."""
 LEAST_COLUMN, WHOLE = 120, 1120
-LETTER = 7
+LETTER, LETTER_SHARE = 7, 0.56
+"""About how wide a letter is: in a name in pixels, and in a cell as a share of its height."""
 MOST_ROWS = 20
+FEW, NAME_ROW, AFTER = 2, 20, 14
+"""Of a slim picture: how many nodes stand beside each other, and pixels of a row with a name, and after a matrix."""
 BRIEFLY = {"waits": "down", "deleted": "deleted", "stuck": "down for good"}
 """The fates of a queue that cannot be used, in a word."""
 
@@ -23,32 +26,49 @@ Row = tuple[Sequence[str], Sequence[dict[str, Effect]]]
 """Queues that feel the same, and for each node what each way to end it does."""
 
 
-def svg(forecasts: Sequence[Forecast], rows: Sequence[Row]) -> str:
-    """The matrix as an SVG element; rows beyond MOST_ROWS are counted."""
-    width = min(max((WHOLE - NAMES) // max(len(forecasts), 1), LEAST_COLUMN), COLUMN + 90)
+def svg(forecasts: Sequence[Forecast], rows: Sequence[Row], *, slim: bool = False) -> str:
+    """The matrix as an SVG element; rows beyond MOST_ROWS are counted. A `slim` picture has names above their cells,
+    and a matrix for every few nodes below each other."""
     shown, more = rows[:MOST_ROWS], sum(len(names) for names, _ in rows[MOST_ROWS:])
-    height, whole = HEAD + ROW * len(shown) + (24 if more else 2), NAMES + width * len(forecasts)
-    heads = "".join(
-        f'<text class="name" x="{NAMES + at * width + width // 2}" y="22" text-anchor="middle" font-weight="600">'
-        f"{html(shortened(one.node, width // 8))}<title>{html(one.node)}</title></text>"
-        for at, one in enumerate(forecasts)
-    )
-    body = "".join(_row(names, ways, HEAD + at * ROW, width) for at, (names, ways) in enumerate(shown))
+    places = [range(first, min(first + FEW, len(forecasts))) for first in range(0, len(forecasts), FEW)]
+    names, nodes = (0, places) if slim else (NAMES, [range(len(forecasts))])
+    width = min(max((WHOLE - NAMES) // max(len(forecasts), 1), LEAST_COLUMN), COLUMN + 90)
+    width = style.SLIM // min(max(len(forecasts), 1), FEW) if slim else width
+    whole, drawn, top = style.SLIM if slim else NAMES + width * len(forecasts), "", 0
+    for these in nodes:
+        drawn += "".join(_head(forecasts[at].node, names + place * width, top, width) for place, at in enumerate(these))
+        top += HEAD
+        for queues, ways in shown:
+            room, below = (style.SLIM, NAME_ROW) if slim else (NAMES - 14, 0)
+            drawn += _name(queues, room, top + (NAME_ROW - 5 if slim else ROW // 2 + 4), at_end=not slim)
+            drawn += "".join(
+                _cell(ways[at], names + place * width, top + below, width) for place, at in enumerate(these)
+            )
+            top += ROW + below
+        top += AFTER if slim else 0
+    height = top + (24 if more else 2)
     rest = f"and {counted(more, 'more queue')}, which {'feels' if more == 1 else 'feel'} less" if more else ""
-    below = f'<text class="faint" x="0" y="{height - 6}">{rest}</text>'
+    last = f'<text class="faint" x="0" y="{height - 6}">{rest}</text>'
     told = html(f"What the end of each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}" width="{whole}" height="{height}"'
-        f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{heads}{body}{below}</svg>'
+        f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{drawn}{last}</svg>'
     )
 
 
-def _row(names: Sequence[str], ways: Sequence[dict[str, Effect]], top: int, width: int) -> str:
-    middle, more = top + ROW // 2 + 4, f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-    label = html(shortened(names[0], NAMES // LETTER - len(more) - 2) + more)
+def _head(node: str, left: int, top: int, width: int) -> str:
+    return (
+        f'<text class="name" x="{left + width // 2}" y="{top + 22}" text-anchor="middle" font-weight="600">'
+        f"{html(shortened(node, width // 8))}<title>{html(node)}</title></text>"
+    )
+
+
+def _name(names: Sequence[str], room: int, y: int, *, at_end: bool) -> str:
+    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    label = html(shortened(names[0], room // LETTER - len(more) - 1) + more)
     told = html(", ".join(names[:MOST_ROWS]))
-    name = f'<text class="name" x="{NAMES - 14}" y="{middle}" text-anchor="end">{label}<title>{told}</title></text>'
-    return name + "".join(_cell(of, NAMES + at * width, top, width) for at, of in enumerate(ways))
+    place = f'x="{room}" y="{y}" text-anchor="end"' if at_end else f'x="0" y="{y}"'
+    return f'<text class="name" {place}>{label}<title>{told}</title></text>'
 
 
 def _cell(ways: dict[str, Effect], left: int, top: int, width: int) -> str:
@@ -63,7 +83,7 @@ def _cell(ways: dict[str, Effect], left: int, top: int, width: int) -> str:
     first = top + ROW // 2 + 4 - step // 2
     told = "".join(
         f'<text class="said" x="{left + width // 2}" y="{first + step * at}" font-size="{size}" text-anchor="middle">'
-        f"{html(shortened(f'{way}{line}', width // 6))}</text>"
+        f"{html(shortened(f'{way}{line}', int((width - GAP) / (size * LETTER_SHARE))))}</text>"
         for at, (way, line) in enumerate(lines)
     )
     return f'<g class="{tone}">{box}{told}</g>'

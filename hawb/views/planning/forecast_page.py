@@ -100,5 +100,6 @@ def page(
     """One page, which fetches and runs nothing; the arguments are those of `report_of`."""
     forecasts = Outlook.of(found).forecasts
     felt = rows(forecasts)
-    drawn = [figure(forecast_matrix.svg(forecasts, felt), QUEUES)] if felt else []
+    broad, slim = (forecast_matrix.svg(forecasts, felt, slim=slim) for slim in (False, True))
+    drawn = [figure(broad, QUEUES, slim=slim)] if felt else []
     return report_page(report_of(title, found, notes, files, node), drawn)

@@ -15,7 +15,7 @@ from hawb.planning.safe_to_stop import Effect, Forecast, Outlook
 from hawb.views import style
 from hawb.views.formatting import counted, joined, listing, shown
 from hawb.views.planning.missing_files import missing, what_is_missing
-from hawb.views.planning.remedy_commands import either, to_do
+from hawb.views.remedy_commands import either, to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 FEW = 3

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hawb.engine.naming import split_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.findings import Finding
+from hawb.planning.followed import member_steps
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.markdown import bash_word
 from hawb.views.report import MOST_TO_DO, Answer, ToDo, Verdict
@@ -35,18 +36,25 @@ def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = (
     return Verdict(ANSWERS[worst.severity], f"{worst.kind} {listing(alike)}: {shown(worst.what)}{others}")
 
 
-def todo(findings: Sequence[Finding], missing: Sequence[str] = ()) -> tuple[ToDo, ...]:
-    """What to do about the worst kinds of findings that are more than notes, each with whom it is about."""
-    bad = sorted((one for one in findings if one.severity != "note"), key=lambda one: SEVERITIES.index(one.severity))
+def bad(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """The findings that are more than notes by their codes, the worst first."""
     by_code: dict[str, list[Finding]] = {}
-    for one in bad:
-        by_code.setdefault(one.code, []).append(one)
+    for one in sorted(findings, key=lambda one: SEVERITIES.index(one.severity)):
+        if one.severity != "note":
+            by_code.setdefault(one.code, []).append(one)
+    return by_code
+
+
+def todo(findings: Sequence[Finding], missing: Sequence[str] = (), helps: Collection[str] = ADVICE) -> tuple[ToDo, ...]:
+    """What to do about the worst kinds of findings that are more than notes, each with whom it is about, of the codes
+    whose advice `helps`."""
     asked = [
         ToDo(
             f"{listing(dict.fromkeys(one.name for one in alike))}: {ADVICE[code].remedy}",
             tuple(dict.fromkeys(line for one in alike[:MOST_COMMANDS] for line in commands(one))),
         )
-        for code, alike in by_code.items()
+        for code, alike in bad(findings).items()
+        if code in helps
     ]
     if not asked and missing:
         asked = [ToDo(f"Give a file that tells {one} too: {WRITTEN_BY[one]}.") for one in missing]
@@ -75,9 +83,8 @@ def commands(finding: Finding) -> tuple[str, ...]:
         case "masters-piled":
             return ("rabbitmq-queues rebalance all",)
         case "member-without-node" | "one-member" | "even-members":
-            ghosts = detail.get("ghosts", [])
-            wanted = {"one-member": 2, "even-members": 1}.get(finding.code, len(ghosts))
-            steps = [*((delete, node) for node in ghosts), *((add, node) for node in detail.get("free", [])[:wanted])]
+            verbs = {"add_member": add, "delete_member": delete}
+            steps = [(verbs[verb], node) for verb, node in member_steps(finding)]
             return tuple(f"{tool} {verb} {at} {bash_word(name)} {bash_word(node)}" for verb, node in steps)
     return ()
 

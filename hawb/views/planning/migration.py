@@ -19,8 +19,8 @@ from hawb.planning.policy_split import Split
 from hawb.rules.upgrade_road import Leg
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shown
-from hawb.views.markdown import bash_word
-from hawb.views.page import closed, figure, report_page
+from hawb.views.hawb_commands import asking
+from hawb.views.page import closed, report_page
 from hawb.views.planning import applications, migration_verdict
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
@@ -48,7 +48,7 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
     if told and plan.moves:
         queues, *others = (table for table, _ in told)
         told = [(queues, tuple(str(row[0]) for row in queues.rows)), *((table, ()) for table in others)]
-    command = f"hawb migrate {' '.join(map(bash_word, files))} --to {plan.target.version} -o plan/" if files else None
+    command = asking("migrate", files, f"--to {plan.target.version}", "--plan plan/")
     release = plan.target.release
     return Report(
         f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
@@ -204,12 +204,12 @@ def counts(plans: Sequence[Migration]) -> Table:
     return Table("Queues by verdict", ("to", *VERDICTS), rows)
 
 
-def page(plan: Migration, text: str) -> str:
+def page(plan: Migration, text: str, files: Sequence[str] = ()) -> str:
     """One page with the report, every queue and the runbook, whose text is given; it fetches and runs nothing."""
-    told, every = report_of(plan), every_queue(plan)
+    told, every = report_of(plan, files), every_queue(plan)
     where = sources(plan)
     parts = (*told.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),
              *([Part(where.caption, where)] if where.rows else []))  # fmt: skip
     numbers = {verdict: number for verdict, number in plan.counts.items() if number}
-    drawn = [figure(bars.svg(numbers), "Queues by verdict")] if numbers else []
+    drawn = [bars.figure(numbers, "Queues by verdict")] if numbers else []
     return report_page(replace(told, parts=parts), drawn, [closed("The runbook", text)])

@@ -28,8 +28,7 @@ def planned(sources: Sequence[str | Path], to: str) -> Migration:
 def texts(plan: Migration) -> dict[str, str]:
     """The texts of a plan, by the names of their files."""
     first = plan.crossing.before if plan.crossing else None
-    moving = plan.moving
-    steps = runbook(plan, drains(move.queue for move in moving.moved), matrix())
+    moving, steps = plan.moving, _runbook(plan)
     standing = {} if first is None else {STANDING: json.dumps(definitions(first), indent=1) + "\n"}
     return {
         DEFINITIONS: json.dumps(definitions(plan), indent=1) + "\n",
@@ -38,3 +37,12 @@ def texts(plan: Migration) -> dict[str, str]:
         RUNBOOK: steps,
         REPORT: view.page(plan, steps),
     }
+
+
+def page(plan: Migration, files: Sequence[str]) -> str:
+    """The plan as one page; `files` are those that it was made of."""
+    return view.page(plan, _runbook(plan), files)
+
+
+def _runbook(plan: Migration) -> str:
+    return runbook(plan, drains(move.queue for move in plan.moving.moved), matrix())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hawb.planning.crossing import later
 from hawb.planning.migration import Migration, Move
 from hawb.views.formatting import counted, listing, shown
+from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.planning import applications
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
@@ -78,13 +79,13 @@ def _why(move: Move) -> str:
     return "; ".join(one.what for one in move.weights["blocks"] or move.reasons)
 
 
-def todo(plan: Migration, command: str | None = None) -> tuple[ToDo, ...]:
+def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     """Return what to do: settle clashes, change what declares queues, decide about queues that cannot be moved, follow
     the runbook, which `command` writes."""
     asked = []
     if not plan.queues_told or any(move.untold for move in plan.moved):
-        asked.append(ToDo("Export the definitions, and plan with them.",
-                          ("rabbitmqctl export_definitions definitions.json",)))  # fmt: skip
+        again = (one.replace("migrate", f"migrate {DEFINITIONS}", 1) for one in command)
+        asked.append(ToDo("Export the definitions, and plan with them.", (EXPORT, *again)))
     if clashes := [clash for clash in plan.clashes if clash.code != "redeclare"]:
         names = listing(dict.fromkeys(clash.name for clash in clashes))
         asked.append(ToDo(f"Settle {counted(len(clashes), 'clash', 'clashes')} first: {names}."))
@@ -98,7 +99,7 @@ def todo(plan: Migration, command: str | None = None) -> tuple[ToDo, ...]:
         asked.append(ToDo(_decide(stay, plan)))
     if plan.moved or (plan.crossing is not None and plan.crossing.refused):
         runbook = "Follow the runbook, which comes with the definitions to import."
-        return (*asked[: MOST_TO_DO - 1], ToDo(runbook, (command,) if command else ()))
+        return (*asked[: MOST_TO_DO - 1], ToDo(runbook, command))
     return tuple(asked[:MOST_TO_DO])
 
 

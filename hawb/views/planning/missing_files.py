@@ -16,6 +16,12 @@ MIRRORED = "slave_pids synchronised_slave_pids"
 """The columns that tell where queues stand; those of mirrors only where the release has mirrors."""
 
 
+def listed_in(file: str, vhost: str = "/", mirrors: bool = True) -> str:
+    """Return the command that writes a listing of the queues of a virtual host into a file."""
+    columns = f"{COLUMNS} {MIRRORED}" if mirrors else COLUMNS
+    return f"rabbitmqctl -q list_queues -p {bash_word(vhost)} {columns} > {file}"
+
+
 def what_is_missing(live: Live) -> str:
     """What no file tells, as the rest of a sentence."""
     told = []
@@ -36,10 +42,9 @@ def missing(live: Live, files: Sequence[str], command: str = "safe", mirrors: bo
     commands, written = [], []
     if not live.queues_listed or live.unlisted:
         vhosts = list(dict.fromkeys(split_queue(queue)[0] for queue in live.unlisted) or live.vhosts)
-        columns = f"{COLUMNS} {MIRRORED}" if mirrors else COLUMNS
         for number, vhost in enumerate(vhosts, 1):
             file = QUEUES if len(vhosts) == 1 else f"queues-{number}.txt"
-            commands.append(f"rabbitmqctl -q list_queues -p {bash_word(vhost)} {columns} > {file}")
+            commands.append(listed_in(file, vhost, mirrors))
             written.append(file if vhost == "/" else bash_word(f"{vhost}={file}"))
     if not live.nodes_listed:
         commands.append(f"rabbitmqctl cluster_status --formatter json > {NODES}")

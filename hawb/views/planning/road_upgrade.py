@@ -24,13 +24,14 @@ from hawb.rules.profiles import PROFILES
 from hawb.rules.upgrade_road import Leg, rules_of
 from hawb.scenario.run import Run
 from hawb.views.formatting import sentence
-from hawb.views.markdown import bash_word, plain
+from hawb.views.hawb_commands import asking
+from hawb.views.markdown import plain
 from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
 from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, in_no_plan, rolling
-from hawb.views.planning.upgrade_verdict import FILES, road_verdict, written
+from hawb.views.planning.upgrade_verdict import road_verdict, written
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
@@ -103,9 +104,9 @@ class RoadUpgrade(Struct, frozen=True):
         what the worst plan asks for."""
         goal, files = f"--to {self.legs[-1].newer.series}", self.before.files
         moved = [ToDo("Move mirrored queues to quorum queues before the step that ends mirroring.",
-                      (f"hawb migrate {' '.join(map(bash_word, files or FILES))} {goal} -o plan/",))]  # fmt: skip
+                      asking("migrate", files, goal, "--plan plan/"))]  # fmt: skip
         read = ToDo("Take one step after the other, each with its flags and checks. The runbook has each command.",
-                    (written(files, goal),))  # fmt: skip
+                    written(files, goal))  # fmt: skip
         worst = min(self.rolls, key=lambda roll: ("no", "unknown", "but", "yes").index(roll.planned.verdict().answer))
         rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
         return tuple([*remedies_todo(self.before), *(moved if self.moves else []), read, *rest][:MOST_TO_DO])

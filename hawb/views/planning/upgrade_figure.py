@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hawb.planning.upgrade import Stage
-from hawb.views.figures import HALO, drawn, name
+from hawb.views.figures import HALO, SLIM, drawn, name
 from hawb.views.formatting import counted, left, listing, shortened, shown
 from hawb.views.style import FIGURE, LINE, LOOKS, PAPER, PRINTED
 
@@ -27,23 +27,26 @@ PARTS = {
 """The parts of a node's band: the colour and the hatching of each."""
 
 LONGEST_NAME = 32
-WIDTH, LETTER = 9, 0.011
-"""The figure's width in inches, and a letter's as a share of the whole time."""
+WIDTH, LETTER, TITLE_LETTERS = 9, 0.099, 10
+"""The figure's width in inches, a letter's, and how many letters of the title there are to an inch."""
 
 
-def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade") -> Figure:
-    """The stages of a plan, in seconds of the scenario; `title` is what it is the plan of."""
+def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade", *, slim: bool = False) -> Figure:
+    """The stages of a plan, in seconds of the scenario; `title` is what it is the plan of. A `slim` figure is for a
+    phone."""
+    width, columns = (SLIM, 2) if slim else (WIDTH, len(PARTS))
+    named = int(LONGEST_NAME * width / WIDTH)
     style = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
-    with drawn(sentence(stages), (WIDTH, 1.7 + 0.42 * len(stages)), style=style) as (figure, ((axes,),)):
-        axes.set_title(literal(title, 90), fontweight="normal")
-        said = _bands(axes, stages)
-        axes.set_yticks(range(len(stages)), [literal(stage.node) for stage in stages])
+    with drawn(sentence(stages), (width, 1.7 + 0.42 * len(stages)), style=style) as (figure, ((axes,),)):
+        axes.set_title(literal(title, int(TITLE_LETTERS * width)), fontweight="normal")
+        said = _bands(axes, stages, LETTER / width)
+        axes.set_yticks(range(len(stages)), [literal(stage.node, named) for stage in stages])
         axes.set_ylim(len(stages) - 0.5, -0.5)
         axes.set_xlabel("seconds")
         handles = [Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, linewidth=0.5, label=part)
                    for part, (colour, hatch) in PARTS.items() if part not in said]  # fmt: skip
         if handles:
-            figure.legend(handles=handles, fontsize=8, ncols=len(PARTS), loc="outside lower left")
+            figure.legend(handles=handles, fontsize=8, ncols=columns, loc="outside lower left")
         axes.spines["bottom"].set_color(LINE)
     return figure
 
@@ -85,8 +88,9 @@ def _all_spans(stages: Sequence[Stage]) -> list[tuple[Stage, dict[str, tuple[flo
     return [(stage, spans(stage, before_s)) for stage, before_s in zip(stages, before, strict=False)]
 
 
-def _bands(axes: Axes, stages: Sequence[Stage]) -> set[str]:
-    """Draws each node's band, and writes into it what it does where that fits; the parts that are told so once."""
+def _bands(axes: Axes, stages: Sequence[Stage], letter: float) -> set[str]:
+    """Draws each node's band, and writes into it what it does where that fits; the parts that are told so once.
+    `letter` is the width of a letter as a share of the whole time."""
     all_spans, said = _all_spans(stages), set()
     whole_s = max((end_s for _, found in all_spans for _, end_s in found.values()), default=1.0)
     for row, (stage, found) in enumerate(all_spans):
@@ -95,7 +99,7 @@ def _bands(axes: Axes, stages: Sequence[Stage]) -> set[str]:
             axes.barh(row, end_s - begin_s, left=begin_s, height=0.62, color=colour, hatch=hatch, edgecolor=PAPER,
                       linewidth=0.5)  # fmt: skip
             words = f"{part} {left(end_s - begin_s)}"
-            if (len(words) + 2) * LETTER * whole_s < end_s - begin_s:
+            if (len(words) + 2) * letter * whole_s < end_s - begin_s:
                 said.add(part)
                 axes.text((begin_s + end_s) / 2, row, words, ha="center", va="center", color=PRINTED, bbox=HALO)
         if stage.end_s is None and found:

@@ -3,8 +3,10 @@ without."""
 
 from __future__ import annotations
 
-from hawb.views.embedded import svg
-from hawb.views.page import closed, figure, report_page
+from functools import partial
+
+from hawb.views.embedded import figure_of
+from hawb.views.page import closed, report_page
 from hawb.views.planning.planned_upgrade import REHEARSAL, REPORT, RUNBOOK, PlannedUpgrade
 from hawb.views.planning.road_upgrade import RoadUpgrade
 from hawb.views.planning.upgrade_figure import upgrade_figure
@@ -29,5 +31,5 @@ def texts(planned: PlannedUpgrade) -> dict[str, str]:
 
 
 def _over_time(planned: PlannedUpgrade, said: str, caption: str = "") -> str:
-    drawn = upgrade_figure(planned.plan.stages, planned.plan.rehearsal.scenario)
-    return figure(svg(drawn, said), caption, sized=True)
+    plan = planned.plan
+    return figure_of(partial(upgrade_figure, plan.stages, plan.rehearsal.scenario), said, caption)

@@ -10,12 +10,11 @@ from hawb.planning.full_stop import FullStop, Stopped
 from hawb.planning.upgrade import Effect, Plan, Prediction
 from hawb.planning.upgrade_search import Answer
 from hawb.views.formatting import counted, listing, shown
-from hawb.views.markdown import bash_word
+from hawb.views.hawb_commands import asking
 from hawb.views.report import ToDo, Verdict
 
 LONG_S = 1.0
 """An outage that is longer is told: a shorter one is a failover, which clients take for a slow answer."""
-FILES = ("definitions.json", "queues.json", "nodes.json")
 """The files of a cluster as the documentation names them, for answers about one that was read from elsewhere."""
 EVERY_QUEUE = "every queue stays in use"
 
@@ -79,7 +78,7 @@ def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
     order = " then ".join(shown(stage.node) for stage in stages)
     waits = listing(dict.fromkeys(stage.wait for stage in stages if stage.wait != "none"))
     before = f", before each waiting for: {waits}" if waits else ""
-    asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", (written(files),))]
+    asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", written(files))]
     if answer.never:
         waits_for_ever = "Do not wait for a majority and one more on the nodes of"
         asked.append(ToDo(f"{waits_for_ever} {listing(answer.never)}: with so few members that wait would never end."))
@@ -92,9 +91,9 @@ def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
     return tuple(asked)
 
 
-def written(files: Sequence[str], *options: str) -> str:
-    """The command that writes the runbook of the cluster of these files."""
-    return " ".join(["hawb upgrade", *map(bash_word, files or FILES), *options, "-o runbook.md"])
+def written(files: Sequence[str], *options: str) -> tuple[str, ...]:
+    """The command that writes the runbook of the cluster of these files; none without files."""
+    return asking("upgrade", files, *options, "--runbook runbook.md")
 
 
 def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:

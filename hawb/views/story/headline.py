@@ -57,6 +57,11 @@ CLOSED = Plural(
     "RabbitMQ closed consumers {consumers}, which had not acknowledged in time",
 )
 
+NOTHING_PASSES = N_("no node has noticed yet that nothing passes between {links}")
+GONE = Plural("no node has noticed yet that {nodes} is gone", "no node has noticed yet that {nodes} are gone")
+WAITING = Plural("{messages} for {queues} waits", "{messages} for {queues} wait")
+OPERATIONS = Plural("{count} operation of a client waits", "{count} operations of clients wait")
+
 REFUSED = Plural("RabbitMQ refused step {numbers}", "RabbitMQ refused steps {numbers}")
 
 
@@ -73,8 +78,9 @@ class Toll(Struct, frozen=True):
 
 
 class Headline(Struct, frozen=True):
-    """What a person is to know first of an outcome: messages, what is in `trouble` and which queues are `disputed`
-    between the sides of a partition, both in words, and the indices of the steps that RabbitMQ refused."""
+    """What a person is to know first of an outcome: messages, what is in `trouble`, which queues are `disputed` between
+    the sides of a partition and what is `unnoticed`, all in words, and the indices of the steps that RabbitMQ
+    refused."""
 
     lost: Toll
     untaken: Toll
@@ -82,6 +88,7 @@ class Headline(Struct, frozen=True):
     disputed: tuple[str, ...]
     refused: tuple[int, ...]
     queues: bool
+    unnoticed: tuple[str, ...] = ()
 
     def text(self, more: Iterable[str] = ()) -> str:
         """Return the sentence without its full stop, and not begun with a capital letter; `more` are parts behind."""
@@ -91,9 +98,14 @@ class Headline(Struct, frozen=True):
             told = [*of_messages, *filter(None, [trouble])]
         elif trouble:
             told = [_("nothing is lost, but {trouble}", trouble=trouble)]
+        elif self.unnoticed:
+            first, *later = self.unnoticed
+            told = [_("nothing is lost so far, but {trouble}", trouble=first), *later]
         else:
             in_use = N_("nothing is lost, and every queue can be used")
             told = [_(in_use) if self.queues else _("nothing is lost, and there is no queue")]
+        if self.unnoticed and (of_messages or trouble):
+            told += self.unnoticed
         if self.refused:
             numbers = listing(map(numbering.number, self.refused))
             told.append(ngettext(*REFUSED, len(self.refused), numbers=numbers))
@@ -105,8 +117,8 @@ def headline(outcome: Mapping) -> Headline:
     refused = dict.fromkeys(error["step"] for error in outcome["errors"])
     return Headline(
         _toll(outcome, "lost"), _toll(outcome, "refused"), _trouble(outcome), _disputed(outcome), tuple(refused),
-        bool(_queues(outcome)),
-    )
+        bool(_queues(outcome)), _unnoticed(outcome),
+    )  # fmt: skip
 
 
 def _toll(outcome: Mapping, fate: str) -> Toll:
@@ -152,6 +164,22 @@ def is_closed(outcome: Mapping, consumer: str) -> bool:
 def _disputed(outcome: Mapping) -> tuple[str, ...]:
     names = [name for name, queue in _queues(outcome).items() if "views" in queue]
     return (_("the sides of the partition do not agree about {queues}", queues=listing(names)),) if names else ()
+
+
+def _unnoticed(outcome: Mapping) -> tuple[str, ...]:
+    if (left := outcome.get("unnoticed")) is None:
+        return ()
+    told = []
+    if left["links"]:
+        told.append(_(NOTHING_PASSES, links=listing(map("–".join, left["links"]))))
+    if left["nodes"]:
+        told.append(ngettext(*GONE, len(left["nodes"]), nodes=listing(left["nodes"])))
+    if waiting := left["waiting"]:
+        count = sum(waiting.values())
+        told.append(ngettext(*WAITING, count, messages=counted(count), queues=listing(waiting)))
+    if count := left["operations"]:
+        told.append(ngettext(*OPERATIONS, count, count=whole(count)))
+    return tuple(told)
 
 
 def _queues(outcome: Mapping) -> dict[str, dict]:

@@ -35,7 +35,7 @@ MOMENT, GAP, SCALE = 16, 110, 20
 LABEL = 46
 """Room that a time on the axis needs."""
 
-NAME_LENGTH = 15
+NAME_LENGTH, SLIM_LEFT, LETTER = 15, 80, 7
 
 BANDS: dict[str, tuple[str, int, bool]] = {
     "master": ("master", TALLEST_BAND, True),
@@ -75,6 +75,7 @@ class Axis(Struct, frozen=True):
     cuts: list[float]
     width: float
     lane: int = LANE
+    left: int = LEFT
 
     def middle(self, lane: int) -> int:
         """The y of the middle of a lane, by its number."""
@@ -89,14 +90,16 @@ class Axis(Struct, frozen=True):
         return self.places[since] + share * (self.places[then] - self.places[since])
 
 
-def axis(moments: list[float]) -> Axis:
-    """The axis for moments in order of time, each of them once."""
+def axis(moments: list[float], *, slim: bool = False) -> Axis:
+    """The axis for moments in order of time, each of them once. A `slim` one is as wide as a phone, however many there
+    are."""
+    width, begin, least = (style.SLIM, SLIM_LEFT, 0.0) if slim else (WIDTH, LEFT, 1.0)
     wanted = [(then - moment) * SCALE for moment, then in pairwise(moments)]
     steps = [min(max(step, MOMENT), GAP) for step in wanted]
-    stretch = max((WIDTH - LEFT - RIGHT) / sum(steps), 1.0) if steps else 1.0
-    ends = [LEFT + stretch * x for x in accumulate(steps, initial=0)]
+    stretch = max((width - begin - RIGHT) / sum(steps), least) if steps else 1.0
+    ends = [begin + stretch * x for x in accumulate(steps, initial=0)]
     cuts = [(left + right) / 2 for step, (left, right) in zip(wanted, pairwise(ends), strict=True) if step > GAP]
-    return Axis(dict(zip(moments, ends, strict=True)), cuts, ends[-1] + RIGHT)
+    return Axis(dict(zip(moments, ends, strict=True)), cuts, ends[-1] + RIGHT, left=begin)
 
 
 class Lanes(Struct, frozen=True):
@@ -117,13 +120,13 @@ class Lanes(Struct, frozen=True):
         return _place(mark, self.nodes, self.scale)
 
 
-def svg(outcome: dict, queue: str | None = None) -> str:
+def svg(outcome: dict, queue: str | None = None, *, slim: bool = False) -> str:
     """The lanes of an outcome as an SVG element; with a queue, its roles are the bands. Raises ValueError for a queue
     that the outcome does not have."""
-    return lanes(outcome, queue).svg
+    return lanes(outcome, queue, slim=slim).svg
 
 
-def lanes(outcome: dict, queue: str | None = None) -> Lanes:
+def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lanes:
     """The lanes of an outcome, as `svg` draws them."""
     end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
@@ -131,7 +134,7 @@ def lanes(outcome: dict, queue: str | None = None) -> Lanes:
     parted, idle = partings(outcome), [] if queue is None else outages(outcome, queue)
     times = {0.0, end, *(mark.t for mark in told), *(t for spans_of in spans.values() for t, _what in spans_of)}
     times |= {t for spans_of in (*parted.values(), idle) for span in spans_of for t in span[:2]}
-    scale = replace(axis(sorted(times)), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
+    scale = replace(axis(sorted(times), slim=slim), lane=max(min(LANE, LANES // len(spans)), LOWEST_LANE))
     nodes, bottom = list(spans), TOP + scale.lane * len(spans)
     width, height = round(scale.width), bottom + AXIS
     drawn = "".join(
@@ -181,7 +184,7 @@ def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, b
 
 
 def _lane(node: str, spans: list[tuple[float, str]], end: float, scale: Axis, middle: int) -> str:
-    name = escape(shortened(shown(node), NAME_LENGTH))
+    name = escape(shortened(shown(node), min(NAME_LENGTH, scale.left // LETTER - 1)))
     parts = [f'<text x="4" y="{middle + 4}" font-weight="600">{name}<title>{html(node)}</title></text>']
     until = [t for t, _what in spans[1:]] + [end]
     for (since, what), then in zip(spans, until, strict=True):
@@ -237,7 +240,7 @@ that caused it."""
 
 
 def _axis(scale: Axis, top: int) -> str:
-    line = f'<path d="M{LEFT} {top + 4}.5H{scale.width - RIGHT:.0f}" stroke="currentColor" stroke-opacity=".5"/>'
+    line = f'<path d="M{scale.left} {top + 4}.5H{scale.width - RIGHT:.0f}" stroke="currentColor" stroke-opacity=".5"/>'
     left_out = _("time left out")
     cuts = "".join(
         f'<path d="M{x - 4:.0f} {top + 9}l4-9m2 9l4-9" stroke="currentColor"><title>{left_out}</title></path>'

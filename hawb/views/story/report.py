@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from hawb.languages import N_, _
+from hawb.planning.remedies import Remedy
 from hawb.scenario.unknown_names import Unknown
 from hawb.views.cluster import ledger, load, matrix, queue_table
 from hawb.views.formatting import html, seconds, size
@@ -24,29 +25,29 @@ MOST_LANES = 6
 """How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""
 
 
-def report_of(outcome: dict, unknown: Sequence[Unknown] = ()) -> Report:
+def report_of(outcome: dict, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()) -> Report:
     """The report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
     parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
     about_it = _("{words}.", words=about(outcome))
     return Report(
-        _(QUESTION), about_it, verdict(outcome, unknown), todo(outcome, unknown), tuple(parts), (_(LIMITS),)
+        _(QUESTION), about_it, verdict(outcome, unknown), todo(outcome, unknown, remedies), tuple(parts), (_(LIMITS),)
     )
 
 
-def page(outcome: dict, scenario: str, unknown: Sequence[Unknown] = ()) -> str:
+def page(outcome: dict, scenario: str, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()) -> str:
     """The page of an outcome; `scenario` is the text of the file that leads to it, `unknown` are the names in it that
-    are most likely misspelt."""
-    return report_page(report_of(outcome, unknown), pictures(outcome), below(outcome, scenario))
+    are most likely misspelt, `remedies` what makes the cluster better where it ends."""
+    return report_page(report_of(outcome, unknown, remedies), pictures(outcome), below(outcome, scenario))
 
 
 def pictures(outcome: dict) -> list[str]:
     """Who has what at the end, and when that came about: the nodes, and the queues that came off worst."""
-    drawn = [figure(matrix.svg(outcome), _("Who has what at the end"))]
+    drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
         of_queue = N_("Who was what for {queue}, over time")
         told = _(of_queue, queue=queue) if queue is not None else _("What happened to the nodes, over time")
-        drawn.append(figure(lanes.svg(outcome, queue), told))
+        drawn.append(figure(lanes.svg(outcome, queue), told, slim=lanes.svg(outcome, queue, slim=True)))
     return drawn
 
 

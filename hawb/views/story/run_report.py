@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hawb.languages import N_, _
+from hawb.planning.remedies import Remedy
 from hawb.scenario import numbering
 from hawb.scenario.unknown_names import Unknown
 from hawb.views import terminal
@@ -22,10 +23,14 @@ LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refuse
 """The headings."""
 
 
-def report(outcome: dict, width: int = WIDTH, colour: bool = False, unknown: Sequence[Unknown] = ()) -> str:
+def report(
+    outcome: dict, width: int = WIDTH, colour: bool = False, unknown: Sequence[Unknown] = (),
+    remedies: Sequence[Remedy] = (),
+) -> str:  # fmt: skip
     """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
-    RabbitMQ refused, and what happened when. `unknown` are names of its scenario that are most likely misspelt."""
-    top = Report(_(QUESTION), about(outcome), verdict(outcome, unknown), todo(outcome, unknown))
+    RabbitMQ refused, and what happened when. `unknown` are names of its scenario that are most likely misspelt,
+    `remedies` what makes the cluster better."""
+    top = Report(_(QUESTION), about(outcome), verdict(outcome, unknown), todo(outcome, unknown, remedies))
     refused = [refusal(error) for error in outcome["errors"]]
     parts = [
         terminal.text(top, width, colour),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hawb.languages import N_, Plural, _, ngettext
+from hawb.planning.remedies import Remedy
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import numbering
 from hawb.scenario.unknown_names import Unknown
-from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
+from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import listing, seconds, shown
+from hawb.views.remedy_commands import to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.headline import Headline, headline, is_closed, timed_out
 
 QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
-MOST_COMMANDS = 3
 LONG_S = 1.0
 """An outage that is longer is told."""
 REMEDIES = {
@@ -72,14 +73,16 @@ TAKEN_BACK = Plural(
 def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
     """Return no if messages are lost, no queue took them, something cannot be used at the end, RabbitMQ refused a step,
     or names are most likely misspelt (`unknown`). Return unknown if sides of a partition do not see each other or
-    do not agree: the messages of one side may yet be lost. Return yes if everything held."""
+    do not agree, or before the nodes notice that a link is cut or a node is gone: messages may yet be lost. Return yes
+    if everything held."""
     told = headline(outcome)
     harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
     more = [*_outages(outcome)] if not harmed else []
     more += _taken_back(outcome)
     more += [_("nodes do not see each other")] if outcome["partitions"] and not told.disputed else []
     more += _misspelt(told, unknown)
-    answer = "no" if harmed or unknown else "unknown" if outcome["partitions"] or told.disputed else "yes"
+    open_ = outcome["partitions"] or told.disputed or told.unnoticed
+    answer = "no" if harmed or unknown else "unknown" if open_ else "yes"
     return Verdict(answer, told.text(more))
 
 
@@ -107,9 +110,12 @@ def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
     return [ngettext(*NOTHING[kind], len(names), names=listing(names)) for kind, names in by_kind.items()]
 
 
-def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
+def todo(
+    outcome: dict, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()
+) -> tuple[ToDo, ...]:
     """What to do: correct names that are most likely misspelt, whatever would have kept what was lost, declare queues
-    before messages are published to them, end a partition, bring back nodes, synchronise mirrors."""
+    before messages are published to them, wait until nodes notice, and the `remedies` that make the cluster better
+    where the story ends (`hawb.planning.remedies.remedies`)."""
     untaken = headline(outcome).untaken.messages
     asked = [ToDo(_did_you_mean(one)) for one in sorted(unknown, key=lambda one: one.name not in untaken)]
     lost: dict[str, dict[str, None]] = {}
@@ -124,26 +130,10 @@ def todo(outcome: dict, unknown: Sequence[Unknown] = ()) -> tuple[ToDo, ...]:
     if slow:
         acknowledge = N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout.")
         asked.append(ToDo(_(acknowledge, consumers=listing(slow))))
-    if outcome["partitions"]:
-        mend = N_("Mend the network between {sides}: until then each side goes on without the other.")
-        asked.append(ToDo(_(mend, sides=" | ".join(map(listing, outcome["partitions"])))))
-    out = _outside(outcome)
-    down = [name for name, state in outcome["nodes"].items() if state == "down" and name not in out]
-    if down:
-        starts = tuple(
-            START.format(shown(name)) for name in down[:MOST_COMMANDS]
-        )
-        start = N_("Start {nodes}: what is there is no longer replicated as it should be.")
-        asked.append(ToDo(_(start, nodes=listing(down)), starts))
-    asked += _join_again(outcome, out)
-    behind = [
-        name for name, queue in outcome["queues"].items()
-        if set(queue.get("mirrors") or ()) - set(queue.get("synchronised_mirrors") or ())
-    ]  # fmt: skip
-    if behind:
-        commands = tuple(f"rabbitmqctl sync_queue {queue_words(name)}" for name in behind[:MOST_COMMANDS])
-        synchronise = N_("Synchronise {queues} before another node goes; each blocks meanwhile.")
-        asked.append(ToDo(_(synchronise, queues=listing(behind)), commands))
+    if wait_s := unnoticed_s(outcome):
+        wait = N_("Wait until the nodes notice, which decides: add the step `wait: {t}` to the end of the scenario.")
+        asked.append(ToDo(_(wait, t=str(wait_s))))
+    asked += [to_do(remedy) for remedy in remedies]
     return tuple(asked[:MOST_TO_DO])
 
 
@@ -171,32 +161,3 @@ def _undeclared(outcome: dict, misspelt: set[str]) -> list[ToDo]:
     }  # fmt: skip
     declare = N_("Declare {queue} before step {number}, which publishes to it: no queue of that name was there.")
     return [ToDo(_(declare, queue=shown(name), number=numbering.number(step))) for name, step in early.items()]
-
-
-def _outside(outcome: dict) -> dict[str, str]:
-    """The nodes that are down and no members any more, and the event that made them so."""
-    out: dict[str, str] = {}
-    for event in outcome["events"]:
-        if event["event"] in ("node_forgotten", "node_reset"):
-            out[event["node"]] = event["event"]
-        elif event["event"] == "node_joined":
-            out.pop(event["node"], None)
-    return {name: how for name, how in out.items() if outcome["nodes"].get(name) == "down"}
-
-
-def _join_again(outcome: dict, out: dict[str, str]) -> list[ToDo]:
-    """How nodes that are no members any more come back to one that runs."""
-    to = next((name for name, state in outcome["nodes"].items() if state == "running"), None)
-    if to is None:
-        return []
-    told = []
-    for name, how in out.items():
-        words = {"node": shown(name), "to": shown(to)}
-        erlang, _reset = reset_commands(name)
-        join = (erlang, *join_commands(name, to))
-        if how == "node_reset":
-            told.append(ToDo(_("Join {node} to {to} again: it has been reset.", **words), join))
-        else:
-            again = N_("Reset {node} and join it to {to} again: the cluster has forgotten it, and it would not boot.")
-            told.append(ToDo(_(again, **words), (*reset_commands(name), *join_commands(name, to))))
-    return told

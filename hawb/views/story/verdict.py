@@ -16,7 +16,8 @@ from hawb.views.story.troubles import why_in_trouble
 from hawb.views.story.why import why_lost
 
 LOST, HARMED, WELL = "lost", "harmed", "well"
-"""The tones of a verdict: messages are lost; no queue took some, or something cannot be used; neither."""
+"""The tones of a verdict: messages are lost; no queue took some, something cannot be used, or nodes have yet to
+notice what decides; neither."""
 
 MOST_REASONS = 4
 
@@ -31,7 +32,8 @@ NOTABLE = (
 def verdict(outcome: dict) -> dict:
     """The verdict: its `tone` and its `text`."""
     told = headline(outcome)
-    tone = LOST if told.lost.count else HARMED if told.untaken.count or told.trouble or told.disputed else WELL
+    harmed = told.untaken.count or told.trouble or told.disputed or told.unnoticed
+    tone = LOST if told.lost.count else HARMED if harmed else WELL
     return {"tone": tone, "text": _("{words}.", words=sentence(told.text()))}
 
 

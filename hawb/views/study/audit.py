@@ -10,7 +10,7 @@ from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.study.audit import Summary
 from hawb.views import bars
 from hawb.views.formatting import counted, shortened, shown
-from hawb.views.page import figure, report_page
+from hawb.views.page import report_page
 from hawb.views.planning.findings import ADVISED, advice_rows
 from hawb.views.planning.lint_verdict import ANSWERS
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
@@ -55,10 +55,9 @@ def page(summary: Summary) -> str:
     """One page, which fetches and runs nothing: a bar for each kind of risk."""
     risks = [one for one in _worst_first(summary) if one["clusters"]]
     said = {one["code"]: f"{counted(one['queues'], 'queue')} in {counted(one['clusters'], 'cluster')}" for one in risks}
-    picture = bars.svg(
-        {one["code"]: one["clusters"] for one in risks}, said, {one["code"]: _severity(one) for one in risks}
-    )
-    return report_page(report_of(summary), [figure(picture, "Clusters that have it, the worst first")] if risks else [])
+    numbers, tones = ({one["code"]: of(one) for one in risks} for of in (lambda one: one["clusters"], _severity))
+    drawn = [bars.figure(numbers, "Clusters that have it, the worst first", said, tones)] if risks else []
+    return report_page(report_of(summary), drawn)
 
 
 def verdict(summary: Summary) -> Verdict:

@@ -136,9 +136,7 @@ def advice_rows(found: WhatIf) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in found.advice:
         groups[_advised(one)].append(one.queue.full_name)
-    return [
-        (*row[:3], f"{len(names):,}: {listing(sorted(names))}", row[3]) for row, names in sorted(groups.items())
-    ]
+    return [(*row[:3], f"{len(names):,}: {listing(sorted(names))}", row[3]) for row, names in sorted(groups.items())]
 
 
 def _advised(one: Advice) -> tuple[str, ...]:
@@ -168,9 +166,7 @@ def legend(found: WhatIf) -> list[str]:
         "messages/s": RATES.format(error=error),
         "loses confirmed, out of use": failing,
     }
-    return [
-        "\n".join(textwrap.wrap(f"{name}: {text}", WIDTH, subsequent_indent="  ")) for name, text in texts.items()
-    ]
+    return ["\n".join(textwrap.wrap(f"{name}: {text}", WIDTH, subsequent_indent="  ")) for name, text in texts.items()]
 
 
 def _failing(found: WhatIf) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from hawb.study.replicas import HORIZON_DAYS, REPLICAS, TYPES, Cell, WhatIf
-from hawb.views.figures import drawn, name
+from hawb.views.figures import SLIM, drawn, name
 from hawb.views.formatting import counted
 from hawb.views.style import FIGURE, LOOKS, MARKERS, PRINTED_FAINT
 
@@ -24,9 +24,12 @@ NAMES = {"classic": "mirrored", "quorum": "quorum"}
 NOTE = "Dotted: the number recommended; thin lines are intervals, of rates that of a prediction, of seconds 95 %"
 
 
-def replica_figure(found: WhatIf) -> Figure:
-    """The answer for a cluster: three pictures over the number of replicas, the recommended one marked."""
-    with drawn(sentence(found), (10.5, 3.9), NOTE, FIGURE, ncols=3) as (figure, (panels,)):
+def replica_figure(found: WhatIf, *, slim: bool = False) -> Figure:
+    """The answer for a cluster: three pictures over the number of replicas, the recommended one marked. A `slim` figure
+    is for a phone."""
+    size, grid = ((SLIM, 7.9), {"nrows": 3}) if slim else ((10.5, 3.9), {"ncols": 3})
+    with drawn(sentence(found), size, NOTE, FIGURE, **grid) as (figure, rows):
+        panels = rows.ravel()
         for at, queue_type in enumerate(TYPES):
             cells = [cell for cell in found.cells if cell.queue_type == queue_type]
             if cells:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hawb.study.replicas import Advice, WhatIf
 from hawb.views.formatting import counted, listing
-from hawb.views.markdown import bash_word
+from hawb.views.hawb_commands import asking
 from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
 from hawb.views.planning.missing_files import missing
-from hawb.views.planning.upgrade_verdict import FILES
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 
@@ -53,8 +52,7 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
     movable = [one for one in found.advice if one.queue.type == "classic" and one.type == "quorum"]
     if movable:
         told = f"Move {counted(len(movable), 'classic queue')} to quorum queues of {counted(found.members, 'member')}."
-        given = " ".join(map(bash_word, files or FILES))
-        asked.append(ToDo(told, (f"hawb migrate {given} -o plan/",)))
+        asked.append(ToDo(told, asking("migrate", files, "--plan plan/")))
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
         asked.append(ToDo(f"Decide about {_names(stay)}, which cannot be quorum queues: mirror them, or do without what"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
 from hawb.views import bars
-from hawb.views.formatting import counted, left, percent, shown
-from hawb.views.page import figure, report_page
+from hawb.views.formatting import counted, left, listing, percent, shown
+from hawb.views.page import report_page
 from hawb.views.report import Part, Report
 from hawb.views.study import study_verdict
-from hawb.views.study.study_verdict import Row
+from hawb.views.study.study_verdict import LESS, Row, events, is_apart
+from hawb.views.study.study_verdict import MORE as MORE_THAN
 from hawb.views.tables import Table
 from hawb.views.terminal import text
 
@@ -25,6 +27,11 @@ EFFECTIVE = "effective trials"
 ASSUMED = (
     "Trials are played by the model, each with the faults of its environment; designs are compared under the same"
     " faults. Intervals are of 95 %: none in so many trials is not never.",
+)
+
+SPLIT = (
+    "Not counted: what a split brain loses of {}. Both sides of a partition go on and confirm messages, and at its end"
+    " one side's are thrown away; the clients of a trial are all on one side. These designs are not recommended."
 )
 
 OPEN_RATES = "How well the rates are known"
@@ -44,12 +51,14 @@ JUDGED = {
 
 def report_of(
     title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None,
-    numbers: tuple[Part, ...] = (), command: str = "hawb study FILE --output FOLDER",
+    numbers: tuple[Part, ...] = (), command: str = "",
+    unseen: Collection[tuple[str, str]] = (),
 ) -> Report:  # fmt: skip
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
     weights, each row tells how many plain trials they are worth. With a `baseline` each row tells its difference from
     that design, under the same faults, and what tells designs apart stands before the tables. `currency` is that of
-    prices, `numbers` what was measured and what is assumed."""
+    prices, `numbers` what was measured and what is assumed. `unseen` are pairs of design and environment of which not
+    all losses are seen (`Study.split_brains`)."""
     rows = list(estimates)
     by_measure: dict[str, list[Row]] = {measure: [] for measure in JUDGED}
     for row in rows:
@@ -64,9 +73,12 @@ def report_of(
     idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
         parts.append(Part("In no trial any", None, (", ".join(idle),)))
-    told, designs = study_verdict.verdict(rows, baseline), {row["design"] for row in rows}
-    asked, todo = study_verdict.question(baseline, len(designs)), study_verdict.todo(rows, told, baseline, command)
-    return Report(asked, shown(title), told, todo, (*parts, *numbers), ASSUMED)
+    told, designs = study_verdict.verdict(rows, baseline, unseen), {row["design"] for row in rows}
+    asked = study_verdict.question(baseline, len(designs))
+    todo = study_verdict.todo(rows, told, baseline, command, unseen)
+    split = listing(f"{design} in {place}" for design, place in sorted(unseen))
+    assumed = (SPLIT.format(split), *ASSUMED) if unseen else ASSUMED
+    return Report(asked, shown(title), told, todo, (*parts, *numbers), assumed)
 
 
 def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
@@ -83,8 +95,8 @@ def page(found: Report, estimates: Iterable[Row]) -> str:
         if named:
             said = {name: f"{number(row['mean'])}  ({interval(row['mean_low'], row['mean_high'])})"
                     for name, row in named.items()}  # fmt: skip
-            picture = bars.svg({name: float(row["mean"]) for name, row in named.items()}, said)
-            drawn.append(figure(picture, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %"))
+            means = {name: float(row["mean"]) for name, row in named.items()}
+            drawn.append(bars.figure(means, f"{JUDGED[measure]}: the mean of a trial, with its interval of 95 %", said))
     return report_page(found, drawn)
 
 
@@ -94,9 +106,12 @@ def apart(by_measure: Mapping[str, Iterable[Row]], baseline: str) -> list[str]:
     by_environment: dict[str, list[str]] = {}
     for measure, words in JUDGED.items():
         cells: dict[str, list[Row]] = {}
+        of_baseline = {row["environment"]: events(row) for row in by_measure[measure] if row["design"] == baseline}
         for row in by_measure[measure]:
             if row["design"] != baseline and row["difference"] is not None:
-                cells.setdefault(shown(row["environment"]), []).append(row)
+                known = cells.setdefault(shown(row["environment"]), [])
+                if events(row) + of_baseline.get(row["environment"], 0) >= LEAST_EVENTS:
+                    known.append(row)
         for environment, rows in cells.items():
             by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(rows)}")
     return [line for lines in by_environment.values() for line in lines]
@@ -107,11 +122,11 @@ def _judged(rows: Iterable[Row]) -> str:
     interval includes 0 are neither."""
     sides: dict[str, list[str]] = {"less": [], "more": []}
     for row in rows:
-        low, high = row["difference_low"], row["difference_high"]
-        if low is not None and not low <= 0 <= high:
-            sides["more" if low > 0 else "less"].append(f"{shown(row['design'])} ({more(row['difference'])})")
+        for name, side in (("less", LESS), ("more", MORE_THAN)):
+            if is_apart(row, side):
+                sides[name].append(f"{shown(row['design'])} ({more(row['difference'])})")
     told = [f"{side} with {', '.join(names)}" for side, names in sides.items() if names]
-    return "; ".join(told) or "no difference is told"
+    return "; ".join(told) or "no difference beyond chance"
 
 
 def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:

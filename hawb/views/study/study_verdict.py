@@ -7,7 +7,7 @@ answer names the environment on which the choice depends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hawb.study.intervals import LEAST_EVENTS, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
@@ -26,16 +26,22 @@ LEAST_EFFECTIVE = 0.01
 trials carry nearly all weight, and what they did not see is in no interval."""
 
 
-def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
+def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[str, str]] = ()) -> Verdict:
     """Return the answer: yes if a design is better than the baseline somewhere and nowhere worse, yes with a but if it
-    depends on the environment, no if none is better. Of one design: whether it loses confirmed messages."""
-    rows = [row for row in rows if row["measure"] in WORDS]
+    depends on the environment, no if none is better. Of one design: whether it loses confirmed messages.
+
+    Designs of which not all losses are seen in some environment (`unseen`, pairs of the two) are compared with none.
+    """
+    rows = _judged(rows, unseen)
     designs = dict.fromkeys(str(row["design"]) for row in rows)
     others = [design for design in designs if design != baseline]
     if biased := _biased_too_much(rows):
         worth = f"{float(str(biased['effective_trials'])):,.0f} of {biased['trials']:,}"
         return Verdict("unknown", f"the trials of {shown(biased['design'])} in {shown(biased['environment'])} are worth"
                        f" {worth} plain ones, since failures are biased too much")  # fmt: skip
+    if unseen and (baseline not in designs or not others):
+        return Verdict("unknown", f"a split brain of {listing(dict.fromkeys(design for design, _ in unseen))} may lose"
+                       " messages that trials do not count: their clients are all on one side")  # fmt: skip
     if baseline is None or not others:
         return _of_one(rows)
     better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
@@ -51,6 +57,12 @@ def verdict(rows: Iterable[Row], baseline: str | None) -> Verdict:
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
+def _judged(rows: Iterable[Row], unseen: Collection[tuple[str, str]]) -> list[Row]:
+    """Return the rows of the measures that decide, without those of designs of which not all losses are seen."""
+    designs = {design for design, _ in unseen}
+    return [row for row in rows if row["measure"] in WORDS and row["design"] not in designs]
+
+
 def _biased_too_much(rows: Iterable[Row]) -> Row | None:
     """Return the row whose weighted trials are worth the smallest share of plain ones, if that is below
     `LEAST_EFFECTIVE`."""
@@ -62,7 +74,7 @@ def _effective_share(row: Row) -> float:
     return float(str(row["effective_trials"])) / float(str(row["trials"]))
 
 
-def _events(row: Row) -> float:
+def events(row: Row) -> float:
     """Return in how many trials a measure was above zero."""
     return float(str(row["share"])) * float(str(row["trials"]))
 
@@ -70,16 +82,16 @@ def _events(row: Row) -> float:
 def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
     """Return the designs that have less, or more, than the baseline beyond chance, each with the environments where."""
     rows = list(rows)
-    of_baseline = {(row["environment"], row["measure"]): _events(row) for row in rows if row["design"] == baseline}
+    of_baseline = {(row["environment"], row["measure"]): events(row) for row in rows if row["design"] == baseline}
     found: dict[str, dict[str, None]] = {}
     for row in rows:
-        events = _events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
-        if row["design"] != baseline and events >= LEAST_EVENTS and _is_apart(row, side):
+        seen = events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
+        if row["design"] != baseline and seen >= LEAST_EVENTS and is_apart(row, side):
             found.setdefault(str(row["design"]), {})[str(row["environment"])] = None
     return found
 
 
-def _is_apart(row: Row, side: int) -> bool:
+def is_apart(row: Row, side: int) -> bool:
     """Return True if the whole interval of a difference is on one side of zero."""
     low, high = row.get("difference_low"), row.get("difference_high")
     return low is not None and (high < 0 if side == LESS else low > 0)
@@ -99,7 +111,7 @@ def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str
 def _compared(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable[Row], side: int) -> str:
     first, every = designs[0], dict.fromkeys(row["environment"] for row in rows)
     measure = next((one for one in WORDS for row in rows if row["measure"] == one and row["design"] == first
-                    and _is_apart(row, side)), LOST)  # fmt: skip
+                    and is_apart(row, side)), LOST)  # fmt: skip
     there = len([*where[first]])
     places = "" if len(every) == 1 else f" in {there} of {counted(len(every), 'environment')}"
     more = f" (so {'does' if len(designs) == 2 else 'do'} {listing(designs[1:])})" if len(designs) > 1 else ""
@@ -134,11 +146,13 @@ def question(baseline: str | None, designs: int) -> str:
     )
 
 
-def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str) -> tuple[ToDo, ...]:
+def todo(
+    rows: Iterable[Row], told: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
+) -> tuple[ToDo, ...]:
     """Return what to do: choose one design, or one for each environment, or play more trials if they would decide."""
-    rows = [row for row in rows if row["measure"] in WORDS]
+    rows = _judged(rows, unseen)
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
-    asked = []
+    asked, again = [], (command,) if command else ()
     if told.answer == "yes" and baseline is not None:
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} in place of {shown(baseline)}, if what else it costs is right."))
@@ -146,15 +160,18 @@ def todo(rows: Iterable[Row], told: Verdict, baseline: str | None, command: str)
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
     if few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", (command,)))
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif _biased_too_much(rows):
-        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", (command,)))
+        asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
+    elif told.answer == "unknown" and unseen:
+        asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
+                          " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
     elif told.answer == "unknown":
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
-        asked.append(ToDo(more, (command,)))
+        asked.append(ToDo(more, again))
     elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to see smaller differences: ask for them in the file, none is played again."
-        asked.append(ToDo(more, (command,)))
+        asked.append(ToDo(more, again))
     return tuple(asked)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from browser_pages import ROOT
 
-from hawb.site.catalogue import ELSEWHERE, catalogue
+from hawb.scenario.catalogue import ELSEWHERE, catalogue
 
 FOLDER = ROOT / "data" / "scenarios"
 

@@ -1,0 +1,71 @@
+"""The option `-o` of commands that answer: it writes the answer as one page, HTML.
+
+Some commands wrote something else under `-o` before, which has an option of its own now (`OWN`): a name that is no
+page's still writes that. `--report` is the older name of `-o`. Either ends with a note that names the new option.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from hawb.cli.files import STDIN, say_when_written, write_scenario
+from hawb.views.formatting import shown
+
+Command = TypeVar("Command", bound=Callable)
+PAGES = (".html", ".htm")
+OWN = {"upgrade": "runbook", "migrate": "plan", "explore": "scenario", "audit": "tables"}
+"""The option for what `-o` wrote before, by the command's name."""
+
+
+def of_pages(command: Command) -> Command:
+    """Add `-o` and its older name to a command, which is called with the file as `page`."""
+
+    @functools.wraps(command)
+    def chosen(*arguments: object, output: Path | None, report: Path | None, **others: object) -> object:
+        name = click.get_current_context().command.name or ""
+        own = None if output is None or is_page(name, output) else OWN[name]
+        if own is not None:
+            if others[own] is not None:
+                raise click.UsageError(f"-o and --{own} are one file: give --{own} alone.")
+            others[own], output = output, None
+            here = shown(others[own])
+            at_the_end(f"note: -o is for the answer as a page (.html); what was written is --{own} {here}")
+        if report is not None:
+            if output is not None:
+                raise click.UsageError("--report is the older name of -o: give -o alone.")
+            at_the_end(f"note: --report is the older name of -o: -o {shown(report)}")
+        return command(*arguments, page=output or report, **others)
+
+    a_file = click.Path(path_type=Path)
+    chosen = click.option("--report", type=a_file, hidden=True)(chosen)
+    return click.option("-o", "--output", type=a_file, metavar="PAGE", help="Write the answer as one page, HTML.")(
+        chosen
+    )
+
+
+def is_page(command: str, file: Path) -> bool:
+    """Return True if a file given with `-o` is for the page of a command's answer."""
+    return command not in OWN or file.suffix.lower() in PAGES
+
+
+def page_asked(command: str, given: Mapping[str, object]) -> object:
+    """Return the file for the page among the options of a command as they are typed; None if there is none."""
+    output = given.get("output")
+    return output if isinstance(output, Path) and is_page(command, output) else given.get("report")
+
+
+def write_page(file: Path, text: str) -> None:
+    """Write a page, and say so once it is written."""
+    write_scenario(file, text)
+    if str(file) != STDIN:
+        say_when_written(f"{shown(file)}: the answer as a page")
+
+
+def at_the_end(line: str) -> None:
+    """Write a line to standard error once the command has answered."""
+    click.get_current_context().call_on_close(functools.partial(click.echo, line, err=True))

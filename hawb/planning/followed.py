@@ -1,0 +1,307 @@
+"""What a cluster is once the linter's advice is followed, and whether that makes it better.
+
+`helping` is what a report goes by: advice of a kind is given only if the cluster has fewer errors, or as many and fewer
+warnings, once all findings of that kind are dealt with as the advice says. Where the advice names several ways, one
+that helps is enough. `hawb.planning.remedies.improved` is the check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from hawb.planning.assignments import assign
+from hawb.planning.findings import Finding
+from hawb.planning.inventory import Inventory, Queue
+from hawb.planning.lint import Report, lint
+from hawb.planning.remedies import improved
+from hawb.rules.policies import Policy
+from hawb.rules.quorum import majority
+
+MANY_QUEUES, FEW_QUEUES = 300, 10
+"""Of clusters with many queues advice is played on a few of each kind of finding: on all of them it takes minutes."""
+Way = Callable[[Inventory, Finding], Inventory]
+MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
+"""How many members the advice adds, by the code; of members without a node as many as there are."""
+
+
+def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
+    """Return the first codes of errors and warnings, `most` of them, whose advice makes a cluster better, each where
+    those before it are followed; and those whose advice makes nothing better. What is dealt with already by then is in
+    neither."""
+    helps: list[str] = []
+    useless: list[str] = []
+    there = _few_queues(report)
+    of_few = _codes(there)
+    for code in dict.fromkeys(one.code for one in report.findings if one.severity != "note"):
+        if len(helps) == most:
+            break
+        begin = there if code in of_few else report.of
+        played = (improved(begin, [(code, way)], severity, followed) for way in WAYS[code])
+        if (better := next(filter(None, played), None)) is not None:
+            helps.append(code)
+            there = better if code in of_few else there
+        elif code in _codes(begin):
+            useless.append(code)
+    return helps, useless
+
+
+def _few_queues(report: Report) -> Inventory:
+    """The cluster, where it has many queues with a few of those that each finding is about."""
+    if len(report.of.queues) <= MANY_QUEUES:
+        return report.of
+    names: dict[str, list[str]] = {}
+    for one in report.findings:
+        those = names.setdefault(one.code, [])
+        if one.kind == "queue" and len(those) < FEW_QUEUES:
+            those.append(one.name)
+    kept = {name for those in names.values() for name in those}
+    return replace(report.of, queues=[one for one in report.of.queues if one.full_name in kept])
+
+
+def _codes(inventory: Inventory) -> set[str]:
+    return {one.code for one in lint(inventory).findings}
+
+
+def severity(inventory: Inventory) -> tuple[int, int]:
+    """The measure of a cluster, the smaller the better: how many errors and warnings a linter finds."""
+    severities = [one.severity for one in lint(inventory).findings]
+    return severities.count("error"), severities.count("warning")
+
+
+def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory:
+    """A cluster after its findings of each code are dealt with in a way."""
+    for code, way in ways:
+        for finding in lint(inventory).findings:
+            if finding.code == code:
+                inventory = way(inventory, finding)
+    return inventory
+
+
+def member_steps(finding: Finding) -> list[tuple[str, str]]:
+    """What the advice about a queue's members comes to: (delete_member or add_member, node)."""
+    ghosts, free = (list(map(str, _listed(finding, key))) for key in ("ghosts", "free"))
+    wanted = MEMBERS_WANTED.get(finding.code, len(ghosts))
+    return [*(("delete_member", node) for node in ghosts), *(("add_member", node) for node in free[:wanted])]
+
+
+def _listed(finding: Finding, key: str) -> Sequence[object]:
+    value = finding.detail.get(key, [])
+    return value if isinstance(value, list) else []
+
+
+# Ways to follow advice
+
+
+def _with_policies(given: Inventory, change: Callable[[Policy], list[Policy]]) -> Inventory:
+    changed = [[new for one in table for new in change(one)] for table in (given.policies, given.operator_policies)]
+    return replace(given, policies=changed[0], operator_policies=changed[1])
+
+
+def policy_changed(given: Inventory, found: Finding, change: Callable[[Policy], list[Policy]]) -> Inventory:
+    """A cluster with the policy that a finding is about changed, or replaced."""
+    return _with_policies(given, lambda one: change(one) if one.name == found.name.rpartition("::")[2] else [one])
+
+
+def having(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
+    """A policy with other settings, None for none; not at all without any."""
+    definition = {key: value for key, value in (one.definition | keys).items() if value is not None}
+    return [Policy.of(one.name, one.pattern, definition, one.priority, one.apply_to, one.vhost)] if definition else []
+
+
+def set_keys(**keys: object) -> Way:
+    """Settings of the policy that a finding is about; underscores stand for dashes."""
+    told = {key.replace("_", "-"): value for key, value in keys.items()}
+    return lambda given, found: policy_changed(given, found, lambda one: having(one, told))
+
+
+def set_everywhere(**keys: object) -> Way:
+    """Settings of every policy that mirrors."""
+    told = {key.replace("_", "-"): value for key, value in keys.items()}
+
+    def change(one: Policy) -> list[Policy]:
+        return having(one, told) if "ha-mode" in one.definition else [one]
+
+    return lambda given, _: _with_policies(given, change)
+
+
+def _without(key: str) -> Way:
+    """Take settings out, which a finding has under a key."""
+
+    def change(given: Inventory, found: Finding) -> Inventory:
+        told = found.detail[key]
+        keys = dict.fromkeys(map(str, told) if isinstance(told, list) else [str(told)])
+        return policy_changed(given, found, lambda one: having(one, keys))
+
+    return change
+
+
+def queue_changed(given: Inventory, name: str, **facts: object) -> Inventory:
+    """A cluster with other facts of a queue."""
+    queues = [
+        Queue(one.vhost, one.name, replace(one.facts, **facts)) if one.full_name == name else one
+        for one in given.queues
+    ]
+    return replace(given, queues=queues)
+
+
+def quorum(given: Inventory, found: Finding) -> Inventory:
+    """Declare a queue anew as a quorum queue."""
+    nodes = list(given.nodes)[:3] or None
+    return queue_changed(
+        given, found.name, type="quorum", durable=True, auto_delete=False, arguments={}, node=None, mirrors=None,
+        synchronised=None, members=nodes, online=nodes,
+    )  # fmt: skip
+
+
+def mirrored(given: Inventory, found: Finding) -> Inventory:
+    """Set a policy with ha-mode that matches a queue's name."""
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    definition = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
+    policy = Policy.of(f"mirrors {one.name}", f"^{re.escape(one.name)}$", definition, 0, "queues", one.vhost)
+    return replace(queue_changed(given, found.name, mirrors=None), policies=[*given.policies, policy])
+
+
+def mirrored_too(given: Inventory, found: Finding) -> Inventory:
+    """Write ha-mode into the policy that applies to a queue."""
+    [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
+    told = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
+    changed = queue_changed(given, found.name, mirrors=None)
+    return _with_policies(changed, lambda each: having(each, told) if each.name == one.in_force.policy else [each])
+
+
+def by_type(given: Inventory, found: Finding) -> Inventory:
+    """A policy for each type, by apply-to or by patterns, each with what its type knows."""
+
+    def parts(policy: Policy) -> list[Policy]:
+        made = []
+        for kind in ("classic", "quorum", "stream"):
+            unsupported = given.profile.unsupported_by(kind)
+            for part in having(policy, {key: None for key in policy.definition if key in unsupported}):
+                apply_to = "streams" if kind == "stream" else f"{kind}_queues"
+                names = "|".join(re.escape(one.name) for one in given.queues if one.type == kind)
+                if apply_to in given.profile.apply_to:
+                    made.append(replace(part, name=f"{part.name}-{kind}", apply_to=apply_to))
+                elif names:
+                    made.append(replace(part, name=f"{part.name}-{kind}", pattern=f"^({names})$"))
+        return made
+
+    return policy_changed(given, found, parts)
+
+
+def merged(given: Inventory, found: Finding) -> Inventory:
+    """Write the settings of silenced policies into the policy that applies too."""
+    [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
+    more = {key: value for silenced in reversed(one.silenced) for key, value in silenced.definition.items()}
+    applies = one.in_force.policy
+    return _with_policies(given, lambda each: having(each, more | each.definition) if each.name == applies else [each])
+
+
+def members_changed(given: Inventory, found: Finding) -> Inventory:
+    """Delete and add members by the commands of the advice; where no file tells the nodes, on nodes that there may
+    be."""
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    members = list(one.facts.members or ())
+    wanted = MEMBERS_WANTED.get(found.code, 0)
+    others = [] if given.nodes else [("add_member", f"another node {number}") for number in range(wanted)]
+    for verb, node in member_steps(found) or others:
+        (members.append if verb == "add_member" else members.remove)(node)
+    return queue_changed(given, found.name, members=members)
+
+
+def cycle_broken(given: Inventory, found: Finding) -> Inventory:
+    """Take dead-letter-exchange from a queue, and out of policies."""
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    own = {key: value for key, value in (one.facts.arguments or {}).items() if key != "x-dead-letter-exchange"}
+    changed = queue_changed(given, found.name, arguments=own)
+    return _with_policies(changed, lambda policy: having(policy, {"dead-letter-exchange": None}))
+
+
+def policy_set(given: Inventory, found: Finding) -> Inventory:
+    """Set the policy of the advice."""
+    told = found.detail["set"]
+    assert isinstance(told, dict)
+    new = Policy.of(*(told[key] for key in ("name", "pattern", "definition", "priority", "apply_to", "vhost")))
+    others = [one for one in given.policies if (one.vhost, one.name) != (new.vhost, new.name)]
+    return replace(given, policies=[*others, new])
+
+
+def priorities_apart(given: Inventory, _: Finding) -> Inventory:
+    """Give each policy its own priority, in the order that they have."""
+    order = sorted(range(len(given.policies)), key=lambda place: given.policies[place].priority)
+    own = {place: priority for priority, place in enumerate(order)}
+    return replace(given, policies=[replace(one, priority=own[at]) for at, one in enumerate(given.policies)])
+
+
+def rebalanced(given: Inventory, _: Finding) -> Inventory:
+    """Masters and leaders spread over all nodes."""
+    nodes = list(given.nodes)
+    queues = [
+        Queue(one.vhost, one.name, replace(one.facts, node=nodes[number % len(nodes)]))
+        for number, one in enumerate(given.queues)
+    ]
+    return replace(given, queues=queues)
+
+
+def _in_force(given: Inventory, found: Finding) -> Inventory:
+    """Export definitions and listings together."""
+    [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
+    return queue_changed(given, found.name, policy=one.in_force.policy)
+
+
+def _nodes_run(given: Inventory, found: Finding) -> Inventory:
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    others = [node for node in given.nodes if node != one.facts.node][:1]
+    return queue_changed(
+        replace(given, nodes=dict.fromkeys(given.nodes, True)), found.name, mirrors=others, synchronised=others
+    )
+
+
+def _all_online(given: Inventory, found: Finding) -> Inventory:
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    return queue_changed(given, found.name, online=one.facts.members)
+
+
+def _synchronised(given: Inventory, found: Finding) -> Inventory:
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    return queue_changed(given, found.name, synchronised=one.facts.mirrors)
+
+
+def _two_nodes_more(given: Inventory, _: Finding) -> Inventory:
+    return replace(given, nodes={**given.nodes, "second node": True, "third node": True})
+
+
+def _majority(given: Inventory, found: Finding) -> Inventory:
+    return set_keys(ha_mode="exactly", ha_params=majority(len(given.nodes)))(given, found)
+
+
+def _known_nodes(given: Inventory, found: Finding) -> Inventory:
+    return set_keys(ha_params=list(given.nodes)[:2])(given, found)
+
+
+def _cleared(given: Inventory, found: Finding) -> Inventory:
+    return policy_changed(given, found, lambda one: [])
+
+
+WAYS: dict[str, Sequence[Way]] = {
+    "policy-refused": [_cleared], "unknown-settings": [_without("keys")], "fits-no-type": [by_type],
+    "passes-over": [by_type], "matches-nothing": [_cleared], "never-applies": [_cleared],
+    "priority-tie": [priorities_apart],
+    "pattern-gives-up": [lambda given, found: policy_changed(given, found, lambda one: [replace(one, pattern="^a")])],
+    "key-without-effect": [_without("key")],
+    "exactly-promotes-always": [set_keys(ha_promote_on_shutdown="when-synced")],
+    "promotes-always-on-shutdown": [set_keys(ha_promote_on_shutdown="when-synced")],
+    "mirrors-on-all-nodes": [_majority],
+    "unknown-node": [_known_nodes, set_keys(ha_mode="exactly", ha_params=2)],
+    "policy-feeds-itself": [policy_set], "dead-letter-cycle": [cycle_broken], "mirroring-silenced": [merged],
+    "settings-silenced": [merged], "no-policy": [quorum, mirrored], "one-replica": [quorum, mirrored_too],
+    "no-mirror-runs": [_nodes_run], "classic-queue": [quorum], "one-member": [members_changed],
+    "even-members": [members_changed], "member-without-node": [members_changed], "members-offline": [_all_online],
+    "unsynchronised-mirrors": [_synchronised], "sync-batch-over-ticktime": [set_everywhere(ha_sync_batch_size=2)],
+    "sync-batch-large": [set_everywhere(ha_sync_batch_size=2)],
+    "when-synced-without-confirms": [lambda given, _: replace(given, confirmed=given.published)],
+    "policy-differs": [_in_force], "masters-piled": [rebalanced], "one-node": [_two_nodes_more],
+}  # fmt: skip
+"""For each code of an error or a warning the ways to do what its advice says."""

@@ -1,0 +1,149 @@
+"""Remedies as things to do: each in a sentence, with the commands that do it, names filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hawb.engine.naming import split_queue
+from hawb.languages import N_, Plural, _, ngettext
+from hawb.planning.remedies import Remedy
+from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
+from hawb.views.formatting import commas, counted, listing, paragraph, shown
+from hawb.views.hawb_commands import DEFINITIONS, EXPORT, asking
+from hawb.views.markdown import bash_word
+from hawb.views.report import ToDo
+
+MOST_COMMANDS = 3
+REJOIN = Plural(
+    "Reset {nodes} and join it to {to} again: the cluster has forgotten it, and it would not boot.",
+    "Reset {nodes} and join them to {to} again: the cluster has forgotten them, and they would not boot.",
+)
+JOIN = Plural("Join {nodes} to {to} again: it has been reset.", "Join {nodes} to {to} again: they have been reset.")
+DELETE = Plural(
+    "Delete the members of {queues} on {nodes}, which has left the cluster.",
+    "Delete the members of {queues} on {nodes}, which have left the cluster.",
+)
+REPLACE = Plural(
+    "Delete the members of {queues} on {nodes}, which has left the cluster, then add members on {added}.",
+    "Delete the members of {queues} on {nodes}, which have left the cluster, then add members on {added}.",
+)
+ADD_MEMBER = Plural(
+    "Give {queues} a member on {nodes}: with those that there are, the next failure leaves no majority.",
+    "Give {queues} members on {nodes}: with those that there are, the next failure leaves no majority.",
+)
+REPLICATE = Plural(
+    "Replicate {queues}, or stop its node when no client needs it: there is no other copy.",
+    "Replicate {queues}, or stop their nodes when no client needs them: there is no other copy.",
+)
+"""What is to be done, by how many nodes, members or queues it is about."""
+
+MEMBERS = {
+    ("add_member", False): "rabbitmq-queues add_member", ("delete_member", False): "rabbitmq-queues delete_member",
+    ("add_member", True): "rabbitmq-streams add_replica", ("delete_member", True): "rabbitmq-streams delete_replica",
+}  # fmt: skip
+"""The commands that change the members of a queue, or the replicas of a stream."""
+
+
+def either(names: Sequence[str]) -> str:
+    """a; a or b; a, b or c."""
+    *most, last = map(shown, names)
+    return _("{most} or {last}", most=commas(most), last=last) if most else last
+
+
+def to_do(remedy: Remedy, files: Sequence[str] = ()) -> ToDo:
+    """A remedy as a thing to do; `files` are those of the cluster that it is about, where there are any."""
+    return ToDo(_sentence(remedy), tuple(_commands(remedy, files)))
+
+
+def _sentence(remedy: Remedy) -> str:
+    nodes, queues = listing(remedy.nodes), listing(remedy.queues)
+    match remedy.kind:
+        case "mend":
+            return _mending(remedy)
+        case "start_one":
+            words = {"nodes": either(remedy.nodes), "queues": queues}
+            return _("Start {nodes}: one of them is enough to bring back {queues}.", **words)
+        case "start" if remedy.queues:
+            return _("Start {nodes}: that brings back {queues}.", nodes=nodes, queues=queues)
+        case "start":
+            return _("Start {nodes}: what is there is no longer replicated as it should be.", nodes=nodes)
+        case "start_synchronise":
+            start = N_(
+                "Start {nodes}, then synchronise {queues}: mirrors there lack messages. Each queue blocks meanwhile."
+            )
+            return _(start, nodes=nodes, queues=queues)
+        case "rejoin":
+            more = _("Then give {queues} a member there.", queues=queues) if remedy.queues else ""
+            return paragraph([ngettext(*REJOIN, len(remedy.nodes), nodes=nodes, to=shown(remedy.at)), more])
+        case "join":
+            return ngettext(*JOIN, len(remedy.nodes), nodes=nodes, to=shown(remedy.at))
+        case "replace":
+            added = dict.fromkeys(step["add_member"]["node"] for step in remedy.steps if "add_member" in step)
+            words = {"queues": queues, "nodes": nodes, "added": listing(added)}
+            return ngettext(*(REPLACE if added else DELETE), len(remedy.nodes), **words)
+        case "synchronise":
+            return _("Synchronise {queues} before another node goes; each blocks meanwhile.", queues=queues)
+        case "empty":
+            empty = N_("Let consumers empty {queues} before a node goes: what is in there then is lost.")
+            return _(empty, queues=queues)
+        case "add_member":
+            return ngettext(*ADD_MEMBER, len(remedy.steps), queues=queues, nodes=nodes)
+        case _other:
+            return ngettext(*REPLICATE, len(remedy.queues), queues=queues)
+
+
+def _mending(remedy: Remedy) -> str:
+    """What ends a partition: the network, then the nodes that give in, once what they alone have is taken from them."""
+    words = {"sides": " | ".join(map(listing, remedy.sides)), "nodes": listing(remedy.nodes)}
+    if not remedy.nodes:
+        mend = N_("Mend the network between {sides}: until then each side goes on without the other.")
+        return _(mend, **words) if remedy.sides else _("Mend the network: paused nodes wait for it.")
+    told = []
+    if remedy.queues:
+        empty = N_("Let consumers empty {queues} on {node}: what that side alone has is lost otherwise.")
+        told.append(_(empty, queues=listing(remedy.queues), node=shown(remedy.nodes[0])))
+    if remedy.cut:
+        mend = N_(
+            "Mend the network between {sides}, then restart {nodes}: until then each side goes on without the other."
+        )
+    else:
+        mend = N_("Restart {nodes}: the network works, and {sides} go on without each other until then.")
+    return paragraph([*told, _(mend, **words)])
+
+
+def _commands(remedy: Remedy, files: Sequence[str]) -> Iterator[str]:
+    if remedy.kind == "start_one":
+        yield START.format(either(remedy.nodes))
+    elif remedy.kind == "make_quorum":
+        yield from () if files else (EXPORT,)
+        yield from asking("migrate", files or (DEFINITIONS,))
+    elif remedy.kind == "empty":
+        vhosts = dict.fromkeys(split_queue(queue)[0] for queue in remedy.queues)
+        yield from (f"rabbitmqctl list_queues -p {bash_word(vhost)} name messages" for vhost in vhosts)
+    else:
+        lines = [command for step in remedy.steps for command in _command(step, remedy)]
+        many = remedy.kind in ("synchronise", "add_member") and len(lines) > MOST_COMMANDS
+        yield from lines[:MOST_COMMANDS] if many else lines
+        if many:
+            yield f"# and {counted(len(lines) - MOST_COMMANDS, 'more command')}"
+
+
+def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
+    [(verb, argument)] = step.items()
+    match verb:
+        case "start":
+            yield from (START.format(shown(node)) for node in argument)
+        case "stop":
+            yield from (f"rabbitmqctl -n {bash_word(node)} stop" for node in argument)
+        case "kill":
+            yield f"systemctl stop rabbitmq-server   # on {shown(argument)}"
+        case "reset":
+            yield from reset_commands(argument)
+        case "join":
+            yield from [*reset_commands(argument)][:1] if remedy.kind == "join" else ()
+            yield from join_commands(argument, remedy.at)
+        case "sync_queue":
+            yield f"rabbitmqctl sync_queue {queue_words(argument)}"
+        case "add_member" | "delete_member":
+            queue = argument["queue"]
+            yield f"{MEMBERS[verb, queue in remedy.streams]} {queue_words(queue)} {bash_word(argument['node'])}"

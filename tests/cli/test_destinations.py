@@ -1,0 +1,98 @@
+"""Where commands write: refused before anything is done."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from hawb.cli import main
+from hawb.cli.destinations import WRITTEN, Kind, Written
+
+STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
+READ = {
+    ("compare", "files"), ("compare", "known"), ("run", "file"), ("check", "files"), ("explore", "file"),
+    ("upgrade", "numbers"), ("replicas", "numbers"), ("incident", "files"), ("incident", "after"), ("rates", "logs"),
+    ("study", "file"), ("study", "numbers"), ("audit", "paths"), ("record", "files"),
+}  # fmt: skip
+"""What is read, or written before anything else is done: notebooks and data."""
+FIRST = {("lab", "folder"), ("lessons", "folder")}
+TAKEN = {"study": ("--output", "{to}/study"), "watch": ("--api", "http://127.0.0.1:1")}
+"""Options without which a command is not played."""
+INPUT = {"lint": "absent.yaml", "watch": None, "fuzz": None}
+
+
+def hawb(*words: object) -> Result:
+    return CliRunner().invoke(main, [*map(str, words)])
+
+
+def named(written: Written) -> str:
+    return f"{written.command}-{written.option}"
+
+
+def option(written: Written) -> str:
+    [found] = [one.opts[-1] for one in main.commands[written.command].params if one.name == written.option]
+    return found
+
+
+def writing(written: Written, place: Path, to: Path) -> Result:
+    """Play a command whose input is not there, with a place to write to."""
+    given = INPUT.get(written.command, "absent.yaml")
+    more = [word.format(to=to) for word in TAKEN.get(written.command, ())]
+    if more[:1] == [option(written)]:
+        more = []
+    return hawb(written.command, *([to / given] if given else []), *more, option(written), place)
+
+
+def test_every_place_that_a_command_takes_is_read_or_known_as_written():
+    paths = {
+        (command.name, parameter.name) for command in main.commands.values() for parameter in command.params
+        if isinstance(parameter.type, click.Path)
+    }  # fmt: skip
+    written = {(one.command, one.option) for one in WRITTEN}
+    assert written == paths - READ - FIRST
+    assert paths >= READ | FIRST
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids=named)
+def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(written: Written, tmp_path: Path):
+    (tmp_path / "file").touch()
+    makes_folders = written.kind in (Kind.FOLDER, Kind.NEW_FOLDER)
+    place = tmp_path / "file" / "below" if makes_folders else tmp_path / "missing" / "below.html"
+    refused = writing(written, place, tmp_path)
+    said = f"{tmp_path / 'file'} is no folder" if makes_folders else f"there is no folder {tmp_path / 'missing'}"
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.splitlines()[-1].startswith(f"{place}: {said}")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("written", [one for one in WRITTEN if one.kind is not Kind.FOLDER], ids=named)
+def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp_path: Path):
+    """A folder in place of a file, and whatever stands where something new is asked for."""
+    there = tmp_path / "there.html"
+    there.mkdir() if written.kind is Kind.FILE else there.touch()
+    refused = writing(written, there, tmp_path)
+    said = "is a (folder|directory)" if written.kind is Kind.FILE else "is there already"
+    assert (refused.exit_code, bool(re.search(said, refused.stderr))) == (2, True)
+
+
+def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
+    place = tmp_path / "answer"
+    refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
+    assert (refused.exit_code, "is given for --output already" in refused.stderr) == (2, True)
+    refused = hawb("explore", STORY, "-o", STORY)
+    assert (refused.exit_code, "is read by this command" in refused.stderr) == (2, True)
+    assert not place.exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="a device takes a Unix")  # noqa: PTH110
+def test_a_device_and_a_link_are_places_to_write_to(tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path / "page.html")
+    for place in ("/dev/null", tmp_path / "link"):
+        assert "absent.yaml" in hawb("run", tmp_path / "absent.yaml", "--report", place).stderr
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "page.html")
+    assert "there is no folder" in hawb("run", STORY, "--report", tmp_path / "nowhere").stderr

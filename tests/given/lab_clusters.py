@@ -1,0 +1,8 @@
+"""Clusters that tests of the lab open beside its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOUR_QUEUES = Path(__file__).with_name("four_queues.yaml")
+"""Three nodes, one of them down, with two mirrored queues, a quorum queue and a queue without replicas."""

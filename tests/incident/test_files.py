@@ -1,0 +1,71 @@
+"""Files of logs: a compressed one is unpacked up to its limits, and read from its end without being held in memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hawb.cli import main
+from hawb.incident import files
+from hawb.incident.files import Limits, UnpackedTooMuch, backwards, lines
+from hawb.incident.reading import read_file
+
+OLDEST_FIRST = [
+    f"2024-05-01 {at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}.000000+00:00 [info] <0.1.0> line {at}\n"
+    for at in range(30_000)
+]
+NEWEST_FIRST = OLDEST_FIRST[::-1]
+PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, bz2.compress, lzma.compress]
+
+
+def packed(folder: Path, told: list[str], packer: Callable[[bytes], bytes] = gzip.compress) -> Path:
+    """Return a compressed file of these lines."""
+    (folder / "rabbit@a.log.gz").write_bytes(packer("".join(told).encode()))
+    return folder / "rabbit@a.log.gz"
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("limits", [Limits(unpacked_mb=1), Limits(unpacked_ratio=3)])
+def test_a_compressed_file_is_read_up_to_its_limits(packer, limits, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "AT_ANY_RATIO", 1_000_000)
+    file, found = packed(tmp_path, OLDEST_FIRST, packer), []
+    with pytest.raises(UnpackedTooMuch, match=r"--unpacked-(mb|ratio) allows more"):
+        found.extend(lines(file, limits))
+    assert 0 < sum(map(len, found)) <= 1_100_000 and found == OLDEST_FIRST[: len(found)]
+    assert list(lines(file, Limits(10, 1000))) == OLDEST_FIRST
+
+
+@pytest.mark.parametrize("told", [OLDEST_FIRST, NEWEST_FIRST])
+def test_what_was_read_up_to_the_limit_is_told_in_either_order(told, tmp_path):
+    found = read_file(packed(tmp_path, told), limits=Limits(unpacked_mb=1))
+    assert "unpacks to more than 1 MB" in (found.refused or "")
+    assert 10_000 < found.messages < len(told) and found.newest_first is (told is NEWEST_FIRST)
+
+
+def test_lines_are_read_from_the_end_in_little_memory():
+    many = ["", "ü\udcff\n", "x" * 100_000, *(f"{'y' * 100}{number}\n" for number in range(60_000))]
+    tracemalloc.start()
+    found, count = backwards(iter(many))
+    assert count == len(many)
+    assert all(one == other for one, other in zip(found, reversed(many), strict=True))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4_000_000
+
+
+@pytest.mark.parametrize("command", ["incident", "rates"])
+def test_help_names_the_limits_and_options_raise_them(command, tmp_path):
+    helped = CliRunner().invoke(main, [command, "--help"]).output
+    limits = Limits()
+    assert f"default: {limits.unpacked_mb:g}" in helped and f"default: {limits.unpacked_ratio:g}" in helped
+    file = packed(tmp_path, NEWEST_FIRST)
+    for megabytes, ends in (("1", True), ("10", False)):
+        told = CliRunner().invoke(main, [command, str(file), "--unpacked-mb", megabytes]).output
+        assert ("--unpacked-mb allows more" in " ".join(told.split())) is ends
