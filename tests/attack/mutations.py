@@ -80,15 +80,40 @@ def _places(tree: Tree, depth: int = 0) -> Iterator[tuple[Any, Any]]:
 
 
 def _with_changed_values(random: Random, document: Tree, other: Tree | None) -> Tree:
-    root = [copy.deepcopy(document)]
+    root, hostile = [copy.deepcopy(document)], random.random() < 0.5
+    donors = list(_places([other if other is not None else document]))
     for _ in range(_few(random)):
         places = list(_places(root))
         if not places:
             return root
         inside, key = random.choice(places)
-        donor, at = random.choice(list(_places([other if other is not None else document])))
-        _change(random, inside, key, copy.deepcopy(donor[at]))
+        if hostile:
+            donor, at = random.choice(donors)
+            _change(random, inside, key, copy.deepcopy(donor[at]))
+        else:
+            _vary(random, inside, key, [donor[at] for donor, at in donors if at == key])
     return root[0] if root else None
+
+
+def _vary(random: Random, inside: Any, key: Any, alike: list[Tree]) -> None:
+    """Change one value so that it may still be accepted: to one that stands under the same key elsewhere, say."""
+    value = inside[key]
+    if isinstance(inside, list):
+        draw = random.random()
+        if draw < 0.4:
+            inside.insert(random.randrange(len(inside) + 1), copy.deepcopy(value))
+        elif draw < 0.6:
+            inside.append(inside.pop(key))
+        elif draw < 0.8 and alike:
+            inside.insert(key, copy.deepcopy(random.choice(alike)))
+        else:
+            del inside[key]
+    elif alike and random.random() < 0.6:
+        inside[key] = copy.deepcopy(random.choice(alike))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        inside[key] = random.choice((0, 1, value + 1, value * 1_000, value / 2, 10**6, 10**12, 10**15))
+    elif isinstance(value, dict) and value:
+        del value[random.choice(list(value))]
 
 
 def _change(random: Random, inside: Any, key: Any, donated: Tree) -> None:
