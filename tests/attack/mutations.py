@@ -66,7 +66,7 @@ def _document(name: str, content: bytes) -> Tree | None:
 
 def _written(random: Random, name: str, document: Tree) -> bytes:
     if not name.endswith(".json") and random.random() < 0.5:
-        with suppress(RecursionError):  # JSON is YAML too
+        with suppress(RecursionError, UnicodeEncodeError):  # JSON is YAML too
             return yaml.dump(document, Dumper=DUMPER).encode(errors="surrogatepass")
     return json.dumps(document, ensure_ascii=random.random() < 0.9).encode(errors="surrogatepass")
 
