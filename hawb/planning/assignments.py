@@ -61,6 +61,11 @@ class Assignment(Struct, frozen=True, gc=False):
         return self.policies[1:]
 
 
+MOST_TIED = 100
+"""How many policies are named, at least, of those that share the highest priority with another: for thousands, all of
+them for each of them would take minutes."""
+
+
 class Reach(Struct):
     """Which queues one policy reaches. `matched` is how many it matches, `applied` how many of each type it applies to,
     `passed_over` for how many of each type it is passed over; `beaten_by` are the policies that win where it loses,
@@ -232,8 +237,9 @@ def _count(found: list[_Candidate], queue_type: str) -> None:
         one.reach.beaten_by.add(winner.policy.name)
     if len(found) > 1 and found[1].policy.priority == winner.policy.priority:
         tied = [policy.name for policy in ties([one.policy for one in found])]
+        named = tied[: MOST_TIED + 1]
         for one in found[: len(tied)]:
-            one.reach.tied_with.update(name for name in tied if name != one.policy.name)
+            one.reach.tied_with.update(name for name in named if name != one.policy.name)
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:
