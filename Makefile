@@ -9,11 +9,12 @@ BIN := $(VENV)/bin
 STYLE := $(BIN)/ruff check . && $(BIN)/ty check --python $(VENV)
 PYTEST = $(BIN)/python -m compileall -q hawb tests/given && $(BIN)/pytest --numprocesses=2 --dist=loadscope \
   --no-loadscope-reorder --max-worker-restart=0 --override-ini=faulthandler_timeout=600 --durations=20
+BY_HASH := --quiet --require-hashes --no-deps
 STUDIES := $(basename $(notdir $(wildcard data/studies/results/*.json)))
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab app learner site docs check test test-full test-broker test-long pictures bench studies dist lock clean
+.PHONY: help setup lab app learner site docs check test test-full test-broker test-long attack pictures bench studies dist lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +66,9 @@ test-broker: setup ## scenarios on a real RabbitMQ cluster, as root
 test-long: setup ## the property tests at their full counts
 	HAWB_LONG=1 $(BIN)/pytest $(ARGS) tests
 
+attack: setup ## try all commands with inputs changed at random (ARGS="--seconds 3600")
+	$(BIN)/python tests/attack/attack.py $(ARGS)
+
 pictures: setup ## take the kept pictures of lab, reports and lessons anew, and PNG beside SVG in notebooks
 	$(BIN)/python tests/given/notebook_pictures.py $(NOTEBOOKS)
 	HAWB_PICTURES=renew $(BIN)/pytest $(ARGS) -k "test_looks or without_code" tests/house/test_looks.py \
@@ -85,8 +89,8 @@ dist: setup ## the wheel and the sdist of a release, into dist/
 	$(BIN)/python -m hatchling build --directory dist
 
 lock: build/uv/installed ## write both locks anew, keeping their pins (ARGS=--upgrade to renew them)
-	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --no-annotate \
-	  --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
+	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build --generate-hashes \
+	  --no-annotate --no-emit-index-url --no-header $(ARGS) --output-file requirements.lock pyproject.toml
 	build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-emit-index-url --no-header $(ARGS) --output-file hawb/docs/builder/requirements.txt hawb/docs/builder/requirements.in
 
@@ -94,13 +98,13 @@ clean: ## remove .venv and everything else that was generated
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
 	find . -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
-# A changed lock starts from an empty environment, so that nothing outside the lock survives in it. The build backends
-# come first: with them in place pip builds pyspark and hawb without fetching unpinned ones.
+# A changed lock starts from an empty environment, so that nothing outside the lock survives in it, and each file that
+# is installed has a hash in the lock. setuptools comes first: pip builds pyspark with it, and fetches no other.
 $(VENV)/locked: requirements.lock
 	@$(call require_python)
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --constraint requirements.lock editables hatchling setuptools
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --use-pep517 --requirement requirements.lock
+	sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock | $(BIN)/pip install $(BY_HASH) --requirement /dev/stdin
+	$(BIN)/pip install $(BY_HASH) --no-build-isolation --use-pep517 --requirement requirements.lock
 	touch $@
 
 # JupyterLab would ask, over the first page of the lab, whether it may fetch its news; and Voilà serves the app alone.
@@ -119,7 +123,7 @@ build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/w
 	rm -rf build/runtime && mkdir -p build/runtime
 	cp hawb/site/runtime/package.json hawb/site/runtime/package-lock.json build/runtime
 	npm ci --prefix build/runtime --ignore-scripts --no-audit --no-fund
-	$(BIN)/pip download --quiet --require-hashes --no-deps --only-binary=:all: --implementation cp --python-version 314 \
+	$(BIN)/pip download $(BY_HASH) --only-binary=:all: --implementation cp --python-version 314 \
 	  --abi cp314 --platform pyemscripten_2026_0_wasm32 --dest build/runtime --requirement hawb/site/runtime/wheels.txt
 	touch $@
 
@@ -127,8 +131,7 @@ build/runtime/installed: hawb/site/runtime/package-lock.json hawb/site/runtime/w
 build/sphinx/installed: hawb/docs/builder/requirements.txt
 	@$(call require_python)
 	$(PYTHON) -m venv --clear build/sphinx
-	build/sphinx/bin/pip install --quiet --require-hashes --no-deps --only-binary=:all: \
-	  --requirement hawb/docs/builder/requirements.txt
+	build/sphinx/bin/pip install $(BY_HASH) --only-binary=:all: --requirement hawb/docs/builder/requirements.txt
 	touch $@
 
 build/uv/installed: Makefile

@@ -68,13 +68,14 @@ class Absence(Struct):
 
 
 def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absence]:
-    """The absences that events tell of, in the order in which they began. The events are in the order of time."""
+    """The absences that events tell of, in the order in which they began. The events are in the order of time. What a
+    log says of its own node is left out: then the lines of another node are in it."""
     about: dict[tuple[str, str], list[Event]] = defaultdict(list)
     lives: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in LIVES:
             lives[event.node].append(event)
-        elif event.peer:
+        elif event.peer and event.peer != event.node:
             about[event.node, event.peer].append(event)
     found = [absence for (seer, _), told in about.items() for absence in _of_one(told, lives[seer], clocks)]
     by_ends: dict[tuple[str, str], list[Absence]] = defaultdict(list)
@@ -142,7 +143,8 @@ def found_apart(
     together: list[tuple[int, Event]] = []
     for at_us, event in told:
         ends = {event.node, event.peer}
-        if event.reason == STARTING or any({one.seer, one.peer} == ends and one.from_us <= at_us for one in known):
+        noticed = any({one.seer, one.peer} == ends and one.from_us <= at_us for one in known)
+        if event.peer == event.node or event.reason == STARTING or noticed:
             continue
         if together and at_us - together[0][0] > within_us:
             yield together

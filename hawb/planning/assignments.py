@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -57,6 +59,11 @@ class Assignment(Struct, frozen=True, gc=False):
     def silenced(self) -> list[Policy]:
         """The policies that match and do not apply."""
         return self.policies[1:]
+
+
+MOST_TIED = 100
+"""How many policies are named, at least, of those that share the highest priority with another: for thousands, all of
+them for each of them would take minutes."""
 
 
 class Reach(Struct):
@@ -144,7 +151,7 @@ class _Table:
         self.profile = profile
         self.reaches: list[Reach] = []
         self._accepted: list[Policy] = []
-        self._candidates: dict[tuple[str, str], tuple[list[_Candidate], list[_Candidate]]] = {}
+        self._candidates: dict[tuple[str, str], tuple[_Candidates, _Candidates]] = {}
         self._given_up: dict[str, list[str]] = defaultdict(list)
         for policy in policies:
             accepted, unknown, refused = _accepted(policy, profile, operator)
@@ -158,30 +165,31 @@ class _Table:
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
         in_order, passed_over = self._candidates[key]
-        found = [one for one in in_order if name.startswith(one.begins) and self._matches(one, name)]
+        found = [one for one in in_order.of(name) if self._matches(one, name)]
         if found:
             _count(found, queue.type)
-        for one in passed_over:
-            if name.startswith(one.begins) and self._matches(one, name):
+        for one in passed_over.of(name):
+            if self._matches(one, name):
                 one.reach.passed_over[queue.type] += 1
         return [one.policy for one in found]
 
-    def _of(self, vhost: str, queue_type: str) -> tuple[list[_Candidate], list[_Candidate]]:
+    def _of(self, vhost: str, queue_type: str) -> tuple[_Candidates, _Candidates]:
         """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
         reach = {(reach.policy.vhost, reach.policy.name): reach for reach in self.reaches}
         in_order = candidates(self._accepted, vhost, queue_type, self.profile, declaring=False)
+        taken = {id(policy) for policy in in_order}
         passed_over = [
             policy
             for policy in self._accepted
             if policy.vhost == vhost
-            and policy not in in_order
+            and id(policy) not in taken
             and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
         ]
 
-        def known(policies: list[Policy]) -> list[_Candidate]:
-            return [
+        def known(policies: list[Policy]) -> _Candidates:
+            return _Candidates(
                 _Candidate(one, reach[vhost, one.name], beginning(one.pattern), is_all(one.pattern)) for one in policies
-            ]
+            )
 
         return known(in_order), known(passed_over)
 
@@ -204,6 +212,21 @@ class _Candidate(NamedTuple):
     begins_is_all: bool
 
 
+class _Candidates:
+    """Policies by the beginnings of the names that they could apply to, in the order in which they win."""
+
+    def __init__(self, candidates: Iterable[_Candidate]) -> None:
+        self._by_beginning: dict[str, list[tuple[int, _Candidate]]] = defaultdict(list)
+        for place, one in enumerate(candidates):
+            self._by_beginning[one.begins].append((place, one))
+        self._lengths = sorted({len(begins) for begins in self._by_beginning})
+
+    def of(self, name: str) -> list[_Candidate]:
+        """Return those that could apply to a queue with this name."""
+        begun = [self._by_beginning.get(name[:length], ()) for length in self._lengths if length <= len(name)]
+        return [one for _, one in sorted(chain.from_iterable(begun), key=itemgetter(0))]
+
+
 def _count(found: list[_Candidate], queue_type: str) -> None:
     """Adds a queue to the reach of the policies that match it."""
     winner = found[0]
@@ -214,8 +237,9 @@ def _count(found: list[_Candidate], queue_type: str) -> None:
         one.reach.beaten_by.add(winner.policy.name)
     if len(found) > 1 and found[1].policy.priority == winner.policy.priority:
         tied = [policy.name for policy in ties([one.policy for one in found])]
+        named = tied[: MOST_TIED + 1]
         for one in found[: len(tied)]:
-            one.reach.tied_with.update(name for name in tied if name != one.policy.name)
+            one.reach.tied_with.update(name for name in named if name != one.policy.name)
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:

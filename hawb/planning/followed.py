@@ -16,6 +16,7 @@ from hawb.planning.assignments import assign
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
+from hawb.planning.queue_checks import sharing
 from hawb.planning.remedies import improved
 from hawb.rules.policies import Policy
 from hawb.rules.quorum import majority
@@ -236,13 +237,17 @@ def priorities_apart(given: Inventory, _: Finding) -> Inventory:
 
 
 def rebalanced(given: Inventory, _: Finding) -> Inventory:
-    """Masters and leaders spread over all nodes."""
-    nodes = list(given.nodes)
+    """Spread masters and leaders over all nodes that run."""
+    nodes = sharing(given)
     queues = [
-        Queue(one.vhost, one.name, replace(one.facts, node=nodes[number % len(nodes)]))
+        Queue(one.vhost, one.name, replace(one.facts, **dict.fromkeys(_led_by(one), nodes[number % len(nodes)])))
         for number, one in enumerate(given.queues)
     ]
     return replace(given, queues=queues)
+
+
+def _led_by(queue: Queue) -> tuple[str, ...]:
+    return ("node",) if queue.facts.leader is None else ("node", "leader")
 
 
 def _in_force(given: Inventory, found: Finding) -> Inventory:

@@ -252,10 +252,9 @@ def _piled(inventory: Inventory) -> Iterator[Finding]:
     """Nodes with more than their share of the masters and leaders that listings tell; the share is RabbitMQ's own when
     it rebalances (`rabbit_amqqueue:maybe_rebalance`), of the nodes that run. A node that would keep too many, since
     queues without another replica cannot be moved, is left out."""
-    masters = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues)
-    del masters[None]
+    masters = _masters(inventory)
     movable = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues if _is_movable(queue))
-    nodes = [node for node, runs in inventory.nodes.items() if runs] or list(masters)
+    nodes = sharing(inventory)
     total = sum(masters.values())
     if len(nodes) < 2 or total < 2 * len(nodes):
         return
@@ -263,6 +262,17 @@ def _piled(inventory: Inventory) -> Iterator[Finding]:
     for node, count in masters.most_common():
         if count > PILED * share >= count - movable[node]:
             yield Finding("masters-piled", "node", node, {"masters": count, "queues": total, "share": share})
+
+
+def sharing(inventory: Inventory) -> list[str]:
+    """Return the nodes that share masters and leaders: those that run or, where no file tells, those that have any."""
+    return [node for node, runs in inventory.nodes.items() if runs] or list(_masters(inventory))
+
+
+def _masters(inventory: Inventory) -> Counter[str | None]:
+    masters = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues)
+    del masters[None]
+    return masters
 
 
 def _is_movable(queue: Queue) -> bool:

@@ -41,8 +41,8 @@ PORTS = {
 } | {name for name in vars(journal) if name.startswith("say_")}
 """What is other for the kernel on purpose."""
 TESTS = HAWB.parent / "tests"
-BESIDE_ROOMS = {"given", "house"}
-"""Folders of tests that are of no room: what tests share, and the project itself."""
+BESIDE_ROOMS = {"attack", "given", "house"}
+"""Folders of tests that are of no room: inputs changed at random, what tests share, and the project itself."""
 NOUNS = {"raft": "raft", "lessons": "lessons", "cli": "cli", "docs": "pages"}
 """With what a test begins that is of several modules of its room: Raft's rules, each of which takes all of a member;
 what a lesson is made of, from the guess to the teacher's file; what a user meets whichever command he types; what is

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-LOCK = (ROOT / "requirements.lock").read_text().splitlines()
+LOCK = (ROOT / "requirements.lock").read_text().replace(" \\\n", "").splitlines()
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 PIP = CONDA[-1]["pip"]
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -32,7 +32,7 @@ def by_name(lines: list[str]) -> dict[str, set[Requirement]]:
     return dict(found)
 
 
-LOCKED = by_name(LOCK)
+LOCKED = by_name([line.partition("    --hash=")[0] for line in LOCK])
 DIRECT = by_name(PROJECT["dependencies"] + [line for name, lines in EXTRAS.items() if name != "all" for line in lines])
 
 
@@ -46,9 +46,16 @@ def locked_version(name: str, python: str) -> str:
     return version
 
 
-def test_a_line_of_the_lock_is_one_version_and_names_no_place() -> None:
-    one_version = re.compile(r"[a-z0-9-]+==[0-9a-z.]+( ; [^:/@\\]+)?")
+def test_a_line_of_the_lock_is_one_version_with_the_hashes_of_its_files_and_names_no_place() -> None:
+    one_version = re.compile(r"[a-z0-9-]+==[0-9a-z.]+( ; [^:/@\\]+)?(    --hash=sha256:[0-9a-f]{64})+")
     assert [line for line in LOCK if not one_version.fullmatch(line)] == []
+
+
+def test_the_makefile_installs_nothing_without_its_hash_but_the_checkout_and_uv() -> None:
+    commands = re.sub(r"\\\n\s*", "", (ROOT / "Makefile").read_text()).splitlines()
+    installing = [line for line in commands if re.search(r"/pip (install|download) (?!\$\(BY_HASH\))", line)]
+    assert [line.split()[-1] for line in installing] == [".", "uv==$(UV_VERSION)"]
+    assert all("--no-deps" in line for line in installing[:-1])
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -66,13 +73,8 @@ def test_the_extra_all_is_every_other_extra() -> None:
     assert all_extras.extras == set(EXTRAS) - {"all"}
 
 
-def test_conda_pins_every_direct_dependency_as_the_lock_does() -> None:
-    pins = by_name([line for line in PIP if not line.startswith("--")])
-    assert pins == {name: LOCKED[name] for name in DIRECT}
-
-
-def test_conda_lets_pip_install_the_project_itself_within_the_lock() -> None:
-    assert [line for line in PIP if line.startswith("--")] == ["--constraint requirements.lock", "--editable .[all]"]
+def test_conda_lets_pip_install_what_the_lock_has() -> None:
+    assert PIP == ["--requirement requirements.lock"]
 
 
 def test_conda_brings_python_in_the_range_of_the_project_java_and_pip() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kept_logs import STORIES, reading_of, scenario_of, short_cuts, story_of, title
 
-from hawb.incident.absences import SILENCE, Absence, absences
+from hawb.incident.absences import SILENCE, Absence, absences, found_apart
 from hawb.incident.events import Event
 from hawb.scenario import verbs
 
@@ -80,8 +80,15 @@ def told(*said: tuple[int, str, str, str | None], reason: str | None = None) -> 
         # a node that boots knows nothing of what it missed before
         (told((1, "a", "node_down", "b"), (5, "a", "node_starting", None), (6, "a", "rabbit_up", "b")),
          [("a", "b", 1, None, False)]),
+        # lines of another node in a log
+        (told((1, "a", "node_down", "a"), (3, "a", "partition_seen", "a"), (5, "a", "node_up", "a")), []),
     ],
 )  # fmt: skip
 def test_what_was_missed(events, expected):
     assert [(one.seer, one.peer, one.from_us // 1_000_000, one.until_us and one.until_us // 1_000_000, one.partition)
             for one in absences(events, {})] == expected  # fmt: skip
+
+
+def test_no_node_is_found_apart_from_itself() -> None:
+    said = [(one.at_us, one) for one in told((1, "a", "partition_seen", "a"), (2, "a", "partition_seen", "b"))]
+    assert list(found_apart(said, [], 9_000_000)) == [said[1:]]

@@ -12,6 +12,7 @@ from lint_cases import CASES, MIRRORED
 from hawb.cluster import Cluster
 from hawb.planning import inventory
 from hawb.planning.advice import ADVICE, SEVERITIES
+from hawb.planning.assignments import MOST_TIED, assign
 from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.lint import lint
 from hawb.rules.patterns import matches, pattern_error
@@ -256,3 +257,10 @@ def test_a_plugins_own_queue_is_told_apart_from_others_of_its_kind():
     names = ("federation: x -> y", "q", "amq.gen-x")
     found = lint(cluster(version="4.0", queues=[queue(name) for name in names])).findings
     assert {one.name for one in found if one.code == "classic-queue"} == {"q"}
+
+
+def test_of_hundreds_of_policies_in_a_tie_the_first_are_named() -> None:
+    tied = [policy(f"p{number:03}", **HA) for number in range(MOST_TIED * 3)]
+    reaches = assign(cluster(*tied)).reaches
+    assert {len(reach.tied_with) for reach in reaches} == {MOST_TIED, MOST_TIED + 1}
+    assert set(reaches[0].tied_with) == {f"p{number:03}" for number in range(1, MOST_TIED + 1)}

@@ -117,3 +117,11 @@ def test_the_advice_about_many_queues_is_that_about_a_few_of_them():
         return cluster(policy("idle", "^z", max_length=9), queues=queues, version="4.0")
 
     assert helping(lint(of(9)), 3) == helping(lint(of(900)), 3) == (["matches-nothing", "classic-queue"], [])
+
+
+@pytest.mark.parametrize("led", [{"node": "b"}, {"type": "quorum", "leader": "b", "members": ["b", "a"]}])
+def test_masters_are_spread_where_no_file_tells_the_nodes(led: dict[str, object]) -> None:
+    other = queue("other", **led | ({"leader": "a"} if "leader" in led else {"node": "a"}))
+    piled = cluster(queues=[other, *(queue(f"q{number}", **led) for number in range(8))], nodes={})
+    assert "masters-piled" in {one.code for one in lint(piled).findings}
+    assert improved(piled, [("masters-piled", way) for way in WAYS["masters-piled"]], severity, followed)
