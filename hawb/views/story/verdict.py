@@ -34,7 +34,13 @@ def verdict(outcome: dict) -> dict:
     told = headline(outcome)
     harmed = told.untaken.count or told.trouble or told.disputed or told.unnoticed
     tone = LOST if told.lost.count else HARMED if harmed else WELL
-    return {"tone": tone, "text": _("{words}.", words=sentence(told.text()))}
+    return {"tone": tone, "text": _("{words}.", words=_begun(told.text(), outcome))}
+
+
+def _begun(text: str, outcome: dict) -> str:
+    """Return words as a sentence begins with them: a name stays as it is."""
+    names = {shown(name) for name in (*outcome["queues"], *outcome["ledger"], *outcome["consumers"])}
+    return text if text.partition(" ")[0].rstrip(",:;") in names else sentence(text)
 
 
 def reasons(outcome: dict) -> list[str]:
