@@ -49,10 +49,11 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 def test_blocks_of_pages_that_are_shown_as_they_are_can_be_used() -> None:
-    """What is a whole study, what is laid over it, one's own numbers; commands are those of the
-    command's own tests, and what asks Spark is in those of its source."""
+    """What is a whole study, what is laid over it, one's own numbers; commands are those of the command's own tests or
+    make's, and what asks Spark is in those of its source."""
     assert SHOWN_AS_THEY_ARE == [
-        "CONTRIBUTING.md", "data/log-events.md", "data/operator/README.md", "data/recipes/README.md", "data/studies/README.md",
+        "CONTRIBUTING.md", "data/log-events.md", "data/operator/README.md", "data/recipes/README.md",
+        "data/studies/README.md",
     ]  # fmt: skip
     page = blocks((CHECKOUT / "data/studies/README.md").read_text("utf-8"))
     study, precision, biasing, numbers, rates = (block.text for block in page if block.language == "yaml")
