@@ -210,4 +210,4 @@ def test_what_cannot_be_read_or_written_is_refused(told: dict[str, Any], tmp_pat
     for command in (["record", str(file), "--to", str(file)], ["compare", str(file), "--known", str(known)]):
         refused = CliRunner().invoke(main, command)
         assert (refused.exit_code, refused.stdout) == (2, "")
-        assert "cannot be written" in refused.stderr or "known.yaml, line 1: story: not a map" in refused.stderr
+        assert "is read by this command" in refused.stderr or "known.yaml, line 1: story: not a map" in refused.stderr
