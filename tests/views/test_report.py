@@ -34,7 +34,7 @@ def test_it_has_the_story_the_figures_the_ledger_and_the_reasons():
         *("What to do", "At a glance", "What was lost, and why", "In figures", "What happened"),
         *("The same as a scenario", "What is assumed"),
     ]
-    assert [tag for tag, _ in page.elements].count("svg") == 6  # matrix, nodes, the queue that lost, each broad and slim
+    assert [tag for tag, _ in page.elements].count("svg") == 6  # matrix, nodes, the queue that lost: broad and slim
 
 
 def test_it_fetches_and_runs_nothing():
