@@ -224,7 +224,7 @@ def test_three_queues_of_the_real_cluster_by_hand():
 
 def test_the_page_has_figure_and_notes():
     page = replica_page.page(what_if(inventory.of_files(FILES[:1]), MATRIX, trials=0))
-    assert page.count('<svg role="img"') == 1 and "not played" in page
+    assert page.count('<svg role="img"') == 2 and "not played" in page
     assert replica_page.page(found()).count("<h2>") == 5
 
 
