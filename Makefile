@@ -45,7 +45,7 @@ build/trusted: $(NOTEBOOKS) | setup
 	@$(BIN)/jupyter-trust $? >/dev/null
 	@touch $@
 
-check: setup ## style, types and the tests of what changed, in a minute: without Spark, browsers and notebooks
+check: setup ## style, types and the tests of what changed, without Spark, browsers and notebooks
 	$(STYLE)
 	$(BIN)/python tests/given/changed_tests.py $(ARGS)
 
@@ -53,7 +53,7 @@ check: setup ## style, types and the tests of what changed, in a minute: without
 # process that hangs or crashes ends the run, with the name of its test: pytest-xdist would wait for it for ever.
 # Hundreds of processes import hawb, and mutants have it imported anew: so it is there as bytecode before, also where
 # PYTHONDONTWRITEBYTECODE says that none of them is to keep it.
-test: setup ## style, types, tests and every notebook, in ten minutes (ARGS="-k policy")
+test: setup ## style, types, tests and every notebook (ARGS="-k policy")
 	$(STYLE)
 	export HAWB_ANSWERS=$(CURDIR)/build/answers.json; $(PYTEST) -m "not full" --nbval --nbval-current-env $(ARGS) tests $(NOTEBOOKS)
 

@@ -39,7 +39,7 @@ else:
     Verbs = object
 
 _CALLER = 3
-"""Whose line a warning of `Cluster._apply` is about: that which called the verb."""
+"""The stack level of the line that called the verb, for warnings of `Cluster._apply`."""
 
 
 class RefusedWarning(UserWarning):
@@ -270,14 +270,16 @@ class Cluster(Verbs):
 
     def _apply(self, verb: str, argument: object, at: float | None) -> Cluster:
         step = {verb: argument} | ({} if at is None else {"at": at})
-        before = len(self.run.moment().refusals)
+        before = self.run.moment()
         # A story knows from its beginning which nodes will join, so it is told anew.
         if verb == "join" and argument not in self.run.settings.names:
             told = plain(self.run.scenario)
             self.run = Run.of(read_scenario(told | {"steps": [*told.get("steps", ()), step]}))
+            refused = self.run.moment().refusals[len(before.refusals) :]
         else:
             self.run.apply_plain(step)
-        for refusal in self.run.moment().refusals[before:]:
+            refused = self.run.moment().refusals_since(before)
+        for refusal in refused:
             warnings.warn(f"RabbitMQ refused {verb}: {refusal.text}", RefusedWarning, stacklevel=_CALLER)
         self._moved()
         return self

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SYNC_S = 600
 """How long a synchronisation, a rebalancing or a drain may take."""
 COORDINATOR_S = 200
-"""How long the coordinator of streams may take: it waits 30 s for each of its members."""
+"""The timeout of commands to the stream coordinator, which waits 30 s for each of its members."""
 MEMBER_MS = 5000
 """How long `rabbitmq-queues` gives a member to be added."""
 

@@ -21,7 +21,7 @@ WITH_PAGES = ("run", "safe", "lint", "explore", "upgrade", "migrate", "replicas"
 
 
 class Kind(Enum):
-    """What a command writes at a place, and whether something may stand there."""
+    """A kind of destination: a file or a folder, and whether it may exist already."""
 
     FILE = "a file"
     NEW_FILE = "a new file"

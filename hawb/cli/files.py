@@ -68,7 +68,7 @@ class Refusing(click.Group):
             if ended.code in WRITTEN:
                 place(outputs)
             raise
-        except BrokenPipeError:  # whoever reads the answer has enough of it
+        except BrokenPipeError:  # the reader of the pipe has closed it
             place(outputs)
             raise
         place(outputs)

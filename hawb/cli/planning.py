@@ -164,7 +164,7 @@ def explore(
 
 
 TELL_EVERY_S = 10
-"""How often a search shows its progress where there is no terminal."""
+"""The seconds between two lines of progress without a terminal."""
 
 
 def tell_of_compiling() -> None:

@@ -45,6 +45,13 @@ class Moment(Struct, frozen=True):
         """All refusals from the beginning on."""
         return [refusal for moment in reversed(list(self._back())) for refusal in moment.refused]
 
+    def refusals_since(self, earlier: Moment) -> list[Refusal]:
+        """Return the refusals that came after an earlier moment of the same story, or after the one before that if this
+        moment goes on from there."""
+        later = takewhile(lambda moment: moment is not earlier and moment is not earlier.before, self._back())
+        found = [refusal for moment in reversed(list(later)) for refusal in moment.refused]
+        return [refusal for refusal in found if refusal not in earlier.refused]
+
     def trace(self, since: int = 0) -> list[Entry]:
         """Everything that happened, from the beginning or from the entry of the number `since` on."""
         told = takewhile(lambda moment: moment.entries_so_far > since, self._back())

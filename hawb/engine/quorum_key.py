@@ -95,7 +95,8 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
 
 
 def _unused(state: State, queue: Queue) -> tuple[int, int] | None:
-    """How long a queue that expires has been unused, up to when it may go, and when its leader ticks."""
+    """Return for how long a queue with `x-expires` has been unused, at most until it may expire, and when its leader's
+    next tick is due."""
     expires_ms = limits_of(queue).expires_ms
     if expires_ms is None:
         return None

@@ -82,8 +82,8 @@ def links_healed(turn: Turn) -> None:
 
 
 def offer_in_sight(turn: Turn, name: str, leader: int, *, arrives: bool = False) -> None:
-    """What a leader, whose side is in focus, hears of gets to it; so does what is on its way to it over links that work
-    again, where that `arrives`."""
+    """Append to the leader's log the commands of channels that know of this leader and reach it; the leader's side of
+    the partition is in focus. With `arrives`, links work again, and commands that were sent to it before arrive too."""
     group = turn.groups.own(name)
     hearing = [one for one in group.waiting if hears_of_leader(turn, group, one)]
     hearing += [one for one in group.waiting if arrives and began_with(group, one, leader)]

@@ -21,7 +21,7 @@ from hawb.engine.state import NOWHERE, QUORUM
 from hawb.engine.turn import TIMER, Turn
 
 PATIENCE_US = 10_000_000
-"""How long a channel waits before it looks for a leader (TIMER_TIME)."""
+"""The time after which a channel looks for a leader (TIMER_TIME)."""
 
 
 def set_timer(turn: Turn, group: Group, proposal: Proposal, channel: Channel) -> None:

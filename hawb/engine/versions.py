@@ -83,7 +83,7 @@ class Version(Mapping[Key, Value]):
         return self._read()[key]
 
     def __iter__(self) -> Iterator[Key]:
-        # A turn may take the map over while somebody goes through it.
+        # A turn may take the map over during the iteration.
         return iter(list(self._read()))
 
     def items(self) -> ItemsView[Key, Value]:

@@ -21,7 +21,7 @@ BY_TIME = {"time_to_common_failure": (EXPONENTIAL,)}
 """What is fitted by some distributions only: which rack a common failure was of is not told, so no rack has an age."""
 HOWS = ("stopped", "power_off", "killed")
 CRASHED = ("power_off", "killed")
-"""The failures that are no stops, of which an empty disk is told."""
+"""The failures that are no controlled stops; only after these is an empty disk counted."""
 YEAR_S = 365 * 24 * 3600
 EACH = 1000
 """Synchronisations are fitted by the seconds that so many messages took."""

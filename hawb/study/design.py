@@ -89,8 +89,8 @@ class Design(Part, frozen=True, kw_only=True):
 
     @property
     def may_split(self) -> bool:
-        """Whether a mirrored queue goes on, with a master of its own, on both sides of a partition (the guide
-        "Clustering and Network Partitions": only pause_minority keeps a minority from it)."""
+        """Return True if both sides of a partition may go on with a master of the queue (the guide "Clustering and
+        Network Partitions": only pause_minority prevents that)."""
         is_mirrored = self.queue_type == "classic" and "ha-mode" in self.definition
         return is_mirrored and self.cluster_partition_handling != "pause_minority"
 

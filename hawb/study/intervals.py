@@ -26,6 +26,10 @@ LEAST_EVENTS = 5 * BATCHES
 """In how many trials a measure has to be above zero before its mean is taken as known. With fewer, some batches have
 none or one, their means are far from normal, and an interval by them is too narrow; without any its width is zero."""
 
+LEAST_APART = 2 * BATCHES
+"""In how many trials of two designs together a measure has to be above zero before their difference is judged. Pairs of
+trials have the same faults, so fewer do than for a mean: two in each batch on average."""
+
 NOISE = 1e-9
 """A variance that is a smaller part of the two figures whose difference it is counts as rounding."""
 

@@ -2,7 +2,7 @@
 
 `python player.py` plays those that it reads, a line each, and writes what came of each as a line. It limits itself: a
 try has so many seconds of the processor, after which the process is killed, and so much memory beyond what the process
-had before. Whoever started it takes its end for a find.
+had before. The process that started it counts its end as a find.
 """
 
 from __future__ import annotations

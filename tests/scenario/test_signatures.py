@@ -49,6 +49,13 @@ def test_a_refusal_is_warned_of_at_once_where_the_verb_was_called():
     assert len(cluster.errors) == 1
 
 
+def test_each_refusal_is_warned_of_once_also_after_timed_steps_and_joins():
+    cluster = Cluster("a", "b", version="3.10").stop("b")
+    with pytest.warns(RefusedWarning) as caught:
+        cluster.purge("none", at=5).purge("none", at=5.0001).publish("none", at=6).join("c").purge("none").stop("c")
+    assert len(caught) == len(cluster.errors) == 3
+
+
 def test_values_are_plain_and_can_be_frames():
     cluster = Cluster("a", "b").declare("orders", node="a").publish("orders", 10, persistent=False).kill("a")
     assert cluster.queues == cluster.outcome["queues"]

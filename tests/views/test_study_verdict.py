@@ -36,7 +36,11 @@ def test_one_design_is_recommended_the_one_that_loses_least():
 def test_no_difference_is_shown_by_too_few_events():
     rare = {"share": 0.03}
     rows = [base() | rare, estimate("new", "lost_confirmed", -3.0, -1.0) | rare]
-    assert verdict(rows, "base").sentence == "No: these trials show no difference from base."
+    told = verdict(rows, "base")
+    assert told.sentence == (
+        "Cannot tell: too few trials had any: 60 of two designs, and a difference from base takes 64."
+    )
+    assert todo(rows, told, "base", "hawb study x")[0].commands == ("hawb study x",)
     rows[0] |= {"share": 0.2}
     assert verdict(rows, "base").answer == "yes"
 
@@ -72,11 +76,11 @@ def test_of_one_design_it_says_whether_anything_is_lost():
     none = base() | {"share": 0.0, "mean": 0.0}
     told = verdict([none], None)
     assert told.sentence == (
-        "Cannot tell: none of 1,000 trials lost a confirmed message, so with 95 % certainty at most 0.3 % of trials do"
-        " (3 divided by the number of trials, the rule of three)."
+        "Cannot tell: none of 1,000 trials lost a confirmed message, so with 95 % certainty at most 0.3 % of the"
+        " trials of an environment do (3 divided by their number, the rule of three)."
     )
     assert todo([none], told, None, "hawb study x")[0].commands == ("hawb study x",)
-    assert verdict([], None).answer == "but"
+    assert verdict([], None).answer == "unknown"
     assert question(None, 1) == question("base", 1) == "Are confirmed messages safe?"
     assert question("base", 2) == "Is any design better than base?"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from views_outcomes import DECLARE, HOSTILE, LEADER_ALONE, UNSYNCHRONISED, hostile, play, policy, publish, steps
 
+from hawb import languages
 from hawb.views.formatting import shown
 from hawb.views.story.verdict import MOST_REASONS, done, reasons, verdict
 
@@ -15,6 +16,11 @@ def test_a_loss_is_what_is_told_and_its_paragraph_is_the_reason():
     told = play(UNSYNCHRONISED)
     assert verdict(told) == {"tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed."}
     assert reasons(told)[0].startswith("Messages 1 to 100 of ha.orders were lost")
+
+
+def test_a_sentence_that_begins_with_a_name_leaves_it_as_it_is():
+    with languages.language("zh"):
+        assert verdict(play(UNSYNCHRONISED))["text"].startswith("ha.orders ")
 
 
 def test_one_message_is_one_and_what_was_not_confirmed_is_not_said_to_be():

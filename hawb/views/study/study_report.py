@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from hawb.study.intervals import LEAST_EVENTS
+from hawb.study.intervals import LEAST_APART
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
 from hawb.views.page import report_page
 from hawb.views.report import Part, Report
 from hawb.views.study import study_verdict
-from hawb.views.study.study_verdict import LESS, Row, events, is_apart
+from hawb.views.study.study_verdict import LESS, Row, events_of_two, is_apart
 from hawb.views.study.study_verdict import MORE as MORE_THAN
 from hawb.views.tables import Table
 from hawb.views.terminal import text
@@ -106,11 +106,10 @@ def apart(by_measure: Mapping[str, Iterable[Row]], baseline: str) -> list[str]:
     by_environment: dict[str, list[str]] = {}
     for measure, words in JUDGED.items():
         cells: dict[str, list[Row]] = {}
-        of_baseline = {row["environment"]: events(row) for row in by_measure[measure] if row["design"] == baseline}
-        for row in by_measure[measure]:
-            if row["design"] != baseline and row["difference"] is not None:
+        for row, seen in events_of_two(by_measure[measure], baseline):
+            if row["difference"] is not None:
                 known = cells.setdefault(shown(row["environment"]), [])
-                if events(row) + of_baseline.get(row["environment"], 0) >= LEAST_EVENTS:
+                if seen >= LEAST_APART:
                     known.append(row)
         for environment, rows in cells.items():
             by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(rows)}")

@@ -1,15 +1,15 @@
 """The answer of a study: which design loses less, or is out of use for less, than the baseline.
 
 A difference counts if its interval excludes zero and enough trials of the two designs had any
-(`hawb.study.intervals.LEAST_EVENTS`): with fewer, intervals of means are too narrow. One design is recommended, or the
+(`hawb.study.intervals.LEAST_APART`). With fewer the answer is that it cannot tell. One design is recommended, or the
 answer names the environment on which the choice depends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from hawb.study.intervals import LEAST_EVENTS, none_seen
+from hawb.study.intervals import LEAST_APART, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
 from hawb.views.report import ToDo, Verdict
 
@@ -54,6 +54,9 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
     if worse:
         told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
         return Verdict("no", told)
+    if few := _too_rare(rows, baseline):
+        return Verdict("unknown", f"too few trials had any: {few:,.0f} of two designs, and a difference from"
+                       f" {shown(baseline)} takes {LEAST_APART}")  # fmt: skip
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
@@ -79,16 +82,29 @@ def events(row: Row) -> float:
     return float(str(row["share"])) * float(str(row["trials"]))
 
 
-def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
-    """Return the designs that have less, or more, than the baseline beyond chance, each with the environments where."""
+def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, float]]:
+    """Yield the rows of the other designs, each with the number of trials of it and of the baseline that had any."""
     rows = list(rows)
     of_baseline = {(row["environment"], row["measure"]): events(row) for row in rows if row["design"] == baseline}
-    found: dict[str, dict[str, None]] = {}
     for row in rows:
-        seen = events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
-        if row["design"] != baseline and seen >= LEAST_EVENTS and is_apart(row, side):
+        if row["design"] != baseline:
+            yield row, events(row) + of_baseline.get((row["environment"], row["measure"]), 0)
+
+
+def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
+    """Return the designs that have less, or more, than the baseline beyond chance, each with the environments where."""
+    found: dict[str, dict[str, None]] = {}
+    for row, seen in events_of_two(rows, baseline):
+        if seen >= LEAST_APART and is_apart(row, side):
             found.setdefault(str(row["design"]), {})[str(row["environment"])] = None
     return found
+
+
+def _too_rare(rows: Iterable[Row], baseline: str) -> float:
+    """Return the largest number of trials with any of which a difference would be told, if it were `LEAST_APART`; 0 if
+    there is no such difference."""
+    rare = (seen for row, seen in events_of_two(rows, baseline) if is_apart(row, LESS) or is_apart(row, MORE))
+    return max((seen for seen in rare if seen < LEAST_APART), default=0)
 
 
 def is_apart(row: Row, side: int) -> bool:
@@ -125,14 +141,14 @@ def _nowhere(designs: list[str]) -> str:
 def _of_one(rows: Iterable[Row]) -> Verdict:
     lost = [row for row in rows if row["measure"] == LOST]
     if not lost:
-        return Verdict("but", "no trial has told of losses")
+        return Verdict("unknown", "the trials have no figure of losses")
     worst = max(lost, key=lambda row: row["share"])
     trials = sum(int(str(row["trials"])) for row in lost)
     if not worst["share"]:
         most = max(none_seen(float(str(row["effective_trials"]))) for row in lost)
         seen = f"none of {counted(trials, 'trial')} lost a confirmed message"
-        bound = f"with 95 % certainty at most {percent(most)} of trials do"
-        return Verdict("unknown", f"{seen}, so {bound} (3 divided by the number of trials, the rule of three)")
+        bound = f"with 95 % certainty at most {percent(most)} of the trials of an environment do"
+        return Verdict("unknown", f"{seen}, so {bound} (3 divided by their number, the rule of three)")
     return Verdict("no", f"confirmed messages are lost in {percent(worst['share'])} of the trials of"
                    f" {shown(worst['design'])} in {shown(worst['environment'])}")  # fmt: skip
 
