@@ -149,12 +149,12 @@ class Definitions:
     they hold besides. An export without a section does not tell what it is about, and resources without a Queue do not
     tell the queues: applications declare them."""
 
-    release: str | None
-    vhosts: list[str]
-    policies: dict[Key, dict[str, Any]]
-    operator_policies: dict[Key, dict[str, Any]]
-    queues: dict[Key, DefinedQueue]
-    notes: list[str]
+    release: str | None = None
+    vhosts: list[str] = field(default_factory=list)
+    policies: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    operator_policies: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    queues: dict[Key, DefinedQueue] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     nodes: dict[str, bool] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     settings_left: set[str] = field(default_factory=set)

@@ -22,7 +22,6 @@ from hawb.scenario.load import read_scenario
 
 _SETTINGS = ("net_ticktime", "cluster_partition_handling", "queue_master_locator")
 _MOST_MADE_UP_NODES = 7
-NO_DEFINITIONS = Definitions(None, [], {}, {}, {}, [])
 
 
 class Live(NamedTuple):
@@ -63,7 +62,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
 
     Each is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raises ImportRefused.
     """
-    defined = NO_DEFINITIONS if definitions is None else read_definitions(*split_source(definitions))
+    defined = Definitions() if definitions is None else read_definitions(*split_source(definitions))
     told = Listings(defined)
     for source in listings:
         told.read(*split_source(source))

@@ -40,8 +40,6 @@ NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
 """The bandwidth assumed where no file tells it: the default of RabbitMQ and of a scenario."""
 
-NO_EXPORT = Definitions(None, ["/"], {}, {}, {}, [], queues_told=False, policies_told=False)
-
 
 class Queue(Struct, gc=False):
     """A queue and what is known of it."""
@@ -95,7 +93,8 @@ def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inven
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]
     if len(exports) > 1:
         raise ImportRefused(exports[1][0], "the whole file", "a second definitions export", "one for each cluster")
-    defined = read_definitions(*exports[0]) if exports else NO_EXPORT
+    nothing = Definitions(vhosts=["/"], queues_told=False, policies_told=False)
+    defined = read_definitions(*exports[0]) if exports else nothing
     told = Listings(defined)
     for file, vhost in split:
         if (file, vhost) not in exports:

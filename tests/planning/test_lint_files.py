@@ -89,6 +89,13 @@ def test_a_listing_alone_tells_what_is_in_force():
     assert not {"no-policy", "policy-differs", "matches-nothing"} & codes(found)
 
 
+def test_a_reading_leaves_nothing_to_the_next():
+    listing = [REAL / "api-queues.json"]
+    before = inventory.of_files(listing)
+    assert inventory.of_files([*listing, REAL / "api-policies.json"]).policies
+    assert inventory.of_files(listing) == before
+
+
 def test_a_scenario_is_taken_as_it_stands_at_its_end():
     played = Run.of(load(ROOT / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"))
     told = inventory.of_run(played)
