@@ -1,5 +1,5 @@
-"""What the first page says: its own sentences, and the twelve stories that stand before all others, each with a question
-and the step before which its picture is drawn.
+"""What the first page says: its own sentences, and the twelve stories that stand before all others, each with what is
+about to happen and the step before which its picture is drawn.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The first moves, played when the site is built: what the first page answers before there is an engine in it.
 
-They are a graph. A state has, for each message that the page may send there, the view that answers it and the state that
-it leads to: whatever the menus of the lab's own cluster offer at rest, and after a node was killed what one would do
-next. The engine later plays the same messages, and goes on from where they lead. What it would refuse of a menu is not
-played: a menu that opens is answered with the view that is there.
+They are a graph. A state has, for each message that the page may send there, the view that answers it and the state
+after it: for whatever the menus of the lab's own cluster offer at rest and, after a node was killed, for what a visitor
+is likely to do next. The engine later plays the same messages, and goes on from where they lead. What RabbitMQ would
+refuse of a menu is not played in advance: a menu that opens is answered with the view that is there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NEXT = ("stop", "kill", "start")
 
 @cache
 def first_moves(language: str) -> dict:
-    """Return the `views`, and the `states`: by a message as `key` has it, the numbers of the view that answers it and of
-    the state after it. The first of each is the cluster at rest. `addresses` has the same pairs by addresses."""
+    """Return the `views`, and the `states`: by a message as `key` has it, the numbers of the view that answers it and
+    of the state after it. The first of each is the cluster at rest. `addresses` has the same pairs by addresses."""
     lab = TextLab(Controller(), [(TITLE, START)], lambda told: None, language)
     lab.show()
     views: list[dict] = [lab.view]

@@ -27,7 +27,7 @@ POLICY = (
 UNSERVED = (
     "The engine runs only in a page that comes from a server, and this one comes from a file. The moves of the tour and"
     " all stories work without it. For all else type"
-    " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of this page, and open http://127.0.0.1:8000."
+    " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of this page, and open <code>http://127.0.0.1:8000</code>"
 )
 
 
@@ -35,14 +35,16 @@ def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
     """Return the first page. It can be read, and its invitation followed, before any script has run."""
     controller = Controller()
     tour = guide(controller)
+    _what_bars_show, _dot, what_if = tour["texts"]["open"].partition(". ")  # this picture has no bars
     known = {entry.name: entry for entry in entries}
     cards = "".join(card(known[one.name], one.played, one.question) for one in CHOSEN if one.name in known)
     engine = " data-engine" if has_engine else ""
     body = (
         f'<header class="ws-top ws-over"><h1 data-word="{html(TITLE)}">{html(TITLE)}</h1></header>'
         f'<main><div class="hawb-lab ws-served"{engine}><div id="stage"><div class="ws-drawn">'
-        f"{matrix.svg(controller.outcome)}<p>{html(tour['texts']['open'])}</p>"
-        f'<p><a class="ws-invitation" href="#kill={html(tour["node"])}">{html(tour["texts"]["kill"])}</a></p></div></div>'
+        f"{matrix.svg(controller.outcome)}<p>{html(what_if)}</p>"
+        f'<p><a class="ws-invitation" href="#kill={html(tour["node"])}">{html(tour["texts"]["kill"])}</a></p>'
+        "</div></div>"
         f'<p id="waiting" class="ws-waiting" role="status" hidden></p></div>'
         f'<p id="unserved" class="ws-unserved" hidden>{UNSERVED}</p>'
         f'<section class="ws-chosen"><h2 data-word="{html(GUESS)}">{html(GUESS)}</h2><ul>{cards}</ul>'

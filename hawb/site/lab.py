@@ -50,9 +50,9 @@ class TextLab(Acting):
     """The lab as a page that has a stage and, in a drawer, text. `post` takes what the page is to show, as JSON."""
 
     def __init__(
-        self, controller: Controller, sources: Sequence[Choice], post: Callable[[str], None], language: str | None = None
+        self, controller: Controller, sources: Sequence[Choice], post: Callable[[str], None], spoken: str | None = None
     ):
-        super().__init__(controller, self, sources, language)
+        super().__init__(controller, self, sources, spoken)
         self.post, self.panel, self.typed, self.about, self.message = post, "", "", "", ""
         self.stories = {title: file for title, file in sources if isinstance(file, Path)}
 
@@ -199,5 +199,5 @@ def begin(opened: str, spoken: str, messages: Sequence[dict], post: Callable[[st
 
 
 def sources_of(listed: Listed, folder: Path) -> list[Choice]:
-    """Return what can be opened: the lab's own cluster, then the stories that are listed, whose files are in a folder."""
+    """Return what can be opened: the lab's own cluster, then the stories that are listed, from a folder."""
     return [(TITLE, START), *((title, folder / file if file else None) for title, file in listed)]

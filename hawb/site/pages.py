@@ -55,7 +55,8 @@ def stylesheet() -> str:
 
 def replay_script() -> str:
     """The script of a story's page: the lab's drawing, and in place of its engine what was played."""
-    modules = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE] + [OWN / "unpacked.js", OWN / "replay.js"]
+    drawing = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE]
+    modules = [*drawing, OWN / "unpacked.js", OWN / "replay.js"]
     return own_script(*(file.read_text("utf-8") for file in modules))
 
 
@@ -93,7 +94,8 @@ def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
     inner = f"<ol>{steps}</ol><details><summary>How it ends</summary>{verdict(end['verdict'])}{why}</details>"
     return document(
         f"{html(played['title'])} · hawb",
-        f'<header class="ws-top"><p class="ws-path"><a href="../index.html">hawb</a> › <a href="../stories.html">Stories</a> › {html(entry.group)}</p>'
+        f'<header class="ws-top"><p class="ws-path"><a href="../index.html">hawb</a> ›'
+        f' <a href="../stories.html">Stories</a> › {html(entry.group)}</p>'
         f'<h1>{html(played["title"])}</h1><p class="ws-facts">{facts_of(facts)}</p></header>'
         f'<main class="ws-replay" id="replay">{inner}</main>'
         f'<script type="text/plain" id="story">{packed(played)}</script>',
@@ -122,8 +124,8 @@ def index_page(stories: Sequence[Told]) -> str:
     return document(
         "All stories · hawb",
         f'<header class="ws-top ws-front"><div class="ws-path"><a href="index.html">hawb</a> › Stories</div>'
-        f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ: watch one step by step,"
-        f" and read why. How it ends stands below its title.</p>{finder(stories)}</header>"
+        f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ: watch one step by"
+        f" step, and read why. How it ends stands below its title.</p>{finder(stories)}</header>"
         f'<div class="ws-index"><nav aria-label="groups"><ul>{contents}</ul></nav>'
         f'<main>{sections}<p class="ws-none" role="status" hidden>No story has all these words.</p></main></div>',
         scripts=["stories.js"],

@@ -135,7 +135,7 @@ async function begin() {
     say(word("Python is on its way. What you asked for is done as soon as it is here."));
   }
   window.addEventListener("hashchange", () => model.send({ do: "address", address: wanted() }));
-  if (has_engine) start(model, address, spoken);
+  if (has_engine) (window.requestIdleCallback ?? setTimeout)(() => start(model, address, spoken)); // once the page is drawn
   else document.getElementById("unserved").hidden = false;
 }
 
