@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hawb.lab.controller import Controller
 from hawb.lab.guide import guide
 from hawb.lab.stage import front_end
-from hawb.languages import LANGUAGES, language
+from hawb.languages import language
 from hawb.scenario.catalogue import Entry
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
@@ -75,8 +75,3 @@ def first_script(name: str, listed: Listed) -> str:
         lab = TextLab(Controller(), sources_of(listed, OWN), lambda told: None, name)
         told = {"given": lab.given(), **first_moves(name)}
     return f"window.hawb_first = {json.dumps(packed(told))};\n"
-
-
-def first_scripts(listed: Listed) -> dict[str, str]:
-    """Return these scripts by the names of their files."""
-    return {f"first-{name}.js": first_script(name, listed) for name in LANGUAGES}

@@ -75,7 +75,7 @@ def site(tmp_path_factory):
         yield None
         return
     folder = tmp_path_factory.mktemp("site")
-    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1)
+    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1, languages=("en",))
     with served(folder) as address, chromium() as browser:
 
         def opened(place: str, hold: bool = False):

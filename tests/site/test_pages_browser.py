@@ -18,7 +18,7 @@ PAGES = ("index", "stories", "stories/unsynchronised-mirror-promoted", "stories/
 def site(tmp_path_factory):
     """A site of a few stories; a function that opens a page of it."""
     folder = tmp_path_factory.mktemp("site")
-    build(folder, FEW, processes=1)
+    build(folder, FEW, processes=1, languages=("en", "pt"))
     if CHROMIUM is None:
         yield None
         return

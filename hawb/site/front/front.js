@@ -58,7 +58,8 @@ class Model {
   /** Goes on in another language, where the same moves were played. */
   speak(first, message) {
     this.first = first;
-    this.take({ ...first.given, view: { ...first.views[this.shown], play: null, answered: message.asked } });
+    const answered = Math.max(this.told.view.answered, message.asked);
+    this.take({ ...first.given, view: { ...first.views[this.shown], play: null, answered } });
   }
 
   /** Has a worker go on from where its moves lead. */
@@ -104,6 +105,7 @@ async function begin() {
   let is_drawn = false;
   const model = new Model(await first_in(spoken), {
     took: (told) => {
+      if (!told.view) return;
       drawer.draw(told.drawer);
       history.replaceState(null, "", location.pathname + location.search + (told.view.address ? `#${told.view.address}` : ""));
       if (!is_drawn) show();
@@ -124,6 +126,7 @@ async function begin() {
     model.on("change:words", () => speak_page(model));
     speak_page(model);
   }
+  dictionary = model.get("words");
   const known = model.first.addresses[address];
   if (known || !has_engine) {
     [model.shown, model.state] = known ?? [0, 0];
@@ -144,9 +147,11 @@ function start(model, address, spoken) {
   const worker = new Worker("worker.js", { type: "module" });
   const fail = (error) => {
     const text = word("The engine did not answer: {error}", { error });
-    has_engine = model.waits = false;
+    const unanswered = model.waits ? model.path.at(-1) : null;
+    has_engine = model.waits = place.hidden = false;
     say(text);
-    if (!model.engine && model.told.view && model.path.length) model.refuse(model.path.at(-1), text);
+    if (!model.told.view) model.take({ view: model.first.views[0] });
+    if (unanswered) model.refuse(unanswered, text);
   };
   worker.onerror = (error) => fail(error.message);
   worker.onmessage = ({ data: { ready, failed, state } }) => {
