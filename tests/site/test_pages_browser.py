@@ -87,8 +87,8 @@ def test_the_first_page_speaks_other_languages(site, in_browser):
     page.get_by_role("menuitem", name="Português").click()
     page.get_by_role("heading", name="O que você acha que acontece?").wait_for()
     assert page.evaluate("document.documentElement.lang") == "pt-BR"
-    page.get_by_role("button", name="Matar a").click()
-    page.get_by_role("status").filter(has_text="100 mensagens de ha.orders").wait_for()
+    page.get_by_role("button", name="Encerrar a à força").click()
+    page.locator(".hs-verdict.hs-lost").filter(has_text="100 mensagens").wait_for()
     page.close()
 
 
