@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -88,8 +89,11 @@ SKIPPED: Counter[str] = Counter()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have notebooks share a Java."""
+    """Have notebooks share a Java, and commands that tests start listen to Ctrl-C: a shell has whatever it runs in the
+    background ignore it, and so would they."""
     config.pluginmanager.register(notebooks_java)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
