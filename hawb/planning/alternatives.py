@@ -63,18 +63,34 @@ class Alternative(Struct, frozen=True):
 
 
 class Alternatives(Struct, frozen=True):
-    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last."""
+    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last. `toll`
+    is that of the story as it is."""
 
     harm: Harm
     told: Result
     changed: list[Alternative]
+    toll: int
+
+    @property
+    def helping(self) -> list[Alternative]:
+        """The changes to advise, the best first: those that keep most of what the harm lost, with the queue in use at
+        the end if any of them has it so, and with a smaller toll of the whole story."""
+        helps = [one for one in self.changed if one.run is not None and one.kept and toll(one.run) < self.toll]
+        ranks = [(one.kept, one.result is not None and one.result.state == "running") for one in helps]
+        return [one for one, rank in zip(helps, ranks, strict=True) if rank == max(ranks)]
 
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
     """Plays a run again under each single change, and weighs what became of a harm. The run stays as it is."""
     told = result(run, harm.queue, harm.step)
     changed = [_alternative(run, harm, change) for change in changes(run, harm)]
-    return Alternatives(harm, told, sorted(changed, key=_rank))
+    return Alternatives(harm, told, sorted(changed, key=_rank), toll(run))
+
+
+def toll(run: Run) -> int:
+    """How many messages of all queues are lost, or were taken by no queue."""
+    accounts = run.moment().ledger.values()
+    return sum(runs.size(account.lost) + runs.size(account.refused) for account in accounts)
 
 
 def _rank(alternative: Alternative) -> tuple:
