@@ -48,7 +48,8 @@ class Raised(Struct, frozen=True):
 class Advice(Struct, frozen=True):
     """Advice on a story.
 
-    `kept` has for each of the largest losses what would have kept the messages, `is_long` is whether the story is too
+    `kept` has for each of the largest losses what would have kept the messages, and for queues that took no messages
+    while they could not be used what would have had them taken; `is_long` is whether the story is too
     long for that to be tried. `declared` has queues that should be declared earlier, each with the index of the step
     that publishes to it. `raised` is the timeout of consumers that should be longer. `remedies` are what to do where
     the story ends, `unknown` the names that are most likely misspelt.
@@ -68,8 +69,10 @@ def advised(run: Run, outcome: Mapping[str, Any]) -> Advice:
     known = Advice(unknown, remedies(run))
     if len(outcome["events"]) > MOST_EVENTS:
         return Advice(unknown, known.remedies, is_long=True)
-    lost = sorted((harm for harm in harms(run) if harm.lost), key=lambda harm: -runs.size(harm.lost))
-    kept = tuple(what_would_have_kept(run, harm) for harm in lost[:MOST_HARMS])
+    ledger = run.moment().ledger
+    harmed = [harm for harm in harms(run) if harm.lost or ledger[harm.queue].refused]
+    harmed.sort(key=lambda harm: -runs.size(harm.lost))
+    kept = tuple(what_would_have_kept(run, harm) for harm in harmed[:MOST_HARMS])
     declared = tuple(_declared(run, outcome, {one.name for one in unknown}))
     return Advice(unknown, known.remedies, kept, declared, _raised(run, outcome))
 

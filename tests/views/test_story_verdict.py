@@ -9,6 +9,7 @@ from views_outcomes import UNSYNCHRONISED, policy, steps
 
 from hawb.cluster import Cluster
 from hawb.planning.advised import MOST_EVENTS, advised
+from hawb.planning.alternatives import toll
 from hawb.planning.remedies import improved, lost, remedies
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
@@ -187,6 +188,24 @@ def test_what_keeps_messages_and_leaves_the_queue_down_says_so():
     down = replace(kept, changed=[one for one in kept.changed if one.change.what.startswith("ha-promote")])
     (first, *_) = todo(outcome(run), replace(advised(run, outcome(run)), kept=(down,)))
     assert "ha-promote-on-failure: when-synced (policy p), but q cannot be used at the end" in first.what
+
+
+def test_messages_that_no_queue_took_have_advice_that_was_played_too():
+    """While the queue waits for its master what is published to it is refused; a synchronised mirror takes over."""
+    careful = policy(ha_mode="all", ha_promote_on_failure="when-synced")
+    away = ({"stop": ["b", "c"]}, {"start": ["b", "c"]}, {"kill": "a"})
+    late = {"publish": {"queue": "q", "count": 3, "node": "b"}}
+    run = Run.of(story(careful, DECLARE, PUBLISH, *away, {"wait": 1}, late, {"wait": 1}, {"start": "a"}))
+    [kept] = advised(run, outcome(run)).kept
+    assert kept.at_stake and not kept.harm.lost
+    assert {one.change.what for one in kept.helping} >= {"ha-sync-mode: automatic"}
+    assert all(toll(one.run) < toll(run) for one in kept.helping)
+    assert "kept the messages for q that no queue took after step 6: " in told(run)[0].what
+
+
+def test_an_answer_of_no_without_advice_says_so():
+    assert [one.what for one in advice(story(DECLARE, {"purge": "r"}))] == ["Nothing was found that makes this better."]
+    assert advice(story(DECLARE)) == ()
 
 
 def test_a_long_story_is_not_played_again(monkeypatch):

@@ -30,15 +30,15 @@ def keeping(
     found. `lost` is what several harms lost, in words, and `words` a change."""
     alike: dict[tuple, list[Alternatives]] = {}
     for one in kept:
-        alike.setdefault((one.harm.step, *map(words, one.helping)), []).append(one)
+        alike.setdefault((one.harm.step, bool(one.harm.lost), *map(words, one.helping)), []).append(one)
     for those in sorted(alike.values(), key=lambda those: not those[0].helping):
         of, helping = lost([one.harm for one in those]), those[0].helping
         if helping:
-            count, most = sum(one.helping[0].kept for one in those), sum(runs.size(one.harm.lost) for one in those)
+            most, count = (sum(map(of_one, those)) for of_one in (_at_stake, _kept))
             of = of if count == most else _(OF, kept=whole(count), messages=counted(most), lost=of)
             queues = listing(one.harm.queue for one in those)
             changes = "; ".join(
-                words(one) if _is_used(one) else _(DOWN, change=words(one), queues=queues)
+                _(DOWN, change=words(one), queues=queues) if one.is_down else words(one)
                 for one in helping[:MOST_CHANGES]
             )
             yield ToDo(_(ONE if len(helping) == 1 else ANY, lost=of, changes=changes))
@@ -47,8 +47,12 @@ def keeping(
             yield ToDo(ngettext(*TRIED, tried, lost=of, count=whole(tried)) if tried else _(NONE, lost=of))
 
 
-def _is_used(one: Alternative) -> bool:
-    return one.result is not None and one.result.state == "running"
+def _at_stake(one: Alternatives) -> int:
+    return runs.size(one.at_stake)
+
+
+def _kept(one: Alternatives) -> int:
+    return one.helping[0].kept
 
 
 def placed(one: Alternative) -> str:

@@ -11,7 +11,7 @@ from hawb.scenario import numbering
 from hawb.scenario.outcome import late_consumers
 from hawb.scenario.unknown_names import Unknown
 from hawb.scenario.unnoticed import unnoticed_s
-from hawb.views.formatting import listing, seconds, shown
+from hawb.views.formatting import listing, seconds, sentence, shown
 from hawb.views.remedy_commands import to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.headline import Headline, headline, is_closed
@@ -22,6 +22,8 @@ NO_ADVICE = Advice()
 LONG_S = 1.0
 """An outage that is longer is told."""
 IN_STEP = N_("what {queues} lost in step {number}")
+NOT_TAKEN = N_("the messages for {queues} that no queue took after step {number}")
+NOTHING_HELPS = N_("Nothing was found that makes this better.")
 UNTRIED = N_("What would have kept what {queues} lost was not tried, as the story is long: ask the lab.")
 UNPLAYED = N_("No step of the story lost what {queues} lost, and nothing was found that would have kept it.")
 LATE = N_("Have {consumers} acknowledge each delivery in time.")
@@ -111,7 +113,7 @@ def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
     asked = [ToDo(_did_you_mean(one)) for one in sorted(advice.unknown, key=lambda one: one.name not in untaken)]
     asked += keeping(advice.kept, _in_step, placed)
     lost = {loss["queue"]: None for loss in outcome["losses"]}
-    if lost and not advice.kept:
+    if lost and not any(one.harm.lost for one in advice.kept):
         asked.append(ToDo(_(UNTRIED if advice.is_long else UNPLAYED, queues=listing(lost))))
     declare = N_("Declare {queue} before step {number}, which publishes to it: no queue of that name was there.")
     asked += [
@@ -125,11 +127,14 @@ def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
         wait = N_("Wait until the nodes notice, which decides: add the step `wait: {t}` to the end of the scenario.")
         asked.append(ToDo(_(wait, t=str(wait_s))))
     asked += [to_do(remedy) for remedy in advice.remedies]
+    if not asked and verdict(outcome, advice.unknown).answer == "no":
+        asked.append(ToDo(_(NOTHING_HELPS)))
     return tuple(asked[:MOST_TO_DO])
 
 
 def _in_step(harms: Sequence[Harm]) -> str:
-    return _(IN_STEP, queues=listing(harm.queue for harm in harms), number=numbering.number(harms[0].step))
+    told, queues = IN_STEP if harms[0].lost else NOT_TAKEN, listing(harm.queue for harm in harms)
+    return _(told, queues=queues, number=numbering.number(harms[0].step))
 
 
 def _did_you_mean(one: Unknown) -> str:
@@ -139,6 +144,6 @@ def _did_you_mean(one: Unknown) -> str:
     words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern)}
     told = MEANT["pattern" if one.pattern else one.kind]
     if one.step is None:
-        return _(told, **words)
+        return _(told, **words) if told.startswith("{name}") else sentence(_(told, **words))
     return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(told, **words))
 
