@@ -172,6 +172,16 @@ def test_only_what_keeps_messages_in_this_very_story_is_advised(how: str, versio
     assert version == "3.10" or "mirror" not in words
 
 
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [("forgotten", {"a start of a before it is forgotten"}), ("reset", {"no reset"})],
+)
+def test_an_operators_command_that_did_harm_is_left_out_or_prepared(how: str, named: set[str]):
+    run = Run.of(story(*LOSING[how]))
+    (kept,) = advised(run, outcome(run)).kept
+    assert named <= {one.change.what for one in kept.changed if one.kept == 5}
+
+
 def test_where_nothing_helps_it_says_so():
     """All nodes of the cluster have a member, and most of their disks are lost."""
     assert advice(load(DATA / "scenarios" / "quorum-majority-of-disks-lost.yaml"))[0].what == (
