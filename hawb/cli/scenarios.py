@@ -51,26 +51,25 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
 
 def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
     """Prints what came of a scenario, and writes its page where one is asked for."""
-    from hawb.planning.remedies import remedies
+    from hawb.planning.advised import advised
     from hawb.scenario.outcome import outcome, outcome_json
-    from hawb.scenario.unknown_names import unknown_names
 
     if as_json:
         click.echo(outcome_json(played))
         if page is None:
             return
     told = outcome(played)
-    unknown, found = unknown_names(scenario, told), remedies(played)
+    advice = advised(played, told)
     if page is not None:
         from hawb.scenario.dump import dump
         from hawb.views.story import report
 
-        write_page(page, report.page(told, dump(scenario), unknown, found))
+        write_page(page, report.page(told, dump(scenario), advice))
     if not as_json:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(told, *terminal(), unknown, found))
+        click.echo(run_report.report(told, *terminal(), advice))
 
 
 @click.command()
