@@ -110,6 +110,28 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
 
 
+def test_a_difference_that_is_smaller_than_what_matters_asks_for_nothing():
+    rows = [base(), estimate("new", "lost_confirmed", -3.0, 2.0) | {"least_difference": 5.0}]
+    told = verdict(rows, "base")
+    assert told.sentence == "No: no design differs from base by as much as matters."
+    assert todo(rows, told, "base", "x") == ()
+
+
+def test_an_assumption_that_moves_more_than_the_interval_is_asked_for_before_more_trials():
+    moved = {"assumption": "timing.election_s", "values": [0.15, 0.3, 0.6], "differences": [-4.0, 0.0, 4.0]}
+    rows = [base(), estimate("new", "lost_confirmed", -1.0, 1.0) | {"sensitivity": [moved]}]
+    (asked,) = todo(rows, verdict(rows, "base"), "base", "x")
+    assert asked.what.startswith("Find out timing.election_s of your cluster")
+    still = [rows[0], rows[1] | {"sensitivity": [moved | {"differences": [-0.5, 0.0, 0.5]}]}]
+    (asked,) = todo(still, verdict(still, "base"), "base", "x")
+    assert asked.what.startswith("Play more trials")
+
+
+def test_a_narrow_interval_about_a_design_that_alone_has_any_is_narrow():
+    rows = [base() | {"mean": 0.0}, estimate("new", DOWN, -0.1, 0.1) | {"mean": 3.65}]
+    assert todo(rows, verdict(rows, "base"), "base", "x") == ()
+
+
 def test_too_few_trials_ask_for_more():
     rows = [base() | {"mean_low": None, "mean_high": None}]
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (
