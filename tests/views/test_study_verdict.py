@@ -86,7 +86,7 @@ def test_of_one_design_it_says_whether_anything_is_lost():
 
 
 def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
-    rows = [base() | {"trials": 20_000, "effective_trials": 81.0}]
+    rows = [base() | {"trials": 20_000, "effective_trials": 81.0, "mean_low": None, "mean_high": None}]
     told = verdict(rows, "base")
     assert told.sentence == (
         "Cannot tell: the trials of base in rack are worth 81 of 20,000 plain ones, since failures are biased too much."

@@ -174,10 +174,10 @@ def todo(
     if told.answer == "but" and baseline is not None:
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
-    if few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
-    elif _biased_too_much(rows):
+    if _biased_too_much(rows):
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
+    elif few:
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif told.answer == "unknown" and unseen:
         asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
                           " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
