@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -65,6 +66,12 @@ class Controller:
         self.beside = Beside()
         self._undone: list[Point] = []
         self._may_replace: Path | None = None
+
+    def copy(self) -> Controller:
+        """Return a session that goes on from here by itself."""
+        other = copy(self)
+        other._undone = [*self._undone]
+        return other
 
     @property
     def now(self) -> Point:
@@ -198,14 +205,19 @@ class Controller:
     def open_scenario(self, file: Path) -> None:
         """Opens a scenario file and plays it to its end; `step_back` leads back through it."""
         with self._answer(Place.SCENARIO, str(file)):
-            self._open(opened(file, before=self.now, notes=said_first(file)))
+            self.open_point(opened(file, before=self.now, notes=said_first(file)))
 
     def open_export(self, definitions: str | Path, listings: Sequence[str | Path] = ()) -> None:
         """Opens the cluster that a definitions export and listings describe, each a file or VHOST=FILE."""
         with self._answer(Place.SCENARIO):
             imported = import_cluster(definitions, listings)
             run = Run.of(read_scenario(imported.scenario))
-            self._open(Point(run, before=self.now, notes=imported.notes, opened=True))
+            self.open_point(Point(run, before=self.now, notes=imported.notes, opened=True))
+
+    def open_point(self, point: Point) -> None:
+        """Goes to a point of another cluster or story."""
+        self._go(point)
+        self.queue, self.beside.variant = "", None
 
     def open_uploads(self, definitions: Sequence[Upload], listings: Sequence[Upload] = (), vhost: str = "") -> None:
         """Opens the cluster that uploaded files describe: one definitions export, and listings. Entries that name no
@@ -375,10 +387,6 @@ class Controller:
         self.messages, self.now.alternatives, self.beside.variant = {}, None, None
 
     # How it is done
-
-    def _open(self, point: Point) -> None:
-        self._go(point)
-        self.queue, self.beside.variant = "", None
 
     def _go(self, point: Point) -> None:
         """Makes a new point the present."""

@@ -40,8 +40,8 @@ TRIED = N_("The same kill, and nothing is lost. Undo takes everything back, howe
 
 def guide(controller: Controller) -> dict | None:
     """Return what the tour says where the story stands: its `phase`, the texts by the names that the page has for them,
-    the `node` that it invites to kill, and whether the cluster `is_at_rest`; None where another cluster was opened or
-    the queue is gone."""
+    the `node` that it invites to kill, and whether the cluster `is_at_rest`; None where another cluster was opened, the
+    queue is gone, or it is a quorum queue that has lost nothing."""
     outcome = controller.outcome
     queue = outcome["queues"].get(QUEUE)
     if not controller.is_own_cluster or queue is None:
@@ -51,6 +51,8 @@ def guide(controller: Controller) -> dict | None:
     declared = [event for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_declared", QUEUE)]
     first = declared[0]["detail"]["master"] if declared else queue["master"]
     phase = LOST if lost else BEGIN if outcome["nodes"].get(first) == "running" else HELD
+    if phase == BEGIN and "master" not in queue:
+        return None
     texts = {"tried": _(TRIED)}
     if phase == LOST:
         confirmed = sum(one["lost_confirmed"] for one in account.values())

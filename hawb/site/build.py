@@ -2,8 +2,8 @@
 
     python -m hawb.site FOLDER [--runtime FETCHED] [SCENARIO...]
 
-With a FETCHED runtime (`hawb.site.bundle`) it has the lab too; without, stories alone. Stories are of `data/scenarios`,
-all or those named. As many are played at once as there are processors.
+With a FETCHED runtime (`hawb.site.bundle`) it has the engine too; without, its lab knows the first moves alone. Stories
+are of `data/scenarios`, all or those named. As many are played at once as there are processors.
 """
 
 from __future__ import annotations
@@ -15,18 +15,25 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from hawb.languages import LANGUAGES
 from hawb.scenario.catalogue import Entry, catalogue
 from hawb.scenario.checkout import data_folder_for
-from hawb.site.bundle import LINK, write_lab
+from hawb.site.bundle import listed, write_engine
+from hawb.site.front_page import first_script, front_page, front_script
 from hawb.site.pages import OWN, Told, index_page, replay_script, story_page, stylesheet, told
 from hawb.site.replay import replay
 
 
 def build(
-    folder: Path, names: Sequence[str] = (), fetched: Path | None = None, processes: int | None = None
+    folder: Path,
+    names: Sequence[str] = (),
+    fetched: Path | None = None,
+    processes: int | None = None,
+    languages: Sequence[str] = (*LANGUAGES,),
 ) -> list[Told]:
-    """Writes the site of all scenarios, or of those named, with the lab where its runtime was fetched, and returns what
-    its index tells. Raises KeyError for a name that is no scenario's."""
+    """Writes the site of all scenarios, or of those named, with the engine where its runtime was fetched, and returns
+    what its index tells. The first page answers by itself in the `languages` given. Raises KeyError for a name that is
+    no scenario's."""
     known = {entry.name: entry for entry in catalogue(data_folder_for("the site") / "scenarios")}
     chosen = [known[name] for name in names] if names else list(known.values())
     (folder / "stories").mkdir(parents=True, exist_ok=True)
@@ -37,10 +44,13 @@ def build(
         with ProcessPoolExecutor(processes) as pool:
             stories = list(pool.map(write, chosen, chunksize=4))
     if fetched is not None:
-        write_lab(folder, fetched, stories)
+        write_engine(folder, fetched, stories)
     for name, text in (
-        ("index.html", index_page(stories, LINK if fetched else "")),
-        ("index.js", (OWN / "index.js").read_text("utf-8")),
+        ("index.html", front_page(chosen, fetched is not None)),
+        ("front.js", front_script()),
+        *((f"first-{name}.js", first_script(name, listed(stories))) for name in languages),
+        ("stories.html", index_page(stories)),
+        ("stories.js", (OWN / "stories.js").read_text("utf-8")),
         ("replay.js", replay_script()),
         ("site.css", stylesheet()),
     ):

@@ -1,13 +1,15 @@
 """The lab where Python runs in the browser itself (`front/worker.js`). The stage is the lab's own. There are no
-widgets: a step is typed as a scenario file has it, and what is to be read is text.
+widgets: a step is typed as a scenario file has it, and what is to be read is text. Each state has an address.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -17,16 +19,19 @@ from hawb.lab.acting import Acting
 from hawb.lab.controller import Controller, Place
 from hawb.lab.leads import LATEST
 from hawb.lab.sources import START, TITLE, Choice
-from hawb.languages import _, language
+from hawb.languages import N_, _, language
 from hawb.scenario.dump import dump
 from hawb.scenario.forms import Bare, Flag
 from hawb.scenario.load import ScenarioRefused
 from hawb.scenario.text import parse
 from hawb.scenario.verbs import VERBS
+from hawb.site.address import address, point_at
+from hawb.site.chosen import words
 from hawb.views.formatting import seconds
 from hawb.views.story.telling import sentences
 
 STEP, STORY, EXPORT = "Any step", "Story", "Export"
+NO_ADDRESS = N_("The address of this page names no state:")
 FORMS = {"Policy": "set_policy", "Time": "wait", "Clients": "consume", STEP: "publish"}
 """Panels of the lab in Jupyter in whose place a step is typed here, and which."""
 
@@ -37,13 +42,25 @@ STORIES = Path(__file__).parents[2] / "stories"
 """Where the site's stories lie beside the package, with `index.json`: pairs of a title and a file's name, the name of a
 heading empty."""
 
+Listed = Sequence[tuple[str, str]]
+"""Such pairs."""
+
 
 class TextLab(Acting):
     """The lab as a page that has a stage and, in a drawer, text. `post` takes what the page is to show, as JSON."""
 
-    def __init__(self, controller: Controller, sources: list[Choice], post: Callable[[str], None]):
-        super().__init__(controller, self, sources)
+    def __init__(
+        self, controller: Controller, sources: Sequence[Choice], post: Callable[[str], None], spoken: str | None = None
+    ):
+        super().__init__(controller, self, sources, spoken)
         self.post, self.panel, self.typed, self.about, self.message = post, "", "", "", ""
+        self.stories = {title: file for title, file in sources if isinstance(file, Path)}
+
+    def given(self) -> dict[str, Any]:
+        """What a page is told once, with the first page's own sentences."""
+        given = super().given()
+        with language(self.language):
+            return given | {"words": given["words"] | words()}
 
     def offers(self, entry: menus.Entry) -> bool:
         """Whether there is a text for an entry of a menu, or a step that stands for its panel."""
@@ -56,19 +73,41 @@ class TextLab(Acting):
     def show(self) -> None:
         """Shows where the controller stands."""
         super().show()
+        self.view["address"] = address(self.controller.now, self.stories)
         with language(self.language):
             self.post(json.dumps({"view": self.view, "drawer": self.drawer()}))
 
     redraw = show
 
     def receive(self, told: dict) -> None:
-        """Does what the page asks for; a typed step is the one thing that a stage does not ask for."""
-        if told.get("do") == "step":
+        """Do what the page asks for: what a stage asks for, to play a typed step, or to open an address."""
+        if own := OWN.get(told.get("do", "")):
             with language(self.language):
-                self.play(told["text"])
+                own(self, told)
             self.show()
         else:
             super().receive(told)
+
+    def fork(self) -> TextLab:
+        """Return a lab that goes on from here by itself."""
+        other = copy(self)
+        other.controller, other.page = self.controller.copy(), other
+        return other
+
+    def take(self, told: dict) -> None:
+        """Do what the page asks for, and find out at once what would be found out by itself after that."""
+        self.receive(told)
+        if self.view["leads"]["now"]["by_itself"]:
+            play = self.view["play"]
+            self.receive({"do": "ask"})
+            self.view |= {"play": play, "answered": told.get("asked", 0)}
+
+    def open_address(self, text: str) -> None:
+        """Open the state of an address, or say what is wrong with it."""
+        try:
+            self.controller.open_point(point_at(text, self.stories))
+        except ScenarioRefused as refused:
+            self.controller.messages = {Place.SCENARIO: f"{_(NO_ADDRESS)}\n{refused}"}
 
     def open_panel(self, name: str) -> None:
         """Opens what there is to be read, or the step that stands for a panel."""
@@ -110,6 +149,13 @@ class TextLab(Acting):
         return {"title": _(self.panel), "read": read}
 
 
+OWN: dict[str, Callable[[TextLab, dict], None]] = {
+    "step": lambda lab, told: lab.play(told["text"]),
+    "address": lambda lab, told: lab.open_address(told["address"]),
+}
+"""What this page may ask for beside what any stage does."""
+
+
 def told_story(outcome: dict) -> str:
     """All that happened, a sentence a line."""
     return "\n".join(f"{seconds(one.t)} s  {one.text}" for one in sentences(outcome, LATEST))
@@ -138,12 +184,20 @@ def read_typed(text: str) -> tuple[str, object, str]:
     return verb, argument, str(given.get("at", ""))
 
 
-def begin(name: str, post: Callable[[str], None]) -> TextLab:
-    """The lab with a story of the site open, or its own cluster, after it has told the page what it is told once."""
-    found = json.loads((STORIES / "index.json").read_text("utf-8"))
-    known = {file: STORIES / file for _, file in found if file}
-    start = known.get(f"{name}.yaml", START)
-    lab = TextLab(Controller(start), [(TITLE, START), *((said, known.get(file)) for said, file in found)], post)
-    post(json.dumps(lab.given()))
+def begin(opened: str, spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> TextLab:
+    """Return the lab of the site, told in a language, after the page opened an address and asked for `messages`, once
+    the page has been told where that leads."""
+    listed = json.loads((STORIES / "index.json").read_text("utf-8"))
+    lab = TextLab(Controller(), sources_of(listed, STORIES), lambda told: None, spoken)
+    lab.receive({"do": "address", "address": opened})
+    for message in messages:
+        lab.take(message)
+    lab.post = post
+    lab.give()
     lab.show()
     return lab
+
+
+def sources_of(listed: Listed, folder: Path) -> list[Choice]:
+    """Return what can be opened: the lab's own cluster, then the stories that are listed, from a folder."""
+    return [(TITLE, START), *((title, folder / file if file else None) for title, file in listed)]

@@ -49,13 +49,20 @@ def stylesheet() -> str:
     light, dark = style.properties(style.LIGHT), style.properties(style.DARK)
     ground = f":root {{ color-scheme: light dark; {light} }}\n"
     ground += f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-    return ground + (FRONT / "stage.css").read_text("utf-8") + (OWN / "site.css").read_text("utf-8")
+    files = (FRONT / "stage.css", FRONT.parent / "lab.css", OWN / "site.css")
+    return ground + "".join(file.read_text("utf-8") for file in files)
 
 
 def replay_script() -> str:
     """The script of a story's page: the lab's drawing, and in place of its engine what was played."""
-    modules = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE] + [OWN / "replay.js"]
-    return '"use strict";\n(() => {\n' + "\n".join(file.read_text("utf-8") for file in modules) + "})();\n"
+    drawing = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE]
+    modules = [*drawing, OWN / "unpacked.js", OWN / "replay.js"]
+    return own_script(*(file.read_text("utf-8") for file in modules))
+
+
+def own_script(*modules: str) -> str:
+    """Modules as one script that leaves no names behind."""
+    return '"use strict";\n(() => {\n' + "\n".join(modules) + "})();\n"
 
 
 def packed(value: object) -> str:
@@ -77,17 +84,18 @@ def document(title: str, body: str, up: str = "", scripts: Sequence[str] = (), p
 
 
 def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
-    """The page of a story. Without scripts it is the list of its steps, how it ended and why."""
+    """The page of a story. Without scripts it is the list of its steps and, behind a click, how it ended and why."""
     end = played["stops"][-1]
     facts = [f"RabbitMQ {html(played['release'])}", counted(len(played["done"]), "step")]
     facts += [f"Source: {html(entry.source)}"] if entry.source else []
-    facts += [f'<a href="../lab.html#{html(entry.name)}">Open in the lab</a>'] if has_lab else []
+    facts += [f'<a href="../index.html#story={html(entry.name)}">Open in the lab</a>'] if has_lab else []
     steps = "".join(f"<li>{html(step)}</li>" for step in played["done"])
     why = "".join(f"<p>{html(text)}</p>" for text in end["why"])
-    inner = f"{verdict(end['verdict'])}<ol>{steps}</ol>{why}"
+    inner = f"<ol>{steps}</ol><details><summary>How it ends</summary>{verdict(end['verdict'])}{why}</details>"
     return document(
         f"{html(played['title'])} · hawb",
-        f'<header class="ws-top"><p class="ws-path"><a href="../index.html">Stories</a> › {html(entry.group)}</p>'
+        f'<header class="ws-top"><p class="ws-path"><a href="../index.html">hawb</a> ›'
+        f' <a href="../stories.html">Stories</a> › {html(entry.group)}</p>'
         f'<h1>{html(played["title"])}</h1><p class="ws-facts">{facts_of(facts)}</p></header>'
         f'<main class="ws-replay" id="replay">{inner}</main>'
         f'<script type="text/plain" id="story">{packed(played)}</script>',
@@ -107,20 +115,20 @@ def verdict(said: dict) -> str:
     return f'<p class="hs-verdict hs-{tone}"><i aria-hidden="true">{SIGNS[tone][0]}</i><span>{text}</span></p>'
 
 
-def index_page(stories: Sequence[Told], lab: str = "") -> str:
-    """The index: all stories in their groups, to be searched. `lab` is HTML about the lab, where the site has one."""
+def index_page(stories: Sequence[Told]) -> str:
+    """The index: all stories in their groups, to be searched."""
     groups = [(group, list(those)) for group, those in groupby(stories, key=lambda one: one.entry.group)]
     contents = "".join(f'<li><a href="#{anchor(at)}">{html(group)} <small>{len(those)}</small></a></li>'
                        for at, (group, those) in enumerate(groups))  # fmt: skip
     sections = "".join(section(anchor(at), group, those) for at, (group, those) in enumerate(groups))
     return document(
-        "What happens to messages when a RabbitMQ node goes down · hawb",
-        f'<header class="ws-top ws-front"><h1>What happens to your messages when a RabbitMQ node goes down?</h1>'
-        f"<p>{len(stories)} stories, each played by hawb’s model of RabbitMQ’s replication: watch one step by step, and"
-        f" read why. How it ends stands below its title.</p>{lab}{finder(stories)}</header>"
+        "All stories · hawb",
+        f'<header class="ws-top ws-front"><div class="ws-path"><a href="index.html">hawb</a> › Stories</div>'
+        f"<h1>All stories</h1><p>{len(stories)} stories, each played by hawb’s model of RabbitMQ: watch one step by"
+        f" step, and read why. How it ends stands below its title.</p>{finder(stories)}</header>"
         f'<div class="ws-index"><nav aria-label="groups"><ul>{contents}</ul></nav>'
         f'<main>{sections}<p class="ws-none" role="status" hidden>No story has all these words.</p></main></div>',
-        scripts=["index.js"],
+        scripts=["stories.js"],
     )
 
 

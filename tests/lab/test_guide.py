@@ -8,6 +8,7 @@ from lab_clusters import FOUR_QUEUES
 from hawb import languages
 from hawb.lab.controller import Controller
 from hawb.lab.guide import BEGIN, HELD, LOST, guide
+from hawb.lab.leads import offered
 from hawb.lab.sources import START
 from hawb.languages import LANGUAGES
 
@@ -116,3 +117,13 @@ def test_it_is_told_in_every_language_with_its_numbers(name):
         written = {"en": "1,300", "zh": "1,300", "pt": "1.300"}[name]
         assert written in text
         assert ("Each bar" in text) is (name == "en")
+
+
+def test_it_says_nothing_of_a_quorum_queue_that_has_lost_nothing(controller):
+    controller.act("kill", "a")
+    controller.ask_alternatives(controller.harms[0])
+    (quorum,) = [one for one in offered(controller.alternatives) if one.change.what == "a quorum queue"]
+    controller.try_alternative(quorum)
+    assert told(controller)["phase"] == HELD
+    controller.step_back()
+    assert guide(controller) is None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 from browser_pages import ROOT
 
 from hawb.lab.controller import Controller
-from hawb.lab.sources import START
+from hawb.lab.sources import START, TITLE
 from hawb.scenario.load import load
 from hawb.scenario.verbs import VERBS
 from hawb.site import lab as site_lab
@@ -18,7 +19,7 @@ from hawb.site.lab import TextLab, begin, form, read_typed
 @pytest.fixture
 def lab():
     """A lab, and as `lab.told` what its page was last told."""
-    made = TextLab(Controller(), [("start", START)], lambda told: setattr(made, "told", json.loads(told)))
+    made = TextLab(Controller(), [(TITLE, START)], lambda told: setattr(made, "told", json.loads(told)))
     made.show()
     return made
 
@@ -103,9 +104,29 @@ def test_a_story_of_the_site_is_opened(tmp_path, monkeypatch):
     (tmp_path / "index.json").write_text(json.dumps([["Who takes over", ""], ["Promoted", name]]))
     monkeypatch.setattr(site_lab, "STORIES", tmp_path)
     posted: list[dict] = []
-    lab = begin("unsynchronised-mirror-promoted", lambda told: posted.append(json.loads(told)))
+    begun = partial(begin, spoken="en", messages=[], post=lambda told: posted.append(json.loads(told)))
+    lab = begun("story=unsynchronised-mirror-promoted")
     assert [one["label"] for one in posted[0]["choices"]][1:] == ["Who takes over", "Promoted"]
     assert posted[1]["view"]["bar"]["title"] == "An unsynchronised mirror is promoted after a crash"
     lab.receive({"do": "open", "number": 0})
     assert posted[-1]["view"]["bar"]["title"].startswith("A mirrored queue whose")
-    assert begin("../../etc", lambda told: None).controller.outcome["scenario"].startswith("A mirrored queue whose")
+    assert begun("story=../../etc").controller.is_at_rest
+    assert "there is no such story" in posted[-1]["view"]["leads"]["answers"][0]
+
+
+def test_each_state_has_an_address_that_can_be_opened(lab):
+    lab.receive({"do": "node", "node": "a", "entry": "kill"})
+    assert lab.told["view"]["address"] == "kill=a"
+    killed = lab.controller.outcome
+    lab.receive({"do": "address", "address": "drain=b"})
+    assert (lab.told["view"]["address"], lab.told["view"]["bar"]["can_undo"]) == ("drain=b", True)
+    lab.receive({"do": "address", "address": "kill=a"})
+    assert lab.controller.outcome == killed
+
+
+def test_a_wrong_address_is_answered_and_changes_nothing(lab):
+    before = lab.controller.outcome
+    lab.receive({"do": "address", "address": "fly=<b>"})
+    (said,) = lab.told["view"]["leads"]["answers"]
+    assert said.startswith("The address of this page names no state:") and "fly: unknown verb" in said
+    assert lab.controller.outcome is before and lab.told["view"]["address"] == ""

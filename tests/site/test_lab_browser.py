@@ -75,19 +75,22 @@ def site(tmp_path_factory):
         yield None
         return
     folder = tmp_path_factory.mktemp("site")
-    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1)
+    build(folder, ["unsynchronised-mirror-promoted"], FETCHED, processes=1, languages=("en",))
     with served(folder) as address, chromium() as browser:
 
-        def opened(place: str, at: str = address):
+        def opened(place: str, hold: bool = False):
+            """Open a page; with `hold` nothing of the engine comes until the page's `go_on` is called."""
             page = browser.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
             page.set_default_timeout(2 * PATIENCE_S * 1000)
-            page.away = []
-            near = (at, "blob:", "data:")
+            page.away, held = [], []
+            near = (address, "blob:", "data:")
             page.on("request", lambda asked: asked.url.startswith(near) or page.away.append(asked.url))
-            page.goto(f"{at}/{place}")
+            if hold:
+                page.context.route("**/worker.js", held.append)
+                page.go_on = lambda: [route.continue_() for route in held]
+            page.goto(f"{address}/{place}")
             return page
 
-        opened.folder = folder
         yield opened
 
 
@@ -99,17 +102,28 @@ def opened(site, in_browser, unavailable):
     return site
 
 
-def test_a_node_is_killed_and_why_is_read(opened):
-    page = opened("lab.html")
-    page.locator("button[aria-label^='node a']").click()
-    page.get_by_role("menuitem", name="kill").first.click()
+def test_the_engine_goes_on_from_the_first_moves(opened):
+    page = opened("", hold=True)
+    page.get_by_role("button", name="Kill a").click()
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
-    assert "ha-sync-mode is manual" in page.get_by_role("group", name="Why").inner_text()
     page.get_by_role("button", name="try ha-sync-mode: automatic").click()
     page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
+    page.get_by_role("button", name="more").click()
+    page.get_by_role("menuitem", name="story all that happened").click()
+    page.get_by_text("Python is on its way").wait_for()
+    page.go_on()
+    page.get_by_role("dialog", name="Story").get_by_text("a was killed.").wait_for()
+    address = page.url
+    page.get_by_role("button", name="close").click()
+    page.get_by_role("button", name="undo").click()
+    page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
     keep_picture(page, "site-lab")
-    assert page.away == []
+    assert page.away == [] and page.url.endswith("#kill=a")
     found = faults(page)
+    page.goto("about:blank")
+    page.goto(address)  # as somebody would to whom it was sent
+    page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
+    assert page.url == address and "down" in page.locator("button[aria-label^='node a']").inner_text()
     page.close()
     assert found == []
 
@@ -128,18 +142,14 @@ def test_a_story_goes_on_in_the_lab(opened):
     page.get_by_role("textbox", name="a step").fill("publish: {queue: ha.orders, count: 5}")
     page.keyboard.press("Control+Enter")
     page.locator(".hs-happened").get_by_text("publish 5 ha.orders").wait_for()
-    assert not typed.is_visible()
-    page.close()
-
-
-def test_a_page_that_is_not_served_says_how(opened):
-    page = opened("lab.html", opened.folder.as_uri())
-    page.get_by_text("python3 -m http.server").wait_for()
+    assert not typed.is_visible() and "#story=unsynchronised-mirror-promoted&publish=" in page.url
+    page.evaluate("location.hash = 'fly=<img src=x>'")
+    page.get_by_role("alert").filter(has_text="fly: unknown verb").wait_for()
     page.close()
 
 
 def test_patterns_match_what_they_match_elsewhere(opened):
-    page = opened("lab.html")
+    page = opened("stories.html")
     found = page.evaluate(ASK, [json.dumps([PATTERNS, NAMES]), ASKED])
     page.close()
     here = [pattern_error(one) or [int(outcome(one, name)) for name in NAMES] for one in PATTERNS]

@@ -10,15 +10,15 @@ from hawb.site.build import build
 
 pytestmark = pytest.mark.browser
 FEW = ["unsynchronised-mirror-promoted", "quorum-leader-killed", "autoheal-who-wins"]
-SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "narrow": (800, "light"), "phone": (400, "dark")}
-PAGES = ("index", "stories/unsynchronised-mirror-promoted", "stories/autoheal-who-wins")
+SHOWN = {"light": (1280, "light"), "dark": (1280, "dark"), "narrow": (800, "light"), "phone": (390, "dark")}
+PAGES = ("index", "stories", "stories/unsynchronised-mirror-promoted", "stories/autoheal-who-wins")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A site of a few stories; a function that opens a page of it."""
     folder = tmp_path_factory.mktemp("site")
-    build(folder, FEW, processes=1)
+    build(folder, FEW, processes=1, languages=("en", "pt"))
     if CHROMIUM is None:
         yield None
         return
@@ -35,6 +35,8 @@ def site(tmp_path_factory):
             page.goto((folder / f"{file}.html").as_uri() + (f"#{place}" if place else ""))
             if "stories/" in name:
                 page.locator(".ws-steps").wait_for()
+            elif name == "index":
+                page.locator(".hs-stage").wait_for()
             return page
 
         yield opened
@@ -54,8 +56,44 @@ def test_a_page_can_be_read_by_everybody(site, in_browser, name: str, how: str):
     assert wrong == []
 
 
-def test_a_story_is_found_and_watched(site, in_browser):
+def test_the_tour_is_taken_without_an_engine(site, in_browser):
     page = site("index")
+    page.get_by_role("button", name="Kill a").press("Enter")
+    page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
+    assert page.url.endswith("index.html#kill=a")
+    page.get_by_role("button", name="again").click()
+    page.get_by_role("button", name="try ha-sync-mode: automatic").click()
+    page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
+    page.locator("button[aria-label^='node b']").click()
+    page.get_by_role("menuitem", name="drain").click()
+    page.get_by_role("alert").filter(has_text="This takes the engine").wait_for()
+    assert page.get_by_text("python3 -m http.server").is_visible()
+    page.close()
+
+
+def test_an_address_is_opened_without_an_engine_or_answered(site, in_browser):
+    page = site("index#kill=a&start=a")
+    page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
+    assert page.locator("button[aria-label='node a, running, was down']").count() == 1
+    page.evaluate("location.hash = 'fly=<img src=x>'")
+    page.get_by_role("alert").filter(has_text="This takes the engine").wait_for()
+    assert page.url.endswith("#kill=a&start=a") and page.wrong == []
+    page.close()
+
+
+def test_the_first_page_speaks_other_languages(site, in_browser):
+    page = site("index")
+    page.get_by_role("button", name="more").click()
+    page.get_by_role("menuitem", name="Português").click()
+    page.get_by_role("heading", name="O que você acha que acontece?").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "pt-BR"
+    page.get_by_role("button", name="Encerrar a à força").click()
+    page.locator(".hs-verdict.hs-lost").filter(has_text="100 mensagens").wait_for()
+    page.close()
+
+
+def test_a_story_is_found_and_watched(site, in_browser):
+    page = site("stories")
     page.keyboard.press("/")
     page.keyboard.type("unsynchronised crash")
     links = page.locator(".ws-stories a:visible")
@@ -64,6 +102,8 @@ def test_a_story_is_found_and_watched(site, in_browser):
     page.get_by_text("No story has all these words.").wait_for()
     page.get_by_label("all", exact=False).first.check()
     links.click()
+    page.get_by_role("button", name="nothing is lost").click()
+    page.get_by_text("You expected: nothing is lost. What happened: messages are lost.").wait_for()
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
     assert "ha-sync-mode is manual" in page.get_by_role("group", name="Why").inner_text()
     assert "ha-sync-mode: automatic" in page.get_by_role("group", name="What now").inner_text()
@@ -73,7 +113,8 @@ def test_a_story_is_found_and_watched(site, in_browser):
 def test_a_story_is_gone_through_by_the_keyboard(site, in_browser):
     page = site("stories/unsynchronised-mirror-promoted")
     now = page.locator(".ws-steps [aria-current=step]")
-    assert "kill a" in now.inner_text()
+    assert "set policy" in now.inner_text() and page.get_by_text("What do you think happens?").is_visible()
+    assert page.locator(".ws-steps i:visible, .hs-ticks i").count() == 0  # which would tell how it ends
     page.keyboard.press("Home")
     assert "the beginning" in now.inner_text() and page.get_by_text("there is no queue").count() == 1
     for _ in range(3):
@@ -83,7 +124,8 @@ def test_a_story_is_gone_through_by_the_keyboard(site, in_browser):
             page.keyboard.press("ArrowRight")
     assert "publish 100" in now.inner_text() and page.url.endswith("#3")
     page.keyboard.press("End")
-    assert "kill a" in now.inner_text()
+    assert "kill a" in now.inner_text() and page.locator(".hs-ticks .hs-lost").count() == 1
+    assert not page.get_by_text("What do you think happens?").is_visible()
     page.close()
 
 
@@ -98,7 +140,7 @@ def test_a_story_plays_to_its_end(site, in_browser):
 
 
 def test_the_log_of_a_group_is_told(site, in_browser):
-    page = site("stories/quorum-leader-killed")
+    page = site("stories/quorum-leader-killed#4")
     page.locator(".hs-queue").first.click()
     page.get_by_role("table").get_by_text("Raft log").wait_for()
     page.close()

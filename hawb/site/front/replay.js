@@ -1,6 +1,7 @@
 // A story that was played: the stage's drawing, gone through step by step. What it needs is in the page.
 
 const REST_MS = 1100; // between two steps, so that what was said can be read
+const ENDS = { lost: "messages are lost", harmed: "a queue is out of use", well: "nothing is lost" };
 const FAULT_SIGNS = { lost: "▼", fault: "✕", cut: "≠", promoted: "▲" };
 
 /** The columns of a story: there is nothing to be done, and what would have kept something is told. */
@@ -22,20 +23,48 @@ class Told extends Columns {
   }
 }
 
-/** The steps, each of which can be gone to. */
+/** What a reader expects of a story, asked before it is played and compared with its end. */
+class Question {
+  constructor(story, play) {
+    this.end = story.stops.at(-1).verdict.tone;
+    this.guess = "";
+    this.text = make("p", { role: "status", text: "What do you think happens?" });
+    this.buttons = Object.entries(ENDS).map(([tone, text]) => make("button", {
+      type: "button", "aria-pressed": "false", onclick: (event) => {
+        this.guess = tone;
+        for (const button of this.buttons) button.setAttribute("aria-pressed", String(button === event.currentTarget));
+        play();
+      },
+    }, make("i", { class: `hs-${tone}`, "aria-hidden": "true", text: SIGNS[tone] }), ` ${text}`));
+    this.box = make("section", { class: "ws-question", "aria-label": "your guess" }, this.text, ...this.buttons);
+  }
+
+  /** Says, at the end, whether that was right. */
+  draw(is_over) {
+    if (!is_over) return;
+    for (const button of this.buttons) button.hidden = true;
+    if (!this.guess) this.box.hidden = true;
+    else if (this.guess === this.end) this.text.textContent = `You were right: ${ENDS[this.end]}.`;
+    else this.text.textContent = `You expected: ${ENDS[this.guess]}. What happened: ${ENDS[this.end]}. Read why below.`;
+  }
+}
+
+/** The steps, each of which can be gone to. The marks of those that were not yet seen would give the end away. */
 class Steps {
   constructor(story, go) {
+    this.marks = [];
     this.buttons = ["the beginning", ...story.done].map((text, at) => {
       const { mark } = story.stops[at];
+      this.marks.push(make("i", { class: mark && `hs-${mark}`, "aria-hidden": "true", text: FAULT_SIGNS[mark] ?? "" }));
       return make("button", { type: "button", onclick: () => go(at) },
-        make("span", { class: "ws-number", text: at || "" }), make("span", { text }),
-        make("i", { class: mark && `hs-${mark}`, "aria-hidden": "true", text: FAULT_SIGNS[mark] ?? "" }));
+        make("span", { class: "ws-number", text: at || "" }), make("span", { text }), this.marks[at]);
     });
     this.box = make("nav", { class: "ws-steps", "aria-label": "steps" },
       make("h2", { text: "What is done" }), make("ol", {}, ...this.buttons.map((button) => make("li", {}, button))));
   }
 
-  draw(at) {
+  draw(at, seen) {
+    this.marks.forEach((mark, place) => (mark.hidden = place > seen));
     this.buttons.forEach((button, place) => (place === at ? button.setAttribute("aria-current", "step") : button.removeAttribute("aria-current")));
     const list = this.box.querySelector("ol");
     const { offsetTop: top, offsetHeight: height } = this.buttons[at].parentElement;
@@ -45,7 +74,7 @@ class Steps {
 
 class Replay {
   constructor(root, story) {
-    Object.assign(this, { root, story, last: story.stops.length - 1, at: -1, queue: "" });
+    Object.assign(this, { root, story, last: story.stops.length - 1, at: -1, seen: 0, queue: "" });
     this.caption = make("p", { class: "hs-caption", role: "status" });
     this.picture = new Picture({
       menus: false,
@@ -65,9 +94,10 @@ class Replay {
     this.columns = new Told();
     this.log = new LogView(() => this.choose({ queue: "" }));
     this.steps = new Steps(story, (at) => this.go(at));
+    this.question = new Question(story, () => !this.player.is_moving && !this.player.goes_on && this.play());
     const screen = make("div", { class: "hs-main" }, make("div", { class: "hs-screen" }, this.picture.box, this.caption), this.log.box);
     root.classList.add("hs-stage");
-    root.replaceChildren(this.columns.verdict, this.steps.box, screen, legend(), this.time.box, this.columns.box);
+    root.replaceChildren(this.question.box, this.columns.verdict, this.steps.box, screen, legend(), this.time.box, this.columns.box);
     new ResizeObserver(() => this.picture.measure()).observe(this.picture.box);
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("hashchange", () => this.go(wanted(this.last)));
@@ -83,6 +113,7 @@ class Replay {
     if (!moving) this.player.goes_on = false;
     const before = this.story.stops[at - 1]?.scene ?? null;
     this.at = at;
+    this.seen = Math.max(this.seen, at);
     this.player.take({ before, after: this.stop.scene, movements: this.stop.movements, bar: this.bar() });
     this.say();
     if (moving && this.stop.movements.length) this.player.play();
@@ -99,7 +130,7 @@ class Replay {
     const step = this.at ? story.done[this.at - 1] : "the cluster as it is at the beginning";
     this.columns.draw({ verdict: stop.verdict, step, happened: stop.happened, why: stop.why, now: { kept }, answers: [] }, {});
     this.columns.box.classList.toggle("ws-with-kept", kept.length > 0);
-    this.steps.draw(this.at);
+    this.steps.draw(this.at, this.seen);
     this.show_log();
     this.root.style.setProperty("--rows", Math.max(1, stop.scene.rows.length));
     this.root.classList.toggle("hs-many", !stop.scene.detailed);
@@ -155,6 +186,7 @@ class Replay {
     if (this.at < 0) return;
     this.time.draw(this.bar(), this.player);
     this.time.play.disabled = false;
+    this.question.draw(this.seen === this.last && this.player.is_over);
   }
 
   key(event) {
@@ -170,22 +202,15 @@ class Replay {
     return {
       queue: this.queue, forecasts: {}, played: this.at, steps: this.last, next: this.story.done[this.at] ?? "", timers: false,
       time: stops[this.at]?.time, end: stops[this.last].time, moments: stops.length, position: this.at,
-      marks: stops.flatMap(({ mark }, at) => (mark ? [[at, mark]] : [])),
+      marks: stops.flatMap(({ mark }, at) => (mark && at <= this.seen ? [[at, mark]] : [])),
     };
   }
 }
 
-/** The stop that the address names; the last one without. */
+/** The stop that the address names; the first step without. */
 function wanted(last) {
-  const at = location.hash ? Number(location.hash.slice(1)) : last;
-  return Number.isInteger(at) && at >= 0 && at <= last ? at : last;
-}
-
-/** What the page carries, unpacked. */
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
+  const at = location.hash ? Number(location.hash.slice(1)) : 1;
+  return Number.isInteger(at) && at >= 0 && at <= last ? at : Math.min(1, last);
 }
 
 const root = document.getElementById("replay");

@@ -1,33 +1,26 @@
 // Python, in a worker so that the page stays alive: the engine as it is, with a library for patterns that the page brings.
+// The page's first message says where to begin, each other one is for the lab.
 import { loadPyodide } from "./runtime/pyodide.mjs";
 import { pattern_library } from "./patterns.js";
 
 const fetched = async (name) => (await fetch(`runtime/${name}`)).arrayBuffer();
 
-async function begin(story) {
-  const said = (stage) => postMessage({ stage });
-  said("Fetching Python…");
+async function engine() {
   const [python, library, ...archives] = await Promise.all([
     loadPyodide({ indexURL: "runtime/" }), pattern_library(), fetched("msgspec.whl"), fetched("hawb.zip"),
   ]);
-  said("Unpacking hawb…");
   python.registerJsModule("pcre2_library", library);
   archives.forEach((archive) => python.unpackArchive(archive, "wheel"));
-  said("Starting the engine…");
-  const lab = python.pyimport("hawb.site.lab").begin(story, (state) => postMessage({ state }));
-  return (message) => lab.receive(python.toPy(message));
+  const { begin } = python.pyimport("hawb.site.lab");
+  let lab = null;
+  return (message) => {
+    const told = python.toPy(message);
+    if (lab) lab.receive(told);
+    else lab = begin(message.address, message.language, told.get("messages"), (state) => postMessage({ state }));
+  };
 }
 
-let receive = null;
-self.onmessage = ({ data }) => {
-  const failed = (error) => postMessage({ failed: String(error) });
-  try {
-    if (receive) receive.then((take) => take(data)).catch(failed);
-    else {
-      receive = begin(data.begin);
-      receive.catch(failed);
-    }
-  } catch (error) {
-    failed(error);
-  }
-};
+const failed = (error) => postMessage({ failed: String(error) });
+const started = engine();
+started.then(() => postMessage({ ready: true })).catch(failed);
+self.onmessage = ({ data }) => started.then((take) => take(data)).catch(failed);

@@ -1,0 +1,44 @@
+"""What the first page says: its own sentences, and the twelve stories that stand before all others, each with what is
+about to happen and the step before which its picture is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hawb.languages import N_, _
+
+TITLE = N_("What happens to your messages when a RabbitMQ node goes down?")
+GUESS = N_("What do you think happens?")
+ALL = N_("All stories")
+ABOUT = N_("The engine that answers runs in this page. It is hawb’s model of RabbitMQ, compared with real clusters.")
+
+
+class Chosen(NamedTuple):
+    """A story by its name, how many of its steps were played where its picture stands, and what is about to happen."""
+
+    name: str
+    played: int
+    question: str
+
+
+CHOSEN = (
+    Chosen("unsynchronised-mirror-promoted", 7, N_("Only b is left beside a, with 10 of 110 messages. a is killed.")),
+    Chosen("stopped-master-takes-its-mirrors-down", 0, N_("The mirror holds none of 100 messages. a is stopped.")),
+    Chosen("killed-master-not-replaced", 0, N_("ha-promote-on-failure is when-synced, and b is not. a is killed.")),
+    Chosen("transfer-to-an-unsynchronised-mirror", 0, N_("The master is moved to c, whose mirror is empty.")),
+    Chosen("exactly-walks-through-the-cluster", 0, N_("Two replicas on three nodes, which stop one by one.")),
+    Chosen("quorum-leader-killed", 3, N_("A consumer holds 20 messages. The leader is killed.")),
+    Chosen("quorum-two-nodes", 4, N_("A mirrored and a quorum queue on two nodes. a is stopped.")),
+    Chosen("quorum-and-mirrored-in-a-partition", 5, N_("c is cut off, and clients publish on both sides.")),
+    Chosen("quorum-leader-loses-power", 4, N_("The host of a loses power, and no other node is told.")),
+    Chosen("quorum-and-mirrored-rolled", 4, N_("Each node is restarted, one after the other.")),
+    Chosen("quorum-majority-lost-for-good", 2, N_("Two of three nodes lose their disks.")),
+    Chosen("streams-leader-killed", 5, N_("c is back and catches up. The leader of the stream is killed.")),
+)
+
+
+def words() -> dict[str, str]:
+    """Return the sentences of the first page in the language in force, by the English ones."""
+    texts = (TITLE, GUESS, ALL, ABOUT, *(one.question for one in CHOSEN))
+    return {text: _(text) for text in texts}

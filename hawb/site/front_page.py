@@ -1,0 +1,77 @@
+"""The first page: the lab's stage, answered by first moves until the engine is there, and below it twelve stories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hawb.lab.controller import Controller
+from hawb.lab.guide import guide
+from hawb.lab.stage import front_end
+from hawb.languages import language
+from hawb.scenario.catalogue import Entry
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+from hawb.site.chosen import ABOUT, ALL, CHOSEN, GUESS, TITLE
+from hawb.site.first import first_moves
+from hawb.site.lab import Listed, TextLab, sources_of
+from hawb.site.pages import OWN, document, own_script, packed
+from hawb.views.cluster import matrix
+from hawb.views.formatting import html
+
+POLICY = (
+    "default-src 'none'; script-src 'self' file: 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self';"
+    " style-src 'self' file: 'unsafe-inline'; img-src data:"
+)
+UNSERVED = (
+    "The engine runs only in a page that comes from a server, and this one comes from a file. The moves of the tour and"
+    " all stories work without it. For all else type"
+    " <code>python3 -m http.server --bind 127.0.0.1</code> in the folder of this page, and open <code>http://127.0.0.1:8000</code>"
+)
+
+
+def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
+    """Return the first page. It can be read, and its invitation followed, before any script has run."""
+    controller = Controller()
+    tour = guide(controller)
+    _what_bars_show, _dot, what_if = tour["texts"]["open"].partition(". ")  # this picture has no bars
+    known = {entry.name: entry for entry in entries}
+    cards = "".join(card(known[one.name], one.played, one.question) for one in CHOSEN if one.name in known)
+    engine = " data-engine" if has_engine else ""
+    body = (
+        f'<header class="ws-top ws-over"><h1 data-word="{html(TITLE)}">{html(TITLE)}</h1></header>'
+        f'<main><div class="hawb-lab ws-served"{engine}><div id="stage"><div class="ws-drawn">'
+        f"{matrix.svg(controller.outcome)}<p>{html(what_if)}</p>"
+        f'<p><a class="ws-invitation" href="#kill={html(tour["node"])}">{html(tour["texts"]["kill"])}</a></p>'
+        "</div></div>"
+        f'<p id="waiting" class="ws-waiting" role="status" hidden></p></div>'
+        f'<p id="unserved" class="ws-unserved" hidden>{UNSERVED}</p>'
+        f'<section class="ws-chosen"><h2 data-word="{html(GUESS)}">{html(GUESS)}</h2><ul>{cards}</ul>'
+        f'<p class="ws-all"><a href="stories.html" data-word="{html(ALL)}">{html(ALL)}</a></p>'
+        f'<p class="ws-about" data-word="{html(ABOUT)}">{html(ABOUT)}</p></section></main>'
+    )
+    return document(f"{TITLE} · hawb", body, scripts=["front.js"], policy=POLICY)
+
+
+def card(entry: Entry, played: int, question: str) -> str:
+    """Return a story of the first page: the cluster as it stands after some steps, and what is about to happen."""
+    run = Run.of(load(entry.file)).rewound(played)
+    return (
+        f'<li><a href="stories/{html(entry.name)}.html"><b data-word="{html(question)}">{html(question)}</b>'
+        f'<span aria-hidden="true">{matrix.svg(outcome(run), slim=True)}</span></a></li>'
+    )
+
+
+def front_script() -> str:
+    """Return the script of the first page: the stage's front end, and what stands around it."""
+    front = front_end().replace("export default { render };", "")
+    return own_script(front, *((OWN / f"{name}.js").read_text("utf-8") for name in ("unpacked", "drawer", "front")))
+
+
+def first_script(name: str, listed: Listed) -> str:
+    """Return the script with what the first page is told once and its first moves, in a language."""
+    with language(name):
+        lab = TextLab(Controller(), sources_of(listed, OWN), lambda told: None, name)
+        told = {"given": lab.given(), **first_moves(name)}
+    return f"window.hawb_first = {json.dumps(packed(told))};\n"
