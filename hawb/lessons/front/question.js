@@ -86,7 +86,7 @@ function number(guess, question) {
 /** Opens the explanation that the page has below: it is folded so that nobody reads it before the guess. */
 function open_explanation(el) {
   const below = [...document.querySelectorAll("details")].find((one) =>
-    el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING && !one.closest(".hawb-lesson"));
+    el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING && one.querySelector("summary")?.textContent.trim() === word("Why?"));
   const next = [...document.querySelectorAll(".hq")].find((one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
   const nearer = below && !(next && next.compareDocumentPosition(below) & Node.DOCUMENT_POSITION_FOLLOWING);
   if (nearer) below.open = true;
