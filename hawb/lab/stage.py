@@ -7,6 +7,7 @@ here: a widget is one module to Jupyter, and no build step is wanted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import anywidget
@@ -26,13 +27,14 @@ LIGHT, DARK = style.properties(style.LIGHT), style.properties(style.DARK)
 AROUND = "".join(f"--jp-layout-color{n}:{style.DARK['ground']};" for n in range(2)) + "".join(
     f"--jp-{what}-font-color{n}:{style.DARK['ink']};" for what in ("ui", "content") for n in range(3)
 )
+ROOT = ":is(.hawb-lab, .hawb-lesson)"
 THEMES = f"""
-.hawb-lab, :host {{ {LIGHT} color-scheme: light; }}
-body[data-jp-theme-light="false"] .hawb-lab, body[data-vscode-theme-kind$="dark"] .hawb-lab,
-body[data-vscode-theme-kind="vscode-high-contrast"] .hawb-lab {{ {DARK} color-scheme: dark; }}
+{ROOT}, :host {{ {LIGHT} color-scheme: light; }}
+body[data-jp-theme-light="false"] {ROOT}, body[data-vscode-theme-kind$="dark"] {ROOT},
+body[data-vscode-theme-kind="vscode-high-contrast"] {ROOT} {{ {DARK} color-scheme: dark; }}
 :host-context(.dark) {{ {DARK} color-scheme: dark; }}
 @media (prefers-color-scheme: dark) {{
-  body[data-voila] .hawb-lab {{ {DARK} color-scheme: dark; }}
+  body[data-voila] {ROOT} {{ {DARK} color-scheme: dark; }}
   body[data-voila] {{ {AROUND} }}
   body[data-voila], body[data-voila] #rendered_cells {{ background: {style.DARK["ground"]} !important; }}
 }}
@@ -48,16 +50,21 @@ ALONE = """
 """What the page around a stage gives it elsewhere: marimo has each widget in a shadow tree of its own."""
 
 
-def front_end() -> str:
-    """The front end as one module."""
-    return "\n".join((FRONT / f"{name}.js").read_text(encoding="utf-8") for name in MODULES)
+LOOK = THEMES + (FRONT / "stage.css").read_text(encoding="utf-8")
+"""The colours, and the look of all that the modules draw."""
+
+
+def front_end(modules: Sequence[str] = MODULES, *own: Path) -> str:
+    """Return modules of the front end, and files of another room after them, as one module."""
+    files = [*(FRONT / f"{name}.js" for name in modules), *own]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 class Stage(Acting, anywidget.AnyWidget):
     """The drawn cluster with its bars and columns, on a `page`."""
 
     _esm = front_end()
-    _css = THEMES + (FRONT / "stage.css").read_text(encoding="utf-8") + ALONE
+    _css = LOOK + ALONE
     view = traitlets.Dict().tag(sync=True)
     choices = traitlets.List().tag(sync=True)
     menus = traitlets.Dict().tag(sync=True)

@@ -10,8 +10,8 @@ import warnings
 warnings.filterwarnings("ignore", message="RabbitMQ refused", category=UserWarning)
 
 NOTEBOOK = (
-    "beside", "check", "exercise", "game", "logs", "look", "play", "predict", "reset_lesson", "show_rule", "tell",
-    "truth",
+    "beside", "check", "exercise", "game", "logs", "look", "play", "predict", "reset_lesson", "show_rule", "switches",
+    "tell", "truth",
 )  # fmt: skip
 """What a lesson's notebook uses."""
 

@@ -36,6 +36,7 @@ from hawb.lessons.exercises import Exercise, Verdict, judged
 from hawb.lessons.games import Game, played
 from hawb.lessons.predictions import Prediction
 from hawb.lessons.rule_sources import rule
+from hawb.lessons.switchboard import Switches
 from hawb.lessons.view import (
     PredictionView,
     Text,
@@ -80,13 +81,33 @@ LONGEST_KEPT = 4000
 """How many characters of an answer that is not plain values are kept."""
 
 
-def predict(question: str, choices: Sequence[str] | type[int], key: str) -> PredictionView:
-    """Asks for a guess before the run: one of `choices`, or a number if `choices` is int. Raises AnswersRefused."""
-    return PredictionView(Prediction(question, choices, key))
+def predict(
+    question: str,
+    choices: Sequence[str] | type[int],
+    key: str,
+    truth: str | int | None = None,
+    *shown: object,
+    before: Cluster | None = None,
+    after: Cluster | None = None,
+) -> PredictionView:
+    """Ask for a guess: one of `choices`, or a number if `choices` is int. Then tell the `truth`, which the run has
+    shown, and what is `shown` besides: texts (a tuple is a line, a list its lines), tables, what `look` or `tell`
+    return. Without a truth, a cell further down calls `truth`.
+
+    The cluster is drawn as it was `before`, where a node that is a choice can be clicked, and the story then plays to
+    what it was `after`. Raises ValueError for a truth that is no choice, and AnswersRefused.
+    """
+    return PredictionView(Prediction(question, choices, key, truth), shown, before, after)
+
+
+def switches(*keys: str, **start: str) -> Switches:
+    """Switches for these keys of `hawb.lessons.endings.SWITCHES`, all of them without any, and for what happens to a:
+    the story plays again whenever one is flipped. Raises ValueError for a key that there is not."""
+    return Switches(*keys, start={key.replace("_", "-"): value for key, value in start.items()})
 
 
 def truth(key: str, value: str | int) -> Said:
-    """Tells what the run has shown, beside the guess. Raises AnswersRefused."""
+    """Tell what a run has shown, beside the guess that was made further up. Raises AnswersRefused."""
     return Said(predictions.truth(key, value))
 
 

@@ -1,7 +1,7 @@
-"""Predict first: a reader's guess is kept before the run, and stands beside the truth after it.
+"""Predict first: a reader's guess stands beside what the run has shown, and is kept.
 
-The file of answers is the only state. A guess can be changed until the truth is out; then it stands, until the lesson
-is reset.
+The file of answers is the only state. Once a reader knows what the run has shown, the guess stands, until the lesson is
+reset.
 """
 
 from __future__ import annotations
@@ -18,41 +18,62 @@ NUMBER = re.compile(r"[0-9]{1,15}|[0-9]{1,3}(,[0-9]{3}){1,4}")
 
 
 class Prediction:
-    """A question about a run that is still to come. `choices` are the guesses that it takes, or `int` for a number.
+    """A question about a run, and its `truth`, which the run has shown; None where the run is still to come.
+    `choices` are the guesses that it takes, or `int` for a number.
 
-    Raises ValueError for less than two choices.
+    Raises ValueError for less than two choices, and for a truth that is none of them.
     """
 
-    def __init__(self, question: str, choices: Sequence[str] | type[int], key: str):
+    def __init__(self, question: str, choices: Sequence[str] | type[int], key: str, truth: str | int | None = None):
         if choices is not int and len(choices) < 2:
             raise ValueError(f"{key}: a prediction has two choices or more, or is a number: int")
-        self.question, self.choices, self.key = question, choices, key
+        self.question, self.choices, self.key, self.truth = question, choices, key, truth
+        if truth is not None and parsed(truth, choices) is None:
+            raise ValueError(f"{key}: the run has shown {truth!r}, which is none of the choices")
 
     @property
     def guess(self) -> str | int | None:
         """The reader's guess; None before it is made. Raises AnswersRefused."""
-        kept = answers.read().guesses.get(self.key, Guess()).guess
-        return kept if self.accepts(kept) else None
+        return parsed(answers.read().guesses.get(self.key, Guess()).guess, self.choices)
 
-    def accepts(self, value: object) -> bool:
-        """Whether a value can be a guess."""
-        if self.choices is int:
-            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        return value in self.choices
+    @property
+    def accepted(self) -> str:
+        """The guesses that it takes, in words."""
+        return _("a number") if self.choices is int else listed(self.choices)
 
-    def take(self, value: str | int) -> str:
-        """Keeps a guess, a number also as text; returns what to tell the reader. Raises AnswersRefused."""
-        if self.choices is int and isinstance(value, str) and NUMBER.fullmatch(value.strip()):
-            value = int(value.replace(",", ""))
-        if not self.accepts(value):
+    def take(self, value: object) -> str:
+        """Keep a guess, and return the reply to it. Raises ValueError, with what to tell the reader, for what cannot be
+        guessed, and AnswersRefused."""
+        guess = parsed(value, self.choices)
+        if guess is None:
             accepted = _("a whole number from 0 on") if self.choices is int else listed(self.choices)
-            return _("{value} cannot be guessed here; accepted: {accepted}", value=repr(value), accepted=accepted)
+            wrong = _("{value} cannot be guessed here; accepted: {accepted}", value=repr(value), accepted=accepted)
+            raise ValueError(wrong)
         with answers.changed() as kept:
             entry = kept.guesses.setdefault(self.key, Guess())
-            if entry.truth is not None:
-                return stands(entry)
-            entry.question, entry.guess = self.question, value
-        return guessed(value)
+            is_open = parsed(entry.guess, self.choices) is None or (self.truth is None and entry.truth is None)
+            entry.question, entry.guess = self.question, guess if is_open else entry.guess
+            entry.truth = entry.truth if self.truth is None else self.truth
+        if entry.truth is None:
+            return _("Your guess: {value}. The answer comes further down.", value=guess)
+        return reply(entry.guess, entry.truth)
+
+
+def truth(key: str, value: str | int) -> str:
+    """Keep what a run has shown, and return it beside the guess that was made before. Raises AnswersRefused."""
+    with answers.changed() as kept:
+        entry = kept.guesses.setdefault(key, Guess())
+        entry.truth = value
+    return reply(entry.guess, value)
+
+
+def parsed(value: object, choices: Sequence[str] | type[int]) -> str | int | None:
+    """Return the guess that a value means, a number also as text; None for what is none."""
+    if choices is not int:
+        return value if isinstance(value, str) and value in choices else None
+    if isinstance(value, str) and NUMBER.fullmatch(value.strip()):
+        return int(value.replace(",", ""))
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def listed(choices: Sequence[str]) -> str:
@@ -60,25 +81,10 @@ def listed(choices: Sequence[str]) -> str:
     return (" | " if any("," in choice for choice in choices) else ", ").join(choices)
 
 
-def truth(key: str, value: str | int) -> str:
-    """Keeps what a run has shown, and tells it beside the guess. Raises AnswersRefused."""
-    with answers.changed() as kept:
-        entry = kept.guesses.setdefault(key, Guess())
-        entry.truth = value
-    if entry.guess is None:
-        return _("It is: {value}.", value=value)
-    if entry.guess == value:
-        return _("It is: {value}. As you said.", value=value)
-    return _("It is: {value}. You said {guess}: why not?", value=value, guess=entry.guess)
-
-
-def guessed(value: str | int) -> str:
-    """The reply to a guess."""
-    return _("Your guess: {value}. Now run the next cell.", value=value)
-
-
-def stands(entry: Guess) -> str:
-    """A guess that can no longer be changed, in words."""
-    if entry.guess is None:
-        return _("The run is over, and there was no guess.")
-    return _("The run is over, and your guess was {guess}.", guess=entry.guess)
+def reply(guess: str | int | None, truth: str | int) -> str:
+    """Return what to tell a reader of a guess, None without one, once the truth is known."""
+    if guess is None:
+        return _("It is: {value}.", value=truth)
+    if guess == truth:
+        return _("It is: {value}. As you said.", value=truth)
+    return _("It is: {value}. You said {guess}: why not?", value=truth, guess=guess)

@@ -16,52 +16,66 @@ from hawb.cluster import Cluster
 from hawb.lab import fields
 from hawb.languages import ENGLISH, LESSONS, _, in_force, translated
 from hawb.lessons import step_forms
-from hawb.lessons.answers import AnswersRefused
 from hawb.lessons.exercises import AS_TOLD, Exercise
 from hawb.lessons.games import Game, Played, told_of
-from hawb.lessons.predictions import Prediction, listed
+from hawb.lessons.predictions import Prediction, reply
+from hawb.lessons.question import Question
 from hawb.lessons.rule_sources import Rule
 from hawb.views.cluster import raft
-from hawb.views.display import fitted
+from hawb.views.display import Told, fitted
 from hawb.views.story import pictures
 
 STYLE = (
     "<style>.hawb-lesson summary {cursor: pointer} .hawb-lesson p {margin: 4px 0; line-height: 1.4} "
-    ".hawb-lesson p.hawb-moment {margin-top: 12px}</style>"
+    ".hawb-lesson p.hawb-moment {margin-top: 12px} .hawb-lesson p.hawb-said {white-space: pre-wrap}</style>"
 )
+TRUTH = "text/vnd.hawb.truth"
 
 
 class PredictionView(fields.Readable, widgets.VBox):
-    """A question, a field for the guess, and the reply to it."""
+    """A question with its picture and, once a guess is made, what explains the answer."""
 
-    def __init__(self, prediction: Prediction):
-        self.prediction = prediction
-        self.field = self._field()
-        self.said = widgets.HTML()
-        self.field.observe(lambda change: self._take(change["new"]), "value")
-        predict = _("Predict:")
-        question = html(f"<p><b>{predict}</b> {escape(prediction.question)}</p>")
-        super().__init__([question, self.field, self.said])
+    def __init__(self, prediction: Prediction, shown: Sequence[object], before: Cluster | None, after: Cluster | None):
+        self._told = [] if prediction.truth is None else [reply(None, prediction.truth), *map(text_of, shown)]
+        self._explained = "".join(map(html_of, shown))
+        self.picture = before._repr_svg_() if before else ""
+        self.asked = Question(prediction, before, after)
+        self.explanation = widgets.VBox()
+        super().__init__([self.asked, self.explanation])
+        self.asked.observe(lambda _change: self._explain(), "over")
+        self._explain()
 
-    def _field(self) -> widgets.Widget:
-        """The field, with the guess that was made before."""
-        choices, guess = self.prediction.choices, self.prediction.guess
-        if choices is int:
-            value = "" if guess is None else str(guess)
-            return fields.text(_("your guess, a number:"), _("taken at Enter"), value, width="220px")
-        return widgets.RadioButtons(options=list(choices), value=guess, layout={"width": "max-content"})
-
-    def _take(self, guess: str) -> None:
-        try:
-            told = self.prediction.take(guess)
-        except AnswersRefused as refused:
-            told = str(refused)
-        self.said.value = f'<div role="status">{escape(told)}</div>'
+    def _explain(self) -> None:
+        if self.asked.over and self._explained:
+            self.explanation.children = [html(self._explained)]
 
     def __repr__(self) -> str:
-        choices = self.prediction.choices
-        accepted = _("a number") if choices is int else listed(choices)
-        return _("Predict: {question} [{accepted}]", question=self.prediction.question, accepted=accepted)
+        return "\n".join([repr(self.asked), *(self._told[1:] if self.asked.over else [])])
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """Tell the answer as well, as a type that no front end shows: so a stored notebook can be compared with it."""
+        told = {TRUTH: "\n".join(self._told)} if self._told else {}
+        return super()._repr_mimebundle_(**kwargs) | told
+
+
+def text_of(shown: object) -> str:
+    """Return what a prediction shows besides, as text; a tuple is a line, and a list its lines."""
+    if isinstance(shown, list):
+        return "\n".join(map(text_of, shown))
+    if isinstance(shown, tuple):
+        return " ".join(map(str, shown))
+    return repr(Told(shown)) if isinstance(shown, str) else repr(shown)
+
+
+def html_of(shown: object) -> str:
+    """Return what a prediction shows besides, as HTML."""
+    if isinstance(shown, Text):
+        return shown.value
+    for form in ("_repr_html_", "_repr_svg_"):
+        if hasattr(shown, form):
+            return getattr(shown, form)()
+    told = str(shown) if isinstance(shown, str) else text_of(shown)
+    return f'<p class="hawb-said">{escape(told)}</p>'
 
 
 class Text(fields.Readable, widgets.HTML):

@@ -14,7 +14,7 @@ from hawb.lessons.learner import build
 
 pytestmark = pytest.mark.full
 
-TALL = {"width": 1280, "height": 12_000}
+TALL = {"width": 1280, "height": 20_000}
 """High enough for a whole lesson: JupyterLab draws only cells that can be seen."""
 
 
@@ -25,12 +25,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "answers.json"
 
 
-def run_to_the_guess(page, key: str) -> None:
-    """Runs the lesson up to the cell that asks for a guess. Not a cell further: the next one is the run, after which
-    no guess is taken."""
-    page.locator(".jp-CodeCell").filter(has_text=f'"{key}")').first.locator(".cm-content").click()
-    run(page, "Run All Above Selected Cell")
-    run(page, "Run Selected Cell and Do not Advance")
+def question(page, words: str):
+    """A prediction, by words of its question."""
+    return page.locator(".hq").filter(has_text=words)
 
 
 def answer(page, key: str, words: str) -> None:
@@ -47,14 +44,13 @@ def test_a_reader_of_lesson_11_guesses_a_number_and_answers_with_steps(tmp_path,
     build([ROOT / "notebooks" / "11-a-node-dies.ipynb"], tmp_path / "notebooks")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("11-a-node-dies.ipynb"))
-        run_to_the_guess(page, "11-mirror")
-        guess = page.get_by_label("your guess, a number:").first
+        run(page, "Run All Cells")
+        page.get_by_text("There is no answer yet").nth(2).wait_for()
+        assert page.locator(".hq-told", has_text="It is:").count() == 0
+        guess = page.locator(".hq input").first
         guess.fill("5")
         guess.press("Enter")
-        page.get_by_text("Your guess: 5. Now run the next cell.").wait_for()
-        run(page, "Run All Cells")
         page.get_by_text("It is: 0. You said 5: why not?").wait_for()
-        page.get_by_text("There is no answer yet").nth(2).wait_for()
         page.get_by_text("hint 1").first.click()
         page.get_by_text("How does a mirror become unsynchronised?").wait_for()
         answer(page, "11-lose", '"[{kill: a}]"')
@@ -73,14 +69,10 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
     build([ROOT / "notebooks" / "10-mirrored-queues.ipynb"], tmp_path / "notebooks")
     with jupyterlab(tmp_path) as address, page_of(TALL) as page:
         open_notebook(page, address.format("10-mirrored-queues.ipynb"))
-        run_to_the_guess(page, "10-unmirrored")
-        page.get_by_role("radio", name="running").check()
-        page.get_by_text("Your guess: running. Now run the next cell.").wait_for()
-        page.get_by_role("radio", name="deleted").check()
-        page.get_by_text("Your guess: deleted. Now run the next cell.").wait_for()
         run(page, "Run All Cells")
-        page.get_by_text("It is: down. You said deleted: why not?").wait_for()
         page.get_by_text("There is no answer yet").nth(2).wait_for()
+        question(page, "In which state is orders.eu then?").get_by_role("button", name="deleted").click()
+        page.get_by_text("It is: down. You said deleted: why not?").wait_for()
         answer(page, "10-two-copies", '{"pattern": "orders", "definition": {"ha-mode": "exactly", "ha-params": 2}}')
         page.get_by_text("✕ The policy reaches").wait_for()
         definition = '{"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}'
@@ -91,6 +83,34 @@ def test_a_reader_of_lesson_10_chooses_a_guess_and_sets_a_policy(tmp_path, kept,
     assert written["guesses"]["10-unmirrored"]["guess"] == "deleted"
     assert written["guesses"]["10-unmirrored"]["truth"] == "down"
     assert (written["answers"]["10-two-copies"]["attempts"], written["answers"]["10-two-copies"]["right"]) == (3, True)
+
+
+@pytest.mark.browser
+def test_a_reader_of_lesson_13_clicks_a_node_and_flips_a_switch(tmp_path, kept, in_browser):
+    build([ROOT / "notebooks" / "13-stop-or-kill.ipynb"], tmp_path / "notebooks")
+    with jupyterlab(tmp_path) as address, page_of(TALL) as page:
+        open_notebook(page, address.format("13-stop-or-kill.ipynb"))
+        run(page, "Run All Cells")
+        page.get_by_text("There is no answer yet").nth(2).wait_for()
+        asked = question(page, "Which node has the master then?")
+        asked.get_by_role("button", name="node b, running").click()
+        asked.get_by_text("It is: b. As you said.").wait_for()
+        asked.get_by_role("button", name="node a, down, was running").wait_for()
+        explained = question(page, "Neither key, a is killed")
+        explained.get_by_role("button", name="down with 10 messages").press("Enter")
+        page.locator("details[open]", has_text="a stop waits and a kill loses").wait_for()
+        switches = page.locator(".hw")
+        switches.get_by_text("7,200,000 messages lost").first.wait_for()
+        flipped = switches.get_by_role("group", name="ha-sync-mode").get_by_role("button", name="automatic")
+        flipped.press("Enter")
+        switches.get_by_text("lost: 7,200,000 messages → no messages · blocked: 0 s → 12 min").wait_for()
+        assert flipped.evaluate("element => element === document.activeElement")
+        switches.get_by_role("button", name="ha-sync-mode manual, stop: out of use for 5 min").click()
+        switches.locator(".hw-story", has_text="what happens to a: stop").get_by_text("out of use for 5 min").wait_for()
+        keep_picture(asked, "lesson-question")
+        keep_picture(switches, "lesson-switches")
+    written = json.loads(kept.read_text())
+    assert written["guesses"]["13-evening"]["guess"] == written["guesses"]["13-evening"]["truth"] == "b"
 
 
 @pytest.mark.browser

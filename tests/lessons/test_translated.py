@@ -17,7 +17,7 @@ from wrong_moves import WRONG_MOVES
 
 from hawb import languages
 from hawb.languages import ENGLISH, LANGUAGES, LESSONS, catalogues
-from hawb.lessons import answers, exercise, game, play, predict, show_rule, texts, truth
+from hawb.lessons import answers, exercise, game, play, predict, show_rule, texts
 from hawb.lessons.exercises import judged
 from hawb.lessons.notebook import EXERCISES
 from hawb.lessons.pieces import Piece, is_prose, of_code, of_markdown
@@ -190,11 +190,11 @@ def test_a_wrong_answer_is_told_what_is_wrong_in_the_language(key: str) -> None:
 def test_games_guesses_and_rules_are_told_in_the_language() -> None:
     with languages.language("pt"):
         [moves, _says], *_ = WRONG_MOVES["11-three-moves"]
-        guess = predict("Quem?", ["b", "c"], "11-who")
-        guess.field.value = "b"
-        said = [repr(game("11-three-moves")), repr(play("11-three-moves", moves)), guess.said.value,
-                truth("11-who", "c"), guess.prediction.take("c"), repr(show_rule("exactly"))]  # fmt: skip
+        guess = predict("Quem?", ["b", "c"], "11-who", "c").asked
+        guess.guess = "b"
+        said = [repr(game("11-three-moves")), repr(play("11-three-moves", moves)), guess.reply,
+                guess.words["play it again"], repr(show_rule("exactly"))]  # fmt: skip
         assert not in_english(said)
-        assert said[3:5] == ["É: c. Você disse b: por que não?", "A execução já terminou, e seu palpite foi b."]
+        assert said[2] == "É: c. Você disse b: por que não?"
         page = exercise("11-haste").value
     assert "dica 2" in page and "A resposta é uma política, como" in page and "hint" not in page

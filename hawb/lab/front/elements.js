@@ -66,6 +66,18 @@ function reachable(...boxes) {
   });
 }
 
+/** Keeps keys from being commands to the notebook around the lab: in JupyterLab `d d` deletes a cell. Lumino asks from
+ * the element with the focus outwards, and commands of a notebook match that element itself (`:focus`): so each that gets
+ * the focus says that it keeps its keys. What is clicked beside the controls gives the lab the focus. */
+function keep_keys(el) {
+  const root = el.closest(".hawb-lab") ?? el;
+  root.tabIndex = -1;
+  root.addEventListener("focusin", keeps_keys);
+  keeps_keys({ target: root });
+}
+
+const keeps_keys = ({ target }) => dress(target, { "data-lm-suppress-shortcuts": "true" });
+
 /** Elements by keys: what has not changed stays, what has is made anew, what is not asked for any more goes. */
 class Kept {
   constructor(parent) {

@@ -214,18 +214,6 @@ function stage(model, el, guide) {
   };
 }
 
-/** Keeps keys from being commands to the notebook around the lab: in JupyterLab `d d` deletes a cell. Lumino asks from
- * the element with the focus outwards, and commands of a notebook match that element itself (`:focus`): so each that gets
- * the focus says that it keeps its keys. What is clicked beside the controls gives the lab the focus. */
-function keep_keys(el) {
-  const root = el.closest(".hawb-lab") ?? el;
-  root.tabIndex = -1;
-  root.addEventListener("focusin", keeps_keys);
-  keeps_keys({ target: root });
-}
-
-const keeps_keys = ({ target }) => dress(target, { "data-lm-suppress-shortcuts": "true" });
-
 /** The first minute: what the page has seen of it. Where the story stands, and what is true there, the view tells. */
 class Guide {
   constructor() {

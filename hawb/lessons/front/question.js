@@ -1,0 +1,95 @@
+// A prediction: the question, the cluster, and what can be guessed. Once a guess is made the story plays in the picture.
+
+const NOTHING = { forecasts: {}, queue: "" };
+
+function render({ model, el }) {
+  dictionary = model.get("words");
+  el.lang = language = model.get("tag");
+  el.classList.add("hawb-lesson", "hs-stage", "hq");
+  const choices = model.get("choices");
+  const guess = (value) => {
+    if (model.get("over")) return;
+    model.set("guess", value);
+    model.save_changes();
+  };
+  const give_up = () => {
+    model.set("over", true);
+    model.save_changes();
+  };
+  const on_node = ({ name }) => choices.includes(name) && guess(name);
+  const picture = new Picture({ menus: false, node: on_node, queue: () => {}, choose: () => {}, client: () => {} });
+  const caption = make("p", { class: "hs-caption", role: "status" });
+  const player = new Player(picture, (text) => { caption.textContent = text; }, () => {});
+  const again = make("button", { type: "button", class: "hs-quiet", text: word("play it again"), onclick: () => player.play() });
+  const screen = make("div", { class: "hs-screen" }, picture.box, caption);
+  const asked = make("p", { class: "hq-question" }, make("b", { text: word("Predict:") }), ` ${model.get("question")}`);
+  const told = make("p", { class: "hq-told", role: "status" });
+  const given = choices.length ? choice_of(choices, guess) : number(guess, model.get("question"));
+  const skip = make("button", { type: "button", class: "hs-quiet", text: word("I do not know: show it"), onclick: give_up });
+  const answers = make("div", { class: "hq-answers", role: "group", "aria-label": model.get("question") }, ...given, skip);
+  el.replaceChildren(asked, screen, answers, told, again);
+  keep_keys(el);
+  picture.box.addEventListener("click", ({ target }) => {
+    const place = target.closest(".hs-cell")?.dataset.place ?? "";
+    const node = choices.find((name) => place.endsWith(` ${name}`));
+    if (node) guess(node);
+  });
+
+  let over = null;
+  function changed() {
+    const { before, after, movements } = model.get("picture");
+    const now = model.get("over");
+    const [from, to] = [before ?? null, (now && after) || before];
+    told.textContent = model.get("reply");
+    for (const button of answers.querySelectorAll("button, input")) {
+      button.disabled = now;
+      if (button.dataset.choice) button.setAttribute("aria-pressed", String(button.dataset.choice === model.get("guess")));
+    }
+    skip.hidden = now || model.get("later");
+    screen.hidden = !to;
+    again.hidden = !now || !movements?.length;
+    if (over === now) return;
+    if (to) {
+      screen.style.setProperty("--rows", to.rows.length);
+      player.take({ before: from, after: to, movements: now ? movements : [], bar: NOTHING });
+      if (over === false && now && movements.length) player.play();
+      else player.show();
+      for (const button of picture.grid.querySelectorAll(".hs-node")) {
+        button.classList.toggle("hs-invited", !now && choices.includes(button.title));
+      }
+    }
+    if (over === false && now) open_explanation(el);
+    over = now;
+  }
+
+  const resized = new ResizeObserver(() => picture.scene && picture.measure());
+  resized.observe(picture.box);
+  model.on("change:over change:reply change:picture", changed);
+  changed();
+  return () => {
+    player.stop();
+    resized.disconnect();
+    model.off("change:over change:reply change:picture", changed);
+  };
+}
+
+const choice_of = (choices, guess) => choices.map((text) =>
+  make("button", { type: "button", "data-choice": text, "aria-pressed": "false", text, onclick: () => guess(text) }));
+
+function number(guess, question) {
+  const field = make("input", { type: "text", inputmode: "numeric", size: 12, "aria-label": question, placeholder: word("a number") });
+  const done = () => field.value.trim() && guess(field.value);
+  field.addEventListener("keydown", (event) => event.key === "Enter" && done());
+  return [field, make("button", { type: "button", text: word("predict"), onclick: done })];
+}
+
+/** Opens the explanation that the page has below: it is folded so that nobody reads it before the guess. */
+function open_explanation(el) {
+  const below = [...document.querySelectorAll("details")].find((one) =>
+    el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING && one.querySelector("summary")?.textContent.trim() === word("Why?"));
+  const next = [...document.querySelectorAll(".hq")].find((one) => el.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const nearer = below && !(next && next.compareDocumentPosition(below) & Node.DOCUMENT_POSITION_FOLLOWING);
+  if (nearer) below.open = true;
+}
+
+export default { render };

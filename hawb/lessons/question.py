@@ -1,0 +1,113 @@
+"""A prediction as a widget: the reader answers with a click on a node, a choice or a number; then the story plays in
+the picture, and the explanation appears.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from hawb import languages
+from hawb.cluster import Cluster
+from hawb.lab.stage import LOOK, front_end
+from hawb.languages import _
+from hawb.lessons.answers import AnswersRefused
+from hawb.lessons.predictions import Prediction, reply
+from hawb.views.cluster import raft_entries
+from hawb.views.cluster.scene import beyond, scene
+from hawb.views.story.movements import movements
+
+OWN = Path(__file__).parent / "front"
+DRAWN = ("elements", "picture", "network", "flights", "player")
+"""The modules of the stage that draw a cluster and play a step."""
+
+LESSON = LOOK + (OWN / "lesson.css").read_text(encoding="utf-8")
+
+
+class LessonWidget(anywidget.AnyWidget):
+    """A widget of a lesson, in the language that is in force when it is made."""
+
+    _css = LESSON
+    tag = traitlets.Unicode().tag(sync=True)
+    words = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, **given: object):
+        name = languages.in_force()
+        words = languages.catalogue(name, languages.FRONT).texts
+        super().__init__(tag=languages.LANGUAGES[name].tag, words=words, **given)
+
+
+class Question(LessonWidget):
+    """A question above a picture of the cluster. Set `guess`, as a click does, to answer it.
+
+    `guess` is the reader's guess, or None; `over` is True once the run was told, with a guess or without one, and
+    `later` where the run is still to come. `reply` is what is told of a guess, or why it was not taken. `picture` has
+    the scene `before` the run and, once it is over, that `after` it with the `movements` between them. All can be
+    observed and linked.
+    """
+
+    _esm = front_end(DRAWN, OWN / "question.js")
+    question = traitlets.Unicode().tag(sync=True)
+    choices = traitlets.List().tag(sync=True)
+    guess = traitlets.Any(None).tag(sync=True)
+    over = traitlets.Bool(False).tag(sync=True)
+    later = traitlets.Bool(False).tag(sync=True)
+    reply = traitlets.Unicode().tag(sync=True)
+    picture = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, prediction: Prediction, before: Cluster | None = None, after: Cluster | None = None):
+        self.prediction, self._played = prediction, played(before, after)
+        super().__init__(
+            question=prediction.question,
+            choices=[] if prediction.choices is int else list(prediction.choices),
+            later=prediction.truth is None,
+            picture={"before": self._played["before"]} if before else {},
+        )
+        self.observe(languages.kept(lambda _change: self._take()), "guess")
+        self.observe(languages.kept(lambda _change: self._tell()), "over")
+        self.guess = prediction.guess
+
+    def _take(self) -> None:
+        """Keep the guess; refuse what is none, and a second one."""
+        if self.guess is None:
+            return
+        try:
+            told = self.prediction.take(self.guess)
+        except (ValueError, AnswersRefused) as refused:
+            self.reply, self.guess = str(refused), None
+            return
+        self.guess, self.reply, self.over = self.prediction.guess, told, not self.later
+
+    def _tell(self) -> None:
+        """Show what the run has shown."""
+        if self.over:
+            self.reply = reply(self.guess, self.prediction.truth)
+            self.picture = self._played
+
+    def __repr__(self) -> str:
+        asked = _("Predict: {question} [{accepted}]", question=self.question, accepted=self.prediction.accepted)
+        return f"{asked}\n{self.reply}" if self.reply else asked
+
+
+def played(before: Cluster | None, after: Cluster | None) -> dict:
+    """Return the scenes of two moments and what moves between them: nothing, unless one story leads from the first to
+    the second. What is not given is None."""
+    was, now = before and before.outcome, after and after.outcome
+    goes_on = was is not None and now is not None and now["events"][: len(was["events"])] == was["events"]
+    return {
+        "before": before and scene_of(before),
+        "after": after and scene_of(after, was if goes_on else None),
+        "movements": movements(now, was, _cuts(before, after)) if goes_on else [],
+    }
+
+
+def scene_of(cluster: Cluster, was: dict | None = None) -> dict:
+    """Return the scene of a cluster; `was` is the outcome against which changes are marked."""
+    return scene(cluster.outcome, was, beyond(cluster.run.moment().state, cluster.run.settings.names))
+
+
+def _cuts(before: Cluster, after: Cluster) -> list[dict]:
+    states = before.run.moment().state, after.run.moment().state
+    return raft_entries.cut_off(*states, after.run.settings.names)
