@@ -140,7 +140,7 @@ def test_a_story_plays_to_its_end(site, in_browser):
 
 
 def test_the_log_of_a_group_is_told(site, in_browser):
-    page = site("stories/quorum-leader-killed#4")
+    page = site("stories/quorum-leader-killed#8")
     page.locator(".hs-queue").first.click()
     page.get_by_role("table").get_by_text("Raft log").wait_for()
     page.close()
