@@ -14,10 +14,11 @@ import click
 
 from hawb import process
 from hawb.cli.extra import compile_first
-from hawb.cli.files import refuse, write_scenario
+from hawb.cli.files import Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
 from hawb.scenario.inputs import as_files, is_stream
+from hawb.scenario.saving import Kind
 from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ on_spark = click.option(
 
 
 @click.command()
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("paths", type=Source(), nargs=-1, required=True)
 @of_pages
-@click.option("--tables", type=click.Path(path_type=Path), help="A new folder for the tables of queues and clusters.")
+@click.option("--tables", type=Destination(Kind.NEW_FOLDER), help="A new folder for the tables of queues and clusters.")
 @of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
 def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str) -> None:
@@ -109,17 +110,17 @@ def of_trials(table: str) -> Callable:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), required=True,
+@click.argument("file", type=Source())
+@click.option("--output", type=Destination(Kind.FOLDER), required=True,
               help="The folder of its tables; a study that was stopped goes on there.")  # fmt: skip
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("--numbers", type=Source(),
               help="A file of your own numbers, laid over every environment; hawb import begins one.")  # fmt: skip
 @click.option("--baseline", metavar="DESIGN", help="The design that others are compared with.  [default: the first]")
 @of_trials("faults")
 @of_trials("losses")
-@click.option("--keep", "to_keep", type=click.Path(path_type=Path),
+@click.option("--keep", "to_keep", type=Destination(),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
-@click.option("--report", "page", type=click.Path(path_type=Path), help="Write the answer as one page, HTML.")
+@click.option("--report", "page", type=Destination(), help="Write the answer as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(
