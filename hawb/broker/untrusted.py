@@ -11,6 +11,7 @@ A refusal names types and places, never a value: an export holds password hashes
 from __future__ import annotations
 
 import json
+import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable
@@ -136,7 +137,10 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
     try:
         return msgspec.json.decode(source, type=kind)
     except msgspec.ValidationError as error:
-        document = json.loads(source if isinstance(source, str) else bytes(source)) if ANY_KEY in str(error) else None
+        document = None
+        if ANY_KEY in str(error):
+            text = source if isinstance(source, str) else bytes(source)
+            document = json.loads(text, parse_int=_of_64_bits)
         raise ImportRefused(file, *explain(place, str(error), document)) from None
     except msgspec.DecodeError:
         # All that check_json lets pass and msgspec does not.
@@ -147,6 +151,11 @@ def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | An
         raise ImportRefused(
             file, place or "the whole file", "objects or arrays nested too deep", "an export's nesting"
         ) from None
+
+
+def _of_64_bits(digits: str) -> float:
+    """Return an integer, or infinity for one of more than 64 bits: Python refuses to read thousands of digits."""
+    return int(digits) if len(digits) <= 20 else math.inf
 
 
 def explain(place: str, message: str, document: Any = None) -> tuple[str, str, str]:

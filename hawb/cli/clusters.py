@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import refuse, tell_notes, write_scenario
+from hawb.cli.files import Destination, refuse, tell_notes, write_scenario
 from hawb.cli.live import read_live
 from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.saving import Kind
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Imported
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 @click.command(name="import")
 @click.argument("definitions")
 @click.option("--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or nodes; repeatable.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The scenario to write, or -.")
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("-o", "--output", type=Destination(), help="The scenario to write, or -.")
+@click.option("--numbers", type=Destination(Kind.NEW_FILE),
               help="A new file to write, or -: the numbers of this cluster for hawb study --numbers.")  # fmt: skip
 @click.option("--queue", metavar="NAME",
               help="Whose rates and sizes --numbers takes, as VHOST::NAME.  [default: the busiest]")  # fmt: skip
@@ -56,7 +57,7 @@ def import_command(
 
 @click.command()
 @click.option("--api", required=True, metavar="URL", help="Where its management listens, as http://HOST:15672.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The scenario to write, or -.")
+@click.option("-o", "--output", required=True, type=Destination(), help="The scenario to write, or -.")
 def watch(api: str, output: Path) -> None:
     """Turn a running cluster, as it stands now, into a scenario.
 

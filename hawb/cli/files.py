@@ -19,7 +19,7 @@ from hawb.scenario.inputs import STDIN, is_stream, read_once
 from hawb.scenario.load import load
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
-from hawb.scenario.saving import Outputs
+from hawb.scenario.saving import Kind, Outputs
 from hawb.views.formatting import one_line, shown
 
 if TYPE_CHECKING:
@@ -34,6 +34,22 @@ SAID = "hawb.said"
 """Under which it has the lines that are said once these are written."""
 WRITTEN = (None, 0, 1, 3)
 """The exit statuses of an answer; whatever ends a command otherwise leaves all files as they were."""
+
+
+class Source(click.Path):
+    """The type of a parameter that names what a command reads."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(path_type=Path, **settings)
+
+
+class Destination(click.Path):
+    """The type of a parameter that names a place that a command writes to, which is checked before anything is done
+    (`hawb.cli.destinations`)."""
+
+    def __init__(self, kind: Kind = Kind.FILE) -> None:
+        super().__init__(path_type=Path)
+        self.kind = kind
 
 
 class Refusing(click.Group):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hawb.cli.files import refuse, write_scenario
+from hawb.cli.files import Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
 from hawb.incident.files import Limits
@@ -49,7 +49,7 @@ def of_unpacking(command: Callable) -> Callable:
     """Let a command limit what a compressed log unpacks to."""
     for name, accepted, told in (
         ("--unpacked-ratio", click.FloatRange(min=1), "Unpack a log, beyond 16 MB, to at most so many times its size"),
-        ("--unpacked-mb", click.FloatRange(min=0), "Unpack a compressed log to at most so many megabytes"),
+        ("--unpacked-mb", click.FloatRange(min=0), "Unpack a cluster's compressed logs to at most so many megabytes"),
     ):
         default = getattr(UNPACKED, name[2:].replace("-", "_"))
         command = click.option(name, type=accepted, default=default, show_default=True, metavar="N", help=f"{told}.")(
@@ -59,10 +59,10 @@ def of_unpacking(command: Callable) -> Callable:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
-@click.option("--after", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False),
+@click.option("--after", multiple=True, type=Source(exists=True, dir_okay=False),
               help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
 @click.option(
     "--since",
@@ -73,7 +73,7 @@ def of_unpacking(command: Callable) -> Callable:
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
 @of_pages
-@click.option("--scenario", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--scenario", type=Destination(),
               help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
 @click.option("--events", is_flag=True, help="Every event in the order of time, in place of what they come to.")
 @click.option("--clients", is_flag=True, help="With --events: clients too, with their users, names and addresses.")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import is_scenario, play, refuse, tell_notes, write_folder
+from hawb.cli.files import Destination, Source, is_scenario, play, refuse, tell_notes, write_folder
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
+from hawb.scenario.saving import Kind
 
 if TYPE_CHECKING:
     from hawb.broker.imported import Live
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--from", "runs", metavar="RELEASE", help="The release that runs, such as 3.12.14, whatever FILES say.")
 @click.option("--via", metavar="LIST", help=VIA_HELP)
 @of_pages
-@click.option("--plan", type=click.Path(path_type=Path),
+@click.option("--plan", type=Destination(Kind.NEW_FOLDER),
               help="Write the plan into a new folder: definitions to import, a runbook and a page.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def migrate(
@@ -114,7 +115,7 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
               help="How often each row is played, for losses and outages; 0: not at all. What the kernel does not play"
               " is played in fewer, as is told.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("--numbers", type=Source(),
               help="A file of your own numbers, such as hawb rates writes, laid over what is played.")  # fmt: skip
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import click
 
-from hawb.cli.files import STDIN, say_when_written, write_scenario
+from hawb.cli.files import STDIN, Destination, say_when_written, write_scenario
 from hawb.views.formatting import shown
 
 Command = TypeVar("Command", bound=Callable)
@@ -41,7 +41,7 @@ def of_pages(command: Command) -> Command:
             at_the_end(f"note: --report is the older name of -o: -o {shown(report)}")
         return command(*arguments, page=output or report, **others)
 
-    a_file = click.Path(path_type=Path)
+    a_file = Destination()
     chosen = click.option("--report", type=a_file, hidden=True)(chosen)
     return click.option("-o", "--output", type=a_file, metavar="PAGE", help="Write the answer as one page, HTML.")(
         chosen

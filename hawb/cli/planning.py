@@ -14,6 +14,8 @@ import click
 
 from hawb.cli.files import (
     STDIN,
+    Destination,
+    Source,
     cluster_of,
     is_scenario,
     play,
@@ -107,8 +109,12 @@ def no_such_node(where: str, node: str, played: Run) -> str:
     return f"{shown(where)}: {given}{accepted}"
 
 
+MOST_STATES = 1_000_000
+"""The states after which a search ends that is given no other limit: a few hundred megabytes."""
+
+
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Source())
 @click.option("--for", "goal", type=click.Choice(list(GOALS)), default="lost-confirmed", show_default=True,
               help="What is looked for.")  # fmt: skip
 @click.option("--faults", type=click.IntRange(0, 9), default=1, show_default=True,
@@ -116,15 +122,17 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 @click.option("--operations", type=click.IntRange(0, 9), default=2, show_default=True,
               help="At most so many publishes, controlled stops, starts, synchronisations and healings.")  # fmt: skip
 @click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
-@click.option("--states", type=click.IntRange(min=1), help="End the search after so many distinct states.")
+@click.option("--states", type=click.IntRange(min=1), default=MOST_STATES, show_default=True,
+              help="End the search after so many distinct states: where clients publish or time counts, some have no"
+              " end.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=0), help="End the search after so many seconds.")
-@click.option("--scenario", type=click.Path(path_type=Path), help="Write the story as a scenario.")
+@click.option("--scenario", type=Destination(), help="Write the story as a scenario.")
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
 @click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
 @with_settings
 def explore(
-    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int | None,
+    file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int,
     seconds: float | None, scenario: Path | None, page: Path | None, as_json: bool, master: str | None,
     settings: Mapping[str, str],
 ) -> None:  # fmt: skip

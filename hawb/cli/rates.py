@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, refuse, write_scenario
+from hawb.cli.files import STDIN, Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.spark import on_disk, spark_session, with_settings
 from hawb.incident.files import Limits
+from hawb.scenario.saving import Kind
 
 if TYPE_CHECKING:
     from hawb.incident.asked import Asked, When
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("logs", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
               help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option(
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--until", metavar="TIME", callback=moment_asked,
               help="Count until then; a day has all of its hours.")  # fmt: skip
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("--numbers", type=Destination(Kind.NEW_FILE),
               help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
 @of_unpacking
 @of_pages

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hawb import process
-from hawb.cli.files import read, refuse, verdict
+from hawb.cli.files import Destination, Source, read, refuse, verdict
 from hawb.scenario.document import Uncompared
 from hawb.scenario.load import load_known
 from hawb.scenario.refused import ScenarioRefused
+from hawb.scenario.saving import Kind
 from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ asking_broker = click.option(
 
 
 @click.command()
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("files", type=Source(), nargs=-1, required=True)
 @asking_broker
 @click.option(
-    "--known", type=click.Path(path_type=Path), default=KNOWN, show_default=True, help="What is known to differ."
+    "--known", type=Source(), default=KNOWN, show_default=True, help="What is known to differ."
 )
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
     """Compare scenario FILES on the model and on a real RabbitMQ.
@@ -81,15 +82,15 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 
 
 @click.command()
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("files", type=Source(), nargs=-1, required=True)
 @asking_broker
 @click.option(
-    "--to", type=click.Path(path_type=Path), default=RECORDED, show_default=True, help="The folder of recordings."
+    "--to", type=Destination(Kind.FOLDER), default=RECORDED, show_default=True, help="The folder of recordings."
 )
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
               help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
 @click.option("--log", is_flag=True, help="Keep what the nodes logged too, in a file of the same name.")
-@click.option("--logs", type=click.Path(path_type=Path), metavar="DIR",
+@click.option("--logs", type=Destination(Kind.FOLDER), metavar="DIR",
               help="In place of a recording, keep in DIR/RELEASE/NAME the nodes' whole logs, what an operator would"
                    " export before and after, and what truly happened.")  # fmt: skip
 def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
@@ -176,7 +177,7 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
 @click.option("--count", type=click.IntRange(1, 10_000), help="How many scenarios: 200, or 10 wide ones, or a soak.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="build/fuzz", show_default=True, help="Where results are kept."
+    "--out", type=Destination(Kind.FOLDER), default="build/fuzz", show_default=True, help="Where results are kept."
 )
 @click.option("--on", type=click.Choice(["broker", "model"]), default="broker", show_default=True,
               help="What plays beside the model: a real cluster, or the model itself by another seed.")  # fmt: skip
@@ -187,7 +188,7 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
               help="Each is a story of faults for fifty queues, which have settings of their own.")  # fmt: skip
 @click.option("--soak", is_flag=True,
               help="Each is one long story: six hours of operations and faults, compared after each.")  # fmt: skip
-@click.option("--keep", type=click.Path(path_type=Path),
+@click.option("--keep", type=Destination(Kind.FOLDER),
               help="With --wide: a folder for how often each two settings were asked, and agreed.")  # fmt: skip
 def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,

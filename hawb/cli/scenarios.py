@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb import languages
-from hawb.cli.files import play, refuse, verdict
+from hawb.cli.files import Source, play, refuse, verdict
 from hawb.cli.formats import CI_FORMS, of_formats
 from hawb.cli.language import in_a_language
 from hawb.cli.pages import of_pages, write_page
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Source())
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
 @click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
@@ -73,7 +73,7 @@ def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> N
 
 
 @click.command()
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("files", type=Source(), nargs=-1, required=True)
 @of_formats("text", *CI_FORMS, told="sarif, junit: for systems that show beside a file what is wrong in it.")
 def check(files: tuple[Path, ...], form: str) -> None:
     """Compare what scenario FILES expect with what happens.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 import tempfile
@@ -15,10 +16,11 @@ import click
 
 from hawb import process
 from hawb.cli.extra import compile_first
-from hawb.cli.files import refuse, write_scenario
+from hawb.cli.files import Destination, Source, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.pages import of_pages, write_page
 from hawb.scenario.inputs import as_files, is_stream
+from hawb.scenario.saving import Kind
 from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
@@ -77,30 +79,29 @@ def on_spark(command: Callable) -> Callable:
     return on_master(with_settings(command))
 
 
-class Folder(click.ParamType):
+class Tables(Destination):
     """A folder that every machine has under its path; Spark's other file systems are refused."""
 
     name = "directory"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path, also of `file:///…`."""
         from hawb.study.folders import local_folder
 
         try:
-            return local_folder(str(value))
+            return local_folder(value)
         except ValueError as refused:
             self.fail(shown(str(refused)), param, ctx)
 
 
-FOLDER = Folder()
 ROWS_PER_FILE = 1_000_000
 """Of a compaction: some 20 MB."""
 
 
 @click.command()
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("paths", type=Source(), nargs=-1, required=True)
 @of_pages
-@click.option("--tables", type=FOLDER, help="A new folder for the tables of queues and clusters.")
+@click.option("--tables", type=Tables(Kind.NEW_FOLDER), help="A new folder for the tables of queues and clusters.")
 @of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
 @on_spark
 def audit(
@@ -172,10 +173,10 @@ def of_trials(table: str) -> Callable:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--output", type=FOLDER, required=True,
+@click.argument("file", type=Source())
+@click.option("--output", type=Tables(Kind.FOLDER), required=True,
               help="The folder of its tables; a study that was stopped goes on there.")  # fmt: skip
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("--numbers", type=Source(),
               help="A file of your own numbers, laid over every environment; hawb import begins one.")  # fmt: skip
 @click.option("--baseline", metavar="DESIGN", help="The design that others are compared with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
@@ -185,9 +186,9 @@ def of_trials(table: str) -> Callable:
 @click.option("--compact", is_flag=True, help="At the end, write each batch into few files, of 1,000,000 rows or N.")
 @of_trials("faults")
 @of_trials("losses")
-@click.option("--keep", "to_keep", type=click.Path(path_type=Path),
+@click.option("--keep", "to_keep", type=Destination(),
               help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
-@click.option("--report", "page", type=click.Path(path_type=Path), help="Write the answer as one page, HTML.")
+@click.option("--report", "page", type=Destination(), help="Write the answer as one page, HTML.")
 @click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
 @on_spark
 def study(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, cluster_of, refuse, tell_notes, write_scenario
+from hawb.cli.files import STDIN, Destination, Source, cluster_of, refuse, tell_notes, write_scenario
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
@@ -41,7 +41,7 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--order", metavar="LIST", help="The nodes in the only order that comes into question.")
 @click.option("--away-s", type=click.FloatRange(0, 86_400), help="How long a node is away for its upgrade, beside its"
               " stop and its boot.  [default: what --numbers tells, or 30]")  # fmt: skip
-@click.option("--numbers", type=click.Path(path_type=Path),
+@click.option("--numbers", type=Source(),
               help="A file of your own numbers, whose times replace assumed ones; hawb rates writes one.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="Put each node into maintenance mode before it stops.")
 @click.option("--to", metavar="RELEASE", help="The release to have in the end, such as 4.3, by all steps.")
@@ -49,9 +49,9 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.option("--via", metavar="LIST", help=f"With --to: {VIA_HELP[0].lower()}{VIA_HELP[1:]}")
 @click.option("--full-stop", is_flag=True, help="All nodes stop and start again, in an order that cannot deadlock.")
 @of_pages
-@click.option("--runbook", type=click.Path(path_type=Path), help="Write the runbook, in Markdown; - prints it.")
-@click.option("--scenario", "rehearsal", type=click.Path(path_type=Path), help="The scenario that rehearses the plan.")
-@click.option("--gantt", type=click.Path(path_type=Path), help="The plan over time as a figure: .svg, .png or .pdf.")
+@click.option("--runbook", type=Destination(), help="Write the runbook, in Markdown; - prints it.")
+@click.option("--scenario", "rehearsal", type=Destination(), help="The scenario that rehearses the plan.")
+@click.option("--gantt", type=Destination(), help="The plan over time as a figure: .svg, .png or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float | None,
@@ -71,6 +71,7 @@ def upgrade(
     """
     from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
+    from hawb.rules.profiles import PROFILES
     from hawb.scenario.run import Run
     from hawb.views.planning.planned_upgrade import unplanned
     from hawb.views.terminal import told
@@ -84,10 +85,10 @@ def upgrade(
         raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
     scenario, notes, live = cluster_of(files)
     own = None if numbers is None else _own_times(numbers, away_s)
-    run = Run.of(scenario if own is None else own.times.over(scenario))
     away = away_s if own is None else own.times.away_s
     before = beforehand(scenario, files, live)
-    answered = unplanned(run, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
+    profile = PROFILES[scenario.cluster.version]
+    answered = unplanned(profile, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
     if answered is not None:
         if page is not None:
             from hawb.views.page import report_page
@@ -95,6 +96,7 @@ def upgrade(
             write_page(page, report_page(answered))
         click.echo(told(answered), err=as_json)
         raise SystemExit(answered.verdict.exit_status)
+    run = Run.of(scenario if own is None else own.times.over(scenario))
     task = task_of(run, drain=drain, **({} if away is None else {"away_s": away}))
     orders = () if order is None else (_listed("--order", order, task.nodes, every=True),)
     if as_json or str(runbook) == STDIN:

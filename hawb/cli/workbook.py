@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from hawb.cli.files import STDIN, cluster_of, refuse
+from hawb.cli.files import STDIN, Destination, cluster_of, refuse
 from hawb.cli.language import in_a_language
 from hawb.languages import VARIABLE
 from hawb.scenario.dump import dump
+from hawb.scenario.saving import Kind
 from hawb.views.formatting import shown
 
 JUPYTER = Path(__file__).parents[1] / "lab" / "jupyter"
@@ -29,7 +30,7 @@ def at_home() -> Path:
 
 
 in_a_folder = click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), default=at_home,
+    "--folder", type=Destination(Kind.FOLDER), default=at_home,
     show_default="hawb in your home", help="Where notebooks and data are, or are copied to.",
 )  # fmt: skip
 on_a_port = click.option("--port", type=click.IntRange(0, 65535), default=8888, show_default=True,

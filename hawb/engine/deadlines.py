@@ -22,7 +22,8 @@ from hawb.engine.clients import Consumer
 from hawb.engine.events import AnswersDue, ChannelTicks
 from hawb.engine.operations import Settle
 from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, Queue
+from hawb.engine.settings import Settings
+from hawb.engine.state import NOWHERE, Queue, Side
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import consumer_timeouts
 from hawb.rules.consumer_timeouts import TICK_US
@@ -49,12 +50,14 @@ def channels_look(turn: Turn) -> bool:
     return profile.channels_time_out and (profile.queues_set_consumer_timeout or configured_ms(turn) is not None)
 
 
-def channel_timeout_ms(turn: Turn, queue: Queue | None) -> int | None:
-    """Return the timeout by which a channel looks at deliveries of a queue; None where it does not look."""
-    profile, configured = turn.settings.profile, configured_ms(turn)
+def channel_timeout_ms(settings: Settings, known: Turn | Side, queue: Queue | None) -> int | None:
+    """Return the timeout by which a channel looks at deliveries of a queue, under the policies that its side knows;
+    None where it does not look."""
+    profile = settings.profile
+    configured = consumer_timeouts.configured_ms(settings.consumer_timeout, profile)
     if not profile.channels_time_out or queue is None or not profile.queues_set_consumer_timeout:
         return configured if profile.channels_time_out else None
-    kinds = (turn.policies, queue.policy), (turn.operator_policies, queue.operator_policy)
+    kinds = (known.policies, queue.policy), (known.operator_policies, queue.operator_policy)
     definition = effective_definition(*(_named(policies, queue.vhost, name) for policies, name in kinds))
     return consumer_timeouts.timeout_ms(definition, dict(queue.arguments), configured, profile)
 
@@ -71,7 +74,7 @@ def with_delivery(turn: Turn, consumer: Consumer, count: int) -> dict[str, objec
     if consumer.automatic or not consumer.name or not channels_look(turn):
         return {}
     if consumer.clock is not None:
-        timeout_ms = channel_timeout_ms(turn, turn.queues.get(consumer.queue))
+        timeout_ms = channel_timeout_ms(turn.settings, turn, turn.queues.get(consumer.queue))
         if timeout_ms is None or not is_late_at_best(consumer, timeout_ms):
             return {}
     known = sent(consumer)
@@ -113,7 +116,7 @@ def plan(turn: Turn, consumer: Consumer, *, anew: bool = False) -> None:
 def looks_us(turn: Turn, consumer: Consumer) -> int | None:
     """Return when a client's channel finds its oldest delivery too old, now at the earliest; None where it does not."""
     queue = turn.queues.get(consumer.queue)
-    timeout_ms = channel_timeout_ms(turn, queue)
+    timeout_ms = channel_timeout_ms(turn.settings, turn, queue)
     times = _after(sent(consumer), passed_on(turn, consumer))
     if timeout_ms is None or not times or not is_late_at_best(consumer, timeout_ms):
         return None

@@ -1,7 +1,8 @@
 """The name of a state up to what cannot matter, for searching: states with equal keys have the same future.
 
 Left out: the time of day (timers count from now), the numbers that messages happen to have (they are numbered anew, in
-order, without gaps), what is only shown (events' numbers, steps, what a consumer once received), and which of several
+order, without gaps), what is only shown (events' numbers, steps, what a consumer once received), how old deliveries are
+where no channel looks (a policy with a consumer timeout would have them count later), and which of several
 interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: ha-mode all, which adds
 mirrors in alphabetical order, ha-mode nodes, which lists them, min-masters, whose ties go by name. Random draws are
 left out too: a searcher has to try every outcome anyway. The future is one of steps that name their nodes.
@@ -20,7 +21,7 @@ from msgspec.structs import asdict, replace
 
 from hawb.engine import deadlines, places, quorum_key, runs
 from hawb.engine.agenda import EVENT
-from hawb.engine.clients import NEVER_US, Clock
+from hawb.engine.clients import NEVER_US, Clock, Consumer
 from hawb.engine.crashes import PERIOD_US
 from hawb.engine.events import (
     BootAttempt,
@@ -78,7 +79,7 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
         tuple(sorted((names[node], resource) for node, resource in state.alarms)),
         tuple(_unread(state, unread, names) for unread in state.unread),
-        tuple(_consumer(state, name, ranks, names) for name in sorted(state.consumers)),
+        tuple(_consumer(state, settings, name, ranks, names) for name in sorted(state.consumers)),
         tuple(_publisher(state, name, ranks, names) for name in sorted(state.publishers)),
         tuple(_unconfirmed(state, waiting, ranks, names) for waiting in state.unconfirmed),
         tuple(_event(state, entry, ranks, names, sides) for entry in sorted(state.agenda) if _counts(entry)),
@@ -228,12 +229,23 @@ def _sync(time_us: int, sync: Sync, names: tuple[int, ...]) -> tuple:
     return tuple(names[node] for node in sync.mirrors), sync.effort, held, elapsed_us
 
 
-def _consumer(state: State, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
+def _looks(state: State, settings: Settings, consumer: Consumer) -> bool:
+    """Return True if the age of a client's deliveries counts: its channel is there, and has a timeout."""
+    if consumer.state == "closed":
+        return False
+    number = state.nodes[consumer.node].side
+    side = next((side for side in state.sides if side.number == number), state.sides[0])
+    return deadlines.channel_timeout_ms(settings, side, side.queues.get(consumer.queue)) is not None
+
+
+def _consumer(
+    state: State, settings: Settings, name: str, ranks: dict[str, Ranks], names: tuple[int, ...]
+) -> tuple:
     consumer = state.consumers[name]
     rank, in_order = _numbering(ranks, consumer.queue)
     fields = _renamed(consumer, names)
     del fields["received"]
-    sent = () if consumer.state == "closed" else deadlines.sent(consumer)  # a channel that is gone looks no more
+    sent = deadlines.sent(consumer) if _looks(state, settings, consumer) else ()
     fields["sent"] = tuple((us - state.time_us, count) for us, count in sent)
     fields["ticks_from_us"] = (consumer.ticks_from_us - state.time_us) % TICK_US if sent else 0
     fields["subscription"] = consumer.subscription != 0

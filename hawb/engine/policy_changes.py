@@ -11,7 +11,12 @@ changes (`hawb.engine.classic.mirrors.take_effect`).
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import attrgetter
+
 from msgspec.structs import replace
 
 from hawb.engine import consuming, deadlines, expiry, quorum_requests
@@ -31,6 +36,7 @@ from hawb.engine.operations import AdoptPolicy
 from hawb.engine.state import CLASSIC, NOWHERE, STREAM, Queue, bits_of
 from hawb.engine.turn import TIMER, Turn
 from hawb.rules import limits, policies, quorum_declaration, streams
+from hawb.rules.beginnings import ByBeginning
 from hawb.rules.patterns import Match
 from hawb.rules.policies import Mirroring, Policy
 from hawb.rules.profiles import HA_SETTINGS
@@ -47,18 +53,19 @@ KINDS = {USER: "user", OPERATOR: "operator"}
 """The trace's words for the kinds, where no name has the prefix."""
 
 
-class InForce(Struct, frozen=True):
-    """The policy and the operator policy that apply to a queue."""
+@dataclass(frozen=True)
+class InForce:
+    """The policy and the operator policy that apply to a queue. Most queues of a cluster are under the same few."""
 
     policy: Policy | None
     operator_policy: Policy | None
 
-    @property
-    def definition(self) -> dict[str, object]:
+    @cached_property
+    def definition(self) -> Mapping[str, object]:
         """The definition of both together."""
         return policies.effective_definition(self.policy, self.operator_policy)
 
-    @property
+    @cached_property
     def mirroring(self) -> Mirroring | None:
         """The mirroring that both together ask for."""
         return policies.mirroring(self.definition)
@@ -72,6 +79,32 @@ class InForce(Struct, frozen=True):
             "mirroring": self.mirroring,
             "limits": limits.limits(self.definition, dict(arguments)) if limited else limits.NO_LIMITS,
         }
+
+
+_together = lru_cache(maxsize=256)(InForce)
+
+
+class _Known:
+    """Policies that a side knows. Equal only to the very same policies: to compare thousands takes longer than to match
+    a queue."""
+
+    def __init__(self, given: tuple[Policy, ...]) -> None:
+        self.given = given
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.given is other.given
+
+    def __hash__(self) -> int:
+        return id(self.given)
+
+
+@lru_cache(maxsize=16)
+def _by_vhost(known: _Known) -> dict[str, ByBeginning[Policy]]:
+    """Policies by their virtual hosts, and there by the beginnings of the names that they could match."""
+    found: dict[str, list[Policy]] = defaultdict(list)
+    for policy in known.given:
+        found[policy.vhost].append(policy)
+    return {vhost: ByBeginning(those, attrgetter("pattern")) for vhost, those in found.items()}
 
 
 def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
@@ -119,18 +152,24 @@ def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
 
 def in_force(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> InForce:
     """The policies that apply to a queue."""
-    return InForce(*(applying(turn, name, queue_type, kind, declaring) for kind in (USER, OPERATOR)))
+    return _together(*(applying(turn, name, queue_type, kind, declaring) for kind in (USER, OPERATOR)))
 
 
 def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool) -> Policy | None:
     """The one policy of a kind that applies to a queue. Writes to the trace where RabbitMQ leaves the choice open, and
     where a pattern was given up."""
     vhost, short = split_queue(name)
-    given = of_kind(turn, kind)
-    for policy in given:
-        if policy.vhost == vhost and policies.matched(policy, short) is Match.GAVE_UP:
+    there = _by_vhost(_Known(of_kind(turn, kind))).get(vhost)
+    if there is None:
+        return None
+    matching = []
+    for policy in there.of(short):
+        match = policies.matched(policy, short)
+        if match is Match.GAVE_UP:
             turn.emit("pattern_gave_up", queue=name, policy=policy.name, pattern=policy.pattern, kind=KINDS[kind])
-    found = policies.matching(given, vhost, short, queue_type, turn.settings.profile, declaring=declaring)
+        elif match is Match.YES:
+            matching.append(policy)
+    found = policies.candidates(matching, vhost, queue_type, turn.settings.profile, declaring=declaring)
     tied = policies.ties(found)
     if tied:
         names = [policy.name for policy in tied]

@@ -42,7 +42,7 @@ def channel_ticks(turn: Turn, event: ChannelTicks) -> None:
     if due_us is None or due_us > turn.now_us:
         deadlines.plan(turn, consumer)
         return
-    timeout_ms = deadlines.channel_timeout_ms(turn, turn.queues.get(consumer.queue))
+    timeout_ms = deadlines.channel_timeout_ms(turn.settings, turn, turn.queues.get(consumer.queue))
     turn.because = turn.emit(
         "channel_timed_out", node=consumer.node, queue=consumer.queue, consumer=consumer.name,
         timeout_s=timeout_ms / 1_000, code=406, text=consumer_timeouts.error(timeout_ms, turn.settings.profile),

@@ -1,7 +1,8 @@
 """The files of logs: which there are, how they are opened, and which node a name tells of.
 
 Files are those of strangers: one that cannot be read is told with the reason, and a compressed one that breaks off
-gives what there is. So does one that unpacks to more than its `Limits`: a few megabytes may hold a terabyte.
+gives what there is. So do files that unpack to more than their `Limits`: a few megabytes may hold a terabyte, and a
+folder many of them.
 """
 
 from __future__ import annotations
@@ -44,20 +45,34 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
 
 class Limits(Struct, frozen=True):
-    """How much a compressed file may unpack to: in megabytes, and beyond the first `AT_ANY_RATIO` bytes in bytes for
-    each of its own."""
+    """How much the compressed logs of a cluster may unpack to: in megabytes together, and each of them, beyond its
+    first `AT_ANY_RATIO` bytes, in bytes for each of its own."""
 
     unpacked_mb: float = 80
     unpacked_ratio: float = 200
 
-    def check(self, unpacked: int, packed: int) -> None:
-        """Raise UnpackedTooMuch if a file has unpacked to too much so far."""
-        if unpacked > self.unpacked_mb * 1_000_000:
-            raise UnpackedTooMuch(f"it unpacks to more than {self.unpacked_mb:g} MB; --unpacked-mb allows more")
-        if unpacked > max(AT_ANY_RATIO, self.unpacked_ratio * packed):
-            raise UnpackedTooMuch(
-                f"it unpacks to more than {self.unpacked_ratio:g} times its size; --unpacked-ratio allows more"
-            )
+
+class Unpacking:
+    """What the compressed logs of a cluster have unpacked to so far, and may unpack to together."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._bytes = 0
+
+    def of_file(self, packed: IO[bytes], unpacked: IO[bytes]) -> Iterator[bytes]:
+        """Yield the lines of one more file. Raise UnpackedTooMuch behind those up to a limit."""
+        size, limits = 0, self._limits
+        while line := unpacked.readline(LONGEST_LINE):
+            size += len(line)
+            self._bytes += len(line)
+            if self._bytes > limits.unpacked_mb * 1_000_000:
+                which = "it unpacks" if self._bytes == size else "it and the files before it unpack"
+                raise UnpackedTooMuch(f"{which} to more than {limits.unpacked_mb:g} MB; --unpacked-mb allows more")
+            if size > max(AT_ANY_RATIO, limits.unpacked_ratio * packed.tell()):
+                raise UnpackedTooMuch(
+                    f"it unpacks to more than {limits.unpacked_ratio:g} times its size; --unpacked-ratio allows more"
+                )
+            yield line
 
 
 AT_ANY_RATIO = 16_000_000
@@ -65,17 +80,17 @@ AT_ANY_RATIO = 16_000_000
 
 
 class UnpackedTooMuch(OSError):  # noqa: N818 - it reads as what happened
-    """A compressed file has unpacked to more than its limits."""
+    """Compressed files have unpacked to more than their limits."""
 
 
-def lines(file: Path, limits: Limits | None = None) -> Iterator[str]:
+def lines(file: Path, unpacking: Unpacking | None = None) -> Iterator[str]:
     """The lines of a file, unpacked, as text. What is no UTF-8 is replaced. Raises OSError; EOFError or another error
     of the unpackers where a compressed file breaks off; UnpackedTooMuch, an OSError, behind the lines up to a limit."""
-    for line in _raw_lines(file, limits or Limits()):
+    for line in _raw_lines(file, unpacking or Unpacking()):
         yield line.decode(errors="replace")
 
 
-def _raw_lines(file: Path, limits: Limits) -> Iterator[bytes]:
+def _raw_lines(file: Path, unpacking: Unpacking) -> Iterator[bytes]:
     with opened(file) as packed:
         begins = packed.read(8)
         packed.seek(0)
@@ -84,12 +99,8 @@ def _raw_lines(file: Path, limits: Limits) -> Iterator[bytes]:
             while line := packed.readline(LONGEST_LINE):
                 yield line
             return
-        unpacked = 0
         with opener(packed, "rb") as stream:
-            while line := stream.readline(LONGEST_LINE):
-                unpacked += len(line)
-                limits.check(unpacked, packed.tell())
-                yield line
+            yield from unpacking.of_file(packed, stream)
 
 
 def backwards(lines: Iterable[str]) -> tuple[Iterator[str], int]:

@@ -124,9 +124,10 @@ def read_logs(
     paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False, limits: files.Limits | None = None
 ) -> Reading:
     """The logs of one cluster: files, and folders of files. Times without a zone, as 3.8 has them, are of `zone`;
-    with `clients` the events name connections and users. Compressed files are read up to `limits`. Raises OSError for
-    a path that is not there."""
-    return together([read_file(file, zone, clients, limits) for file in files.log_files(paths)])
+    with `clients` the events name connections and users. Compressed files are read up to `limits`, which hold for all
+    of them together. Raises OSError for a path that is not there."""
+    unpacking = files.Unpacking(limits)
+    return together([read_file(file, zone, clients, unpacking) for file in files.log_files(paths)])
 
 
 def together(found: list[FileReading]) -> Reading:
@@ -142,13 +143,13 @@ def together(found: list[FileReading]) -> Reading:
 
 
 def read_file(
-    file: Path, zone: tzinfo = UTC, clients: bool = False, limits: files.Limits | None = None
+    file: Path, zone: tzinfo = UTC, clients: bool = False, unpacking: files.Unpacking | None = None
 ) -> FileReading:
     """What one file tells, in its own order. What cannot be read is told, and raises nothing."""
     reading, reader = FileReading(str(file)), Reader(zone, files.last_change(file))
     writers = _Writers(files.node_in_name(file) or _stem(file))
     try:
-        for entry in reader.entries(*_numbered(file, reading, limits)):
+        for entry in reader.entries(*_numbered(file, reading, unpacking)):
             _take(entry, reading, writers, clients)
     except (OSError, *BROKEN_OFF) as error:
         reading.refused = str(error) or type(error).__name__
@@ -290,11 +291,11 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
 
 
 def _numbered(
-    file: Path, reading: FileReading, limits: files.Limits | None
+    file: Path, reading: FileReading, unpacking: files.Unpacking | None
 ) -> tuple[Iterator[str], Iterable[int]]:
     """The lines of a file from the oldest on, and their numbers."""
     end = _End()
-    lines = end.up_to(files.lines(file, limits))
+    lines = end.up_to(files.lines(file, unpacking))
     begin = list(islice(lines, LOOKED_AT))
     if not newest_first(begin):
         return _counted(chain(begin, _rest(lines, end)), reading), count(1)

@@ -7,7 +7,7 @@
 A path is a file or a folder; `load` takes several, too. Rows are those of `hawb.incident.event_table`; a partition is
 one file, so a node is known by what its file tells, and times are those of its own clock (`hawb.incident.reading`
 compares the clocks of one cluster). Option `zone` is the zone of times that have none, by its IANA name; `clients` true
-has connections and users named; `unpacked_mb` and `unpacked_ratio` limit what a file unpacks to; `mode` is that of
+has connections and users named; `unpacked_mb` and `unpacked_ratio` limit what each file unpacks to; `mode` is that of
 Spark's own readers: PERMISSIVE passes over what cannot be read of a file, FAILFAST ends with an error.
 
 Python reads one line after the other, four to twelve million a minute on a core (`benchmarks/logs.py`); the paths must
@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 
 from hawb.incident.entries import zone_of
 from hawb.incident.event_table import LOG_EVENTS, rows
-from hawb.incident.files import Limits, log_files
+from hawb.incident.files import Limits, Unpacking, log_files
 from hawb.incident.reading import read_file
 from hawb.study.fleet_sources import paths_of
 
@@ -90,7 +90,7 @@ class LogReader(DataSourceReader):
     def read(self, partition: LogFile) -> Iterator[pa.RecordBatch]:
         """The events of a file. Raises ValueError for one that cannot be read to its end where the mode is
         FAILFAST."""
-        reading = read_file(partition.file, self.source.zone, self.source.clients, self.source.limits)
+        reading = read_file(partition.file, self.source.zone, self.source.clients, Unpacking(self.source.limits))
         if reading.refused and self.source.mode == "FAILFAST":
             raise ValueError(f"{reading.file}: {reading.refused}")
         for first in range(0, len(reading.events), BATCH):

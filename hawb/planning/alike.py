@@ -2,6 +2,8 @@
 
 Only queues that stand at the start of a scenario without steps are grouped: that is what an export is. A queue stays
 alone where its course depends on more than itself: the rules place it by lot, or dead letters come from it or go to it.
+Of queues whose course files do not tell (`unknown`) nothing is said: one of each type and policy is played, and those
+that RabbitMQ would refuse, and those to which dead letters of other queues go.
 Queues of a kind are empty together or hold messages together; those with limits or unacknowledged messages hold exactly
 as many. With `by_backlog`, because a backlog decides how long a synchronisation takes, they hold messages of the same
 order of magnitude. The fullest stands for its kind.
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Container
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +24,7 @@ from hawb.planning.assignments import InForce, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.limits import LIMIT_SETTINGS, Limits, limits
 from hawb.rules.profiles import PROFILES
-from hawb.scenario.beginning import policy_of
+from hawb.scenario.beginning import policy_of, queue_refusal, settings_of
 from hawb.scenario.document import QueueEntry, Scenario
 
 
@@ -36,19 +39,24 @@ class Alike(Struct, frozen=True):
         return {name: len(entries) for name, entries in self.kinds.items()}
 
 
-def alike(scenario: Scenario, by_backlog: bool = False) -> Alike:
-    """Groups a scenario's queues by their kind."""
+def alike(scenario: Scenario, by_backlog: bool = False, unknown: Container[str] = ()) -> Alike:
+    """Groups a scenario's queues by their kind; `unknown` are the full names of those of which nothing will be said."""
     entries = scenario.queues
     if scenario.steps:
         return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
     found: dict[tuple, list[QueueEntry]] = defaultdict(list)
-    in_force = _in_force(scenario)
-    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in zip(entries, in_force, strict=True)}
-    for entry, force in zip(entries, in_force, strict=True):
-        limited = _limits(entry, force)
-        placed = entry.master or entry.members
-        alone = limited.dead_letter_exchange is not None or entry.queue in targets or not placed
-        found[(entry.queue,) if alone else _kind(entry, force, by_backlog)].append(entry)
+    settings, each = settings_of(scenario), list(zip(entries, _in_force(scenario), strict=True))
+    untold = {entry.queue for entry in entries if full_name(entry) in unknown}
+    targets = {_limits(entry, force).dead_letter_routing_key for entry, force in each if entry.queue not in untold}
+    for entry, force in each:
+        if entry.queue in untold:
+            alone = entry.queue in targets or (entry.arguments and queue_refusal(entry, settings) is not None)
+            kind = entry.type, entry.durable, split_queue(entry.queue)[0], force.policy, force.operator_policy
+        else:
+            lettered = _limits(entry, force).dead_letter_exchange is not None
+            alone = lettered or entry.queue in targets or not (entry.master or entry.members)
+            kind = () if alone else _kind(entry, force, by_backlog)
+        found[(entry.queue,) if alone else kind].append(entry)
     kinds = {}
     for those in found.values():
         first = max(those, key=lambda entry: entry.messages * entry.size)

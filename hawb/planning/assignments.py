@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.msgpack import encode
 from msgspec.structs import replace
 
-from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.inventory import Inventory, Queue
+from hawb.rules.beginnings import ByBeginning, is_all
 from hawb.rules.patterns import Budget, Match, searched
 from hawb.rules.policies import (
     QUEUE_TYPES_BY_APPLY_TO,
@@ -119,7 +117,7 @@ def _assign(inventory: Inventory) -> Assigned:
             definition = effective_definition(mine, theirs)
             kept[key] = InForce(key[1], key[2], definition, mirroring(definition))
         assignments.append(Assignment(queue, kept[key], policies, operators))
-    return Assigned(assignments, [*plain.reaches, *operator.reaches])
+    return Assigned(assignments, [*plain.counted(), *operator.counted()])
 
 
 def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
@@ -150,46 +148,55 @@ class _Table:
     def __init__(self, policies: Iterable[Policy], profile: Profile, operator: bool) -> None:
         self.profile = profile
         self.reaches: list[Reach] = []
-        self._accepted: list[Policy] = []
+        self._accepted: dict[str, list[tuple[Policy, Reach]]] = defaultdict(list)
         self._candidates: dict[tuple[str, str], tuple[_Candidates, _Candidates]] = {}
         self._given_up: dict[str, list[str]] = defaultdict(list)
+        self._matching: dict[tuple[int, ...], _Matching] = {}
         for policy in policies:
             accepted, unknown, refused = _accepted(policy, profile, operator)
-            self.reaches.append(Reach(policy, operator, refused, unknown, given_up=self._given_up[policy.pattern]))
+            reach = Reach(policy, operator, refused, unknown, given_up=self._given_up[policy.pattern])
+            self.reaches.append(reach)
             if accepted is not None:
-                self._accepted.append(accepted)
+                self._accepted[policy.vhost].append((accepted, reach))
 
     def matching(self, queue: Queue) -> list[Policy]:
-        """The policies that match a queue, the one that applies first. Counts the queue in the reach of each."""
+        """The policies that match a queue, the one that applies first; queues under the same ones share a list."""
         key, name = (queue.vhost, queue.type), queue.name
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
         in_order, passed_over = self._candidates[key]
         found = [one for one in in_order.of(name) if self._matches(one, name)]
-        if found:
-            _count(found, queue.type)
+        alike = self._matching.get(ids := tuple(map(id, found)))
+        if alike is None:
+            alike = self._matching[ids] = _Matching(found)
+        alike.queues[queue.type] += 1
         for one in passed_over.of(name):
             if self._matches(one, name):
                 one.reach.passed_over[queue.type] += 1
-        return [one.policy for one in found]
+        return alike.policies
+
+    def counted(self) -> list[Reach]:
+        """Count the queues in the reach of the policies that match them; return the reach of each policy."""
+        for alike in self._matching.values():
+            for queue_type, queues in alike.queues.items() if alike.found else ():
+                _count(alike.found, queue_type, queues)
+        return self.reaches
 
     def _of(self, vhost: str, queue_type: str) -> tuple[_Candidates, _Candidates]:
         """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
-        reach = {(reach.policy.vhost, reach.policy.name): reach for reach in self.reaches}
-        in_order = candidates(self._accepted, vhost, queue_type, self.profile, declaring=False)
+        reaches = {id(policy): reach for policy, reach in self._accepted[vhost]}
+        accepted = [policy for policy, _ in self._accepted[vhost]]
+        in_order = candidates(accepted, vhost, queue_type, self.profile, declaring=False)
         taken = {id(policy) for policy in in_order}
         passed_over = [
             policy
-            for policy in self._accepted
-            if policy.vhost == vhost
-            and id(policy) not in taken
-            and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
+            for policy in accepted
+            if id(policy) not in taken and queue_type in QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
         ]
 
         def known(policies: list[Policy]) -> _Candidates:
-            return _Candidates(
-                _Candidate(one, reach[vhost, one.name], beginning(one.pattern), is_all(one.pattern)) for one in policies
-            )
+            found = [_Candidate(one, reaches[id(one)], is_all(one.pattern)) for one in policies]
+            return ByBeginning(found, lambda candidate: candidate.policy.pattern)
 
         return known(in_order), known(passed_over)
 
@@ -204,42 +211,37 @@ class _Table:
 
 
 class _Candidate(NamedTuple):
-    """A policy that could apply to queues whose names begin with `begins`, and whether its pattern asks no more."""
+    """A policy that could apply to queues, and whether its pattern asks no more than how their names begin."""
 
     policy: Policy
     reach: Reach
-    begins: str
     begins_is_all: bool
 
 
-class _Candidates:
-    """Policies by the beginnings of the names that they could apply to, in the order in which they win."""
-
-    def __init__(self, candidates: Iterable[_Candidate]) -> None:
-        self._by_beginning: dict[str, list[tuple[int, _Candidate]]] = defaultdict(list)
-        for place, one in enumerate(candidates):
-            self._by_beginning[one.begins].append((place, one))
-        self._lengths = sorted({len(begins) for begins in self._by_beginning})
-
-    def of(self, name: str) -> list[_Candidate]:
-        """Return those that could apply to a queue with this name."""
-        begun = [self._by_beginning.get(name[:length], ()) for length in self._lengths if length <= len(name)]
-        return [one for _, one in sorted(chain.from_iterable(begun), key=itemgetter(0))]
+_Candidates = ByBeginning[_Candidate]
 
 
-def _count(found: list[_Candidate], queue_type: str) -> None:
-    """Adds a queue to the reach of the policies that match it."""
+class _Matching:
+    """Policies that match some queues, and how many of each type."""
+
+    def __init__(self, found: list[_Candidate]) -> None:
+        self.found = found
+        self.policies = [one.policy for one in found]
+        self.queues: Counter[str] = Counter()
+
+
+def _count(found: list[_Candidate], queue_type: str, queues: int) -> None:
+    """Add queues to the reach of the policies that match them."""
     winner = found[0]
-    winner.reach.matched += 1
-    winner.reach.applied[queue_type] += 1
-    for one in found[1:]:
-        one.reach.matched += 1
-        one.reach.beaten_by.add(winner.policy.name)
-    if len(found) > 1 and found[1].policy.priority == winner.policy.priority:
-        tied = [policy.name for policy in ties([one.policy for one in found])]
-        named = tied[: MOST_TIED + 1]
-        for one in found[: len(tied)]:
-            one.reach.tied_with.update(name for name in named if name != one.policy.name)
+    winner.reach.applied[queue_type] += queues
+    for one in found:
+        one.reach.matched += queues
+        if one is not winner:
+            one.reach.beaten_by.add(winner.policy.name)
+    tied = [policy.name for policy in ties([one.policy for one in found])]
+    named = dict.fromkeys(tied[: MOST_TIED + 1], queues)
+    for one in found[: len(tied)]:
+        one.reach.tied_with.update({name: times for name, times in named.items() if name != one.policy.name})
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:

@@ -21,13 +21,15 @@ Kinds = Mapping[str, Sequence[QueueEntry]]
 
 class Beforehand(Struct, frozen=True):
     """The queues that are out of use, and remedies in their order, each checked by playing it; `files` are those of the
-    cluster, `live` is what they lack, and `down` are the members of the cluster that do not run."""
+    cluster, `live` is what they lack, and `down` are the members of the cluster that do not run. `runs` is whether any
+    node does."""
 
     out_of_use: tuple[OutOfUse, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     files: tuple[str, ...] = ()
     live: Live = ALL_KNOWN
     down: tuple[str, ...] = ()
+    runs: bool = True
 
 
 NOTHING_BEFORE = Beforehand()
@@ -38,15 +40,16 @@ def beforehand(
 ) -> Beforehand:
     """How a scenario's cluster stands at its end. Quorum queues and streams are to outlive so many `failures`; remedies
     are about queues alone of which files tell all that decides."""
-    kinds = alike(scenario)
+    unknown = {*live.unlisted, *live.listed_down}
+    kinds = alike(scenario, unknown=unknown)
     run = Run.of(kinds.scenario)
     out = already_out(run, kinds, live)
-    unknown = {*live.unlisted, *live.listed_down}
     alone = [name for name in short(run, failures) if name not in unknown]
     found = remedies(run, standing, alone=alone) if live.nodes_listed else ()
     nodes = zip(run.settings.names, run.moment().state.nodes, strict=True)
     down = tuple(name for name, node in nodes if node.member and node.status != RUNNING)
-    return Beforehand(out, tuple(for_all(one, kinds.kinds) for one in found), tuple(files), live, down)
+    whole, runs = tuple(for_all(one, kinds.kinds) for one in found), bool(run.moment().state.running())
+    return Beforehand(out, whole, tuple(files), live, down, runs)
 
 
 def already_out(run: Run, kinds: Alike, live: Live) -> tuple[OutOfUse, ...]:

@@ -9,6 +9,7 @@ Nothing here holds users, permissions or parameters, so that a plan need not be 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -157,7 +158,8 @@ class Migration(Struct, frozen=True, kw_only=True):
     @property
     def counts(self) -> dict[str, int]:
         """How many queues there are of each verdict."""
-        return {verdict: sum(move.verdict == verdict for move in self.moves) for verdict in VERDICTS}
+        found = Counter(move.verdict for move in self.moves)
+        return {verdict: found[verdict] for verdict in VERDICTS}
 
 
 def migrate(

@@ -132,12 +132,12 @@ def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live =
     """The run of a scenario, and the whole answer for where it ends, as `safe_to_stop_in` plays it. `live` is what
     files tell of the cluster beside the scenario, and what they do not: where no listing names the nodes nothing is
     forecast."""
-    kinds = alike(scenario)
+    unknown = {*live.unlisted, *live.listed_down}
+    kinds = alike(scenario, unknown=unknown)
     run, nodes = Run.of(kinds.scenario), None if nodes is None else list(nodes)
     out = already_out(run, kinds, live)
     if not live.nodes_listed:
         return run, Outlook((), out, (), live, run.settings.profile.mirroring)
-    unknown = {*live.unlisted, *live.listed_down}
     plain = safe_to_stop(run, nodes)
     forecasts = [_of_all(one, kinds.kinds, unknown, out) for one in plain]
     hurt = [effect for way in WAYS for one in plain for effect in one.hurt(way)]

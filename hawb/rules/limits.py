@@ -51,6 +51,8 @@ LIMIT_ARGUMENTS = frozenset(f"x-{setting}" for setting in LIMIT_SETTINGS)
 
 def limits(definition: Mapping[str, object], arguments: Mapping[str, object]) -> Limits:
     """The limits of a queue under the effective definition of its policies, and with arguments that were accepted."""
+    if LIMIT_ARGUMENTS.isdisjoint(arguments) and LIMIT_SETTINGS.isdisjoint(definition):
+        return NO_LIMITS
     given = {
         field: min(values) if field in SMALLER else values[0]
         for field, setting in (SMALLER | ARGUMENTS_FIRST).items()

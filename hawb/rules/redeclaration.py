@@ -50,4 +50,5 @@ def differing(
         keys = RELAXED_COMPARED
     else:
         keys = QUORUM_PROFILES[profile.version].compared
-    return [key for key in keys if first_difference(sent, queue, (key,), profile) is not None]
+    given = sent.keys() | queue.keys()
+    return [key for key in keys if key in given and first_difference(sent, queue, (key,), profile) is not None]

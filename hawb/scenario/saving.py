@@ -23,6 +23,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,17 +52,15 @@ class Outputs:
         self._folders: list[_Folder] = []
 
     def add(self, file: Path, content: str | bytes, replace: bool = True, synchronised: bool = True) -> None:
-        """Add a file; nothing is written yet. Raise OSError where it is clear that it cannot be written."""
+        """Add a file; nothing is written yet. Raise OSError as `check` does."""
         place = target(file, replace)
         if place is not None and place in [one.target for one in self._files]:
             raise OSError(errno.EINVAL, "it is named for two outputs; name another file for one", str(file))
         self._files.append(_File(file, place, _bytes(content), replace, synchronised))
 
     def add_folder(self, folder: Path, contents: Mapping[str, str | bytes]) -> None:
-        """Add a new folder with files, by their names; nothing is written yet. Raise FileExistsError where something
-        of its name stands."""
-        if os.path.lexists(folder):
-            raise _error(errno.EEXIST, folder)
+        """Add a new folder with files, by their names; nothing is written yet. Raise OSError as `check` does."""
+        check(folder, Kind.NEW_FOLDER)
         self._folders.append(_Folder(folder, {name: _bytes(content) for name, content in contents.items()}))
 
     def place(self) -> None:
@@ -80,30 +79,59 @@ class Outputs:
             undo.pop_all()
 
 
+class Kind(Enum):
+    """A kind of destination: a file or a folder, and whether it may exist already."""
+
+    FILE = "a file"
+    NEW_FILE = "a new file"
+    FOLDER = "a folder"
+    NEW_FOLDER = "a new folder"
+
+
+def check(place: Path, kind: Kind) -> None:
+    """Raise OSError where it is clear that a place cannot be written to: its second name is the folder that is why, if
+    it is one."""
+    if kind in (Kind.FILE, Kind.NEW_FILE):
+        target(place, kind is Kind.FILE)
+        return
+    if kind is Kind.NEW_FOLDER and os.path.lexists(place):
+        raise _error(errno.EEXIST, place)
+    real = Path(os.path.realpath(place))
+    folder = real if kind is Kind.FOLDER else real.parent
+    while not os.path.lexists(folder):  # it is made
+        folder = folder.parent
+    _check_folder(folder, place)
+
+
 def target(file: Path, replace: bool = True) -> Path | None:
     """Return the regular file that is written where `file` was named: at the end of symbolic links, there already or
-    not; None where it is to be written to directly. Raise OSError where it is clear that it cannot be written."""
+    not; None where it is to be written to directly. Raise OSError as `check` does."""
     if descriptor(file) is not None:
         return None
     try:
         there = file.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         there = None
     real = Path(os.path.realpath(file))
-    if there is None:
-        if not real.parent.exists():
-            raise _error(errno.ENOENT, file)
-    elif stat.S_ISDIR(there.st_mode):
-        raise _error(errno.EISDIR, file)
-    elif not stat.S_ISREG(there.st_mode) or not _is(real, there):
-        return None
-    elif not replace:
-        raise _error(errno.EEXIST, file)
-    elif not os.access(real, os.W_OK):
-        raise _error(errno.EACCES, file)
-    if not os.access(real.parent, os.W_OK):
-        raise _error(errno.EACCES, file)
+    if there is not None:
+        if stat.S_ISDIR(there.st_mode):
+            raise _error(errno.EISDIR, file)
+        regular = stat.S_ISREG(there.st_mode) and _is(real, there)
+        if regular and not replace:
+            raise _error(errno.EEXIST, file)
+        if not os.access(file, os.W_OK):
+            raise _error(errno.EACCES, file)
+        if not regular:
+            return None
+    _check_folder(real.parent, file)
     return real
+
+
+def _check_folder(folder: Path, named: Path) -> None:
+    if not folder.is_dir():
+        raise _error(errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT, named, folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _error(errno.EACCES, named, folder)
 
 
 def descriptor(file: Path) -> int | None:
@@ -282,5 +310,5 @@ def _naming(file: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or "it failed", str(file)) from None
 
 
-def _error(number: int, file: Path) -> OSError:
-    return OSError(number, os.strerror(number), str(file))
+def _error(number: int, file: Path, folder: Path | None = None) -> OSError:
+    return OSError(number, os.strerror(number), str(file), None, None if folder is None else str(folder))

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
 from hawb.cli import main
-from hawb.cli.destinations import WRITTEN, Kind, Written
+from hawb.cli.destinations import destinations
+from hawb.cli.files import Destination, Source
+from hawb.scenario.saving import Kind
 
 STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
-READ = {
-    ("compare", "files"), ("compare", "known"), ("run", "file"), ("check", "files"), ("explore", "file"),
-    ("upgrade", "numbers"), ("replicas", "numbers"), ("incident", "files"), ("incident", "after"), ("rates", "logs"),
-    ("study", "file"), ("study", "numbers"), ("audit", "paths"), ("record", "files"),
-}  # fmt: skip
-"""What is read, or written before anything else is done: notebooks and data."""
-FIRST = {("lab", "folder"), ("lessons", "folder")}
 TAKEN = {"study": ("--output", "{to}/study"), "watch": ("--api", "http://127.0.0.1:1")}
 """Options without which a command is not played."""
 INPUT = {"lint": "absent.yaml", "watch": None, "fuzz": None}
@@ -28,6 +24,21 @@ INPUT = {"lint": "absent.yaml", "watch": None, "fuzz": None}
 
 def hawb(*words: object) -> Result:
     return CliRunner().invoke(main, [*map(str, words)])
+
+
+class Written(NamedTuple):
+    """A place that a command writes to."""
+
+    command: str
+    option: str
+    kind: Kind
+
+
+FIRST = ("lab", "lessons")
+"""Commands that make their folder themselves."""
+WRITTEN = [Written(command.name or "", option, kind) for command in main.commands.values()
+           for option, kind in destinations(command).items()]  # fmt: skip
+CHECKED = [one for one in WRITTEN if one.command not in FIRST]
 
 
 def named(written: Written) -> str:
@@ -48,17 +59,16 @@ def writing(written: Written, place: Path, to: Path) -> Result:
     return hawb(written.command, *([to / given] if given else []), *more, option(written), place)
 
 
-def test_every_place_that_a_command_takes_is_read_or_known_as_written():
+def test_every_path_that_a_command_takes_is_said_to_be_read_or_written():
     paths = {
-        (command.name, parameter.name) for command in main.commands.values() for parameter in command.params
-        if isinstance(parameter.type, click.Path)
+        (command.name, parameter.name): type(parameter.type) for command in main.commands.values()
+        for parameter in command.params if isinstance(parameter.type, click.Path)
     }  # fmt: skip
-    written = {(one.command, one.option) for one in WRITTEN}
-    assert written == paths - READ - FIRST
-    assert paths >= READ | FIRST
+    assert {*paths.values()} == {Source, Destination}
+    assert {("study", "output"), ("run", "report"), ("audit", "tables")} <= {one[:2] for one in WRITTEN}
 
 
-@pytest.mark.parametrize("written", WRITTEN, ids=named)
+@pytest.mark.parametrize("written", CHECKED, ids=named)
 def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(written: Written, tmp_path: Path):
     (tmp_path / "file").touch()
     makes_folders = written.kind in (Kind.FOLDER, Kind.NEW_FOLDER)
@@ -70,7 +80,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(wr
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("written", [one for one in WRITTEN if one.kind is not Kind.FOLDER], ids=named)
+@pytest.mark.parametrize("written", [one for one in CHECKED if one.kind is not Kind.FOLDER], ids=named)
 def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp_path: Path):
     """A folder in place of a file, and whatever stands where something new is asked for."""
     there = tmp_path / "there.html"
@@ -96,3 +106,12 @@ def test_a_device_and_a_link_are_places_to_write_to(tmp_path: Path):
         assert "absent.yaml" in hawb("run", tmp_path / "absent.yaml", "--report", place).stderr
     (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "page.html")
     assert "there is no folder" in hawb("run", STORY, "--report", tmp_path / "nowhere").stderr
+
+
+def test_links_that_lead_to_each_other_are_refused(tmp_path: Path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for words in (("run", STORY, "-o", tmp_path / "a"), ("run", tmp_path / "a"), ("lint", tmp_path / "a"),
+                  ("import", tmp_path / "a", "--numbers", tmp_path / "b")):  # fmt: skip
+        refused = hawb(*words)
+        assert (refused.exit_code, refused.stdout, "hawb failed" in refused.stderr) == (2, "", False)

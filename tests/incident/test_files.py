@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from hawb.cli import main
 from hawb.incident import files
-from hawb.incident.files import Limits, UnpackedTooMuch, backwards, lines
-from hawb.incident.reading import read_file
+from hawb.incident.files import Limits, UnpackedTooMuch, Unpacking, backwards, lines
+from hawb.incident.reading import read_file, read_logs
 
 OLDEST_FIRST = [
     f"2024-05-01 {at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}.000000+00:00 [info] <0.1.0> line {at}\n"
@@ -37,16 +37,29 @@ def test_a_compressed_file_is_read_up_to_its_limits(packer, limits, tmp_path, mo
     monkeypatch.setattr(files, "AT_ANY_RATIO", 1_000_000)
     file, found = packed(tmp_path, OLDEST_FIRST, packer), []
     with pytest.raises(UnpackedTooMuch, match=r"--unpacked-(mb|ratio) allows more"):
-        found.extend(lines(file, limits))
+        found.extend(lines(file, Unpacking(limits)))
     assert 0 < sum(map(len, found)) <= 1_100_000 and found == OLDEST_FIRST[: len(found)]
-    assert list(lines(file, Limits(10, 1000))) == OLDEST_FIRST
+    assert list(lines(file, Unpacking(Limits(10, 1000)))) == OLDEST_FIRST
 
 
 @pytest.mark.parametrize("told", [OLDEST_FIRST, NEWEST_FIRST])
 def test_what_was_read_up_to_the_limit_is_told_in_either_order(told, tmp_path):
-    found = read_file(packed(tmp_path, told), limits=Limits(unpacked_mb=1))
+    found = read_file(packed(tmp_path, told), unpacking=Unpacking(Limits(unpacked_mb=1)))
     assert "unpacks to more than 1 MB" in (found.refused or "")
     assert 10_000 < found.messages < len(told) and found.newest_first is (told is NEWEST_FIRST)
+
+
+def test_the_limit_holds_for_all_files_of_a_cluster_together(tmp_path):
+    """Each is below it, and a folder may hold any number of them."""
+    file = packed(tmp_path, OLDEST_FIRST)
+    for number in range(3):
+        file.with_name(f"rabbit@a.log.{number}.gz").write_bytes(file.read_bytes())
+    size_mb = sum(map(len, OLDEST_FIRST)) / 1_000_000
+    found = read_logs([tmp_path], limits=Limits(unpacked_mb=1.5 * size_mb))
+    counted = [one.messages for one in found.files]
+    assert counted[0] == len(OLDEST_FIRST) > counted[1] > 0 and max(counted[2:]) < 2
+    assert [one.refused is None for one in found.files] == [True, False, False, False]
+    assert "it and the files before it unpack" in (found.files[2].refused or "")
 
 
 def test_lines_are_read_from_the_end_in_little_memory():

@@ -36,6 +36,14 @@ steps:
   - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}
   - publish: {queue: q, count: 5}
 """
+HELD = """
+scenario: A client that holds a message
+cluster: {{nodes: [a, b], version: "3.13", {asked}}}
+steps:
+  - declare: {{queue: q, node: a}}
+  - publish: {{queue: q, count: 1}}
+  - consume: {{queue: q, consumer: slow, node: a}}
+"""
 ALL = frozenset(MOVES)
 
 
@@ -120,6 +128,14 @@ def test_a_quorum_queue_does_not_stand_a_majority_of_them():
     run = run_of(QUORUM)
     assert steps(answer(run, "unavailable", 2, 0, frozenset({"kill"})), run) == ["kill"]
     assert steps(answer(run, "unavailable", 1, 1, frozenset({"kill", "stop"})), run) == ["stop", "kill"]
+
+
+@pytest.mark.parametrize("asked", ["consumer_timeout: undefined", "consumer_timeout: 120000"])
+def test_a_search_with_a_client_that_never_answers_ends(asked: str):
+    """However old a delivery is, nothing comes of it where no channel looks."""
+    run = run_of(HELD.format(asked=asked))
+    found = [*islice(explore(run, Question("diverged", Spent(1, 0), frozenset({"partition", "wait"}))), 40)]
+    assert found[-1].over and found[-1].story is None
 
 
 # How it searches

@@ -4,18 +4,15 @@ cluster that has it."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from inventories import HA, cluster, codes, policy, queue
 from lint_cases import CASES, MIRRORED
 
 from hawb.cluster import Cluster
-from hawb.planning import inventory
+from hawb.planning import assignments, inventory
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import MOST_TIED, assign
-from hawb.planning.beginnings import beginning, is_all
 from hawb.planning.lint import lint
-from hawb.rules.patterns import matches, pattern_error
+from hawb.rules.policies import ties
 
 SOUND = cluster(
     policy(ha_sync_mode="automatic", **HA),
@@ -184,22 +181,6 @@ def test_policies_of_another_virtual_host_do_not_count():
     assert [one.in_force.policy for one in found.assigned.assignments] == [None, "p"]
 
 
-part = st.sampled_from(["a", "ab", r"\.", r"\-", ".", "*", "?", "+", "{0}", "{,2}", "|", "(a)", "(?i)", "[ab]", "$"])
-patterns = st.lists(part, max_size=6).map("".join).map("^".__add__).filter(lambda one: pattern_error(one) is None)
-
-
-@settings(max_examples=1_000)
-@given(patterns, st.text("abA.-", max_size=6))
-def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, name: str):
-    assert not matches(pattern, name) or name.startswith(beginning(pattern))
-    assert not is_all(pattern) or matches(pattern, name) == name.startswith(beginning(pattern))
-
-
-def test_beginnings_are_as_long_as_they_can_be():
-    told = {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
-    assert {pattern: beginning(pattern) for pattern in told} == told
-
-
 def test_streams_are_looked_at_as_quorum_queues_are():
     replicas = {"members": ["a", "b", "c"], "online": ["a", "b"]}
     found = lint(cluster(queues=[queue(type="stream", **replicas), queue("one", type="stream", members=["a"])]))
@@ -264,3 +245,14 @@ def test_of_hundreds_of_policies_in_a_tie_the_first_are_named() -> None:
     reaches = assign(cluster(*tied)).reaches
     assert {len(reach.tied_with) for reach in reaches} == {MOST_TIED, MOST_TIED + 1}
     assert set(reaches[0].tied_with) == {f"p{number:03}" for number in range(1, MOST_TIED + 1)}
+
+
+def test_many_queues_under_the_same_policies_are_counted_together(monkeypatch) -> None:
+    """Ties among thousands of policies are looked at once, however many queues are under them."""
+    looked_at = []
+    monkeypatch.setattr(assignments, "ties", lambda found: looked_at.append(len(found)) or ties(found))
+    tied = [policy(f"p{number}", **HA) for number in range(5)]
+    queues = [*map(queue, map("q{}".format, range(50))), *(queue(f"v{n}", type="quorum") for n in range(50))]
+    reaches = assign(cluster(*tied, queues=queues)).reaches
+    assert looked_at == [5]
+    assert {(reach.matched, reach.tied_with.total()) for reach in reaches} == {(50, 4 * 50)}

@@ -11,9 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_outcomes import HOSTILE
 
+from hawb.broker.imported import Live
 from hawb.cli import main
 from hawb.cluster import Cluster
-from hawb.planning.safe_to_stop import COORDINATOR, METADATA, WAYS, Forecast, safe_to_stop, safe_to_stop_in
+from hawb.engine import cluster as beginning
+from hawb.engine.cluster import place
+from hawb.planning.safe_to_stop import (
+    COORDINATOR,
+    METADATA,
+    WAYS,
+    Forecast,
+    outlook,
+    safe_to_stop,
+    safe_to_stop_in,
+)
 from hawb.rules.health_checks import types_counted
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import load, read_scenario
@@ -272,3 +283,18 @@ def test_the_coordinator_counts_every_node_of_the_cluster():
     cluster = Cluster("a", "b", "c", "d", version="4.0")
     cluster.declare("log", node="a", arguments={"x-queue-type": "stream", "x-initial-cluster-size": 1}).stop("d")
     assert of(cluster, "b").quorum_critical == (COORDINATOR,)
+
+
+@pytest.mark.parametrize("queues", [10, 300])
+def test_queues_of_which_no_file_tells_anything_are_not_played_one_by_one(queues: int, monkeypatch) -> None:
+    """The work grows by what differs: an export of 80,000 queues is no more than one of a few."""
+    placed = []
+    monkeypatch.setattr(beginning, "place", lambda turn, one, stopped: placed.append(one) or place(turn, one, stopped))
+    entries = [{"queue": f"q{number}", "arguments": {"x-max-length": number + 1}} for number in range(queues)]
+    policies = [{"name": "ha", "pattern": "^q", "definition": {"ha-mode": "all"}}]
+    told = {"scenario": "An export", "cluster": {"nodes": ["a", "b", "c"], "version": "3.10"}, "policies": policies,
+            "queues": entries}  # fmt: skip
+    live = Live(queues_listed=False, unlisted=tuple(entry["queue"] for entry in entries))
+    _, found = outlook(read_scenario(told), live=live)
+    assert [one.name for one in placed] == ["q0"]
+    assert [one.hurt("stop") for one in found.forecasts] == [[], [], []]

@@ -38,7 +38,8 @@ LEFT_OUT = (
 
 def summary(plan: Migration) -> str:
     """How many queues have each verdict."""
-    told = ", ".join(f"{plan.counts[verdict]:,} {verdict}" for verdict in VERDICTS)
+    counts = plan.counts
+    told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS)
     return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
 
 def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:

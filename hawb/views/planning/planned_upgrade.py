@@ -17,6 +17,7 @@ from hawb.planning.beforehand import Beforehand, beforehand
 from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
 from hawb.planning.upgrade import MEASURES, Plan, Task, task_of
 from hawb.planning.upgrade_search import CAREFUL, Answer, OnLevel, search
+from hawb.rules.profiles import Profile
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
@@ -140,10 +141,12 @@ def all_at_once(
     return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
 
-def unplanned(run: Run, before: Beforehand, title: str, notes: Sequence[str], command: str) -> Report | None:
+def unplanned(
+    profile: Profile, before: Beforehand, title: str, notes: Sequence[str], command: str
+) -> Report | None:
     """The answer where no plan can be made: a file lacks that decides it, or no node runs. None where one can."""
-    live, mirrors = before.live, run.settings.profile.mirroring
-    if live.known and run.moment().state.running():
+    live, mirrors = before.live, profile.mirroring
+    if live.known and before.runs:
         return None
     unknown = Verdict("no", "no node runs") if live.known else Verdict("unknown", what_is_missing(live))
     asked = (*missing(live, before.files, command, mirrors), *remedies_todo(before))

@@ -1,0 +1,30 @@
+"""How every name begins that a pattern matches, and policies found by it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hawb.rules.beginnings import ByBeginning, beginning, is_all
+from hawb.rules.patterns import matches, pattern_error
+
+part = st.sampled_from(["a", "ab", r"\.", r"\-", ".", "*", "?", "+", "{0}", "{,2}", "|", "(a)", "(?i)", "[ab]", "$"])
+patterns = st.lists(part, max_size=6).map("".join).map("^".__add__).filter(lambda one: pattern_error(one) is None)
+
+
+@settings(max_examples=1_000)
+@given(patterns, st.text("abA.-", max_size=6))
+def test_every_name_that_a_pattern_is_found_in_has_its_beginning(pattern: str, name: str):
+    assert not matches(pattern, name) or name.startswith(beginning(pattern))
+    assert not is_all(pattern) or matches(pattern, name) == name.startswith(beginning(pattern))
+
+
+def test_beginnings_are_as_long_as_they_can_be():
+    told = {r"^orders\.tmp\.": "orders.tmp.", "^ha": "ha", "^ab*": "a", "^a|b": "", "ha": "", "^(ha)": "", r"^\Qa": ""}
+    assert {pattern: beginning(pattern) for pattern in told} == told
+
+
+@given(st.lists(patterns, max_size=5), st.text("abA.-", max_size=6))
+def test_policies_are_found_in_their_order(given_patterns: list[str], name: str):
+    found = ByBeginning(given_patterns, str).of(name)
+    assert found == [one for one in given_patterns if name.startswith(beginning(one))]
