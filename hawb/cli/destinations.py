@@ -83,13 +83,13 @@ def _refusal(place: Path, kind: Kind, option: str, read: set[Path], taken: dict[
     try:
         real = place.resolve()
         if real in taken:
-            return f"is given for {taken[real]} already; {option} takes another place"
+            return f"is already named by {taken[real]}; give {option} another name"
         if real in read and real.is_file():
-            return f"is read by this command; {option} takes another place"
+            return f"is an input of this command; give {option} another name"
         if kind in (Kind.NEW_FILE, Kind.NEW_FOLDER) and os.path.lexists(place):
-            return f"is there already; {option} takes {kind.value}"
+            return f"exists already; {option} needs {kind.value}"
         if kind is Kind.FILE and real.is_dir():
-            return f"is a folder; {option} takes {kind.value}"
+            return f"is a folder; {option} needs {kind.value}"
         if kind is Kind.FILE and real.exists() and not real.is_file():
             return None if os.access(real, os.W_OK) else "cannot be written to"
         return _no_room(real if kind is Kind.FOLDER else real.parent, kind in (Kind.FOLDER, Kind.NEW_FOLDER))
@@ -102,9 +102,9 @@ def _no_room(folder: Path, made: bool) -> str | None:
     while made and not os.path.lexists(folder):
         folder = folder.parent
     if not folder.exists():
-        return f"there is no folder {shown(str(folder))}; make it first"
+        return f"the folder {shown(str(folder))} does not exist; create it first"
     if not folder.is_dir():
-        return f"{shown(str(folder))} is no folder"
+        return f"{shown(str(folder))} is not a folder"
     return None if os.access(folder, os.W_OK | os.X_OK) else f"the folder {shown(str(folder))} cannot be written to"
 
 

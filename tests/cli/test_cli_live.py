@@ -72,7 +72,7 @@ def test_the_whole_report_tells_what_the_api_does_not(api: Server):
 def test_a_node_that_does_not_run_there_cannot_be_told(api: Server):
     result = safe("--live", api.url, "--node", "rabbit@d")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{api.url}: --node: 'rabbit@d' is none of the nodes that run there, which are {A}, {B}" in result.stderr
+    assert f"{api.url}: --node: 'rabbit@d' is not a running node; these run: {A}, {B}" in result.stderr
 
 
 def test_nobody_listens():

@@ -220,7 +220,7 @@ def test_the_command_tells_all_nodes_and_of_one_whether_it_may_be_stopped(tmp_pa
 def test_the_command_names_the_nodes_that_it_could_be_asked_about(tmp_path):
     refused = safe(tmp_path, "--node", "c")
     assert refused.exit_code == 2
-    assert "'c' is none of the nodes that run there, which are a, b" in refused.stderr
+    assert "'c' is not a running node; these run: a, b" in refused.stderr
 
 
 # A real cluster

@@ -258,7 +258,7 @@ def hawb(*arguments: object):
 
 def test_nothing_is_written_over(fleet: Path):
     result = hawb(fleet, "--tables", fleet)
-    assert (result.exit_code, "is there already" in result.stderr) == (2, True)
+    assert (result.exit_code, "exists already" in result.stderr) == (2, True)
 
 
 def test_nothing_to_look_at_is_refused(fleet: Path, tmp_path: Path):

@@ -165,7 +165,7 @@ def test_the_command_begins_a_file_and_leaves_one_that_is_there(busy: Path, tmp_
     assert read_file(own, None, read_numbers).environment["traffic"]["publish_per_s"] == 41.2
     own.write_text("precious")
     again = hawb("--queues", busy, "--numbers", own, "-o", tmp_path / "cluster.yaml")
-    assert (again.exit_code, again.stderr) == (2, f"{own}: is there already; --numbers takes a new file\n")
+    assert (again.exit_code, again.stderr) == (2, f"{own}: exists already; --numbers needs a new file\n")
     assert (own.read_text(), (tmp_path / "cluster.yaml").exists()) == ("precious", False)
 
 
@@ -180,7 +180,7 @@ def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
     ("options", "said"),
     [
         ([], "'-o' / '--output', or '--numbers'"),
-        (["-o", "-", "--queue", "orders.new"], "'--queue' goes with '--numbers'"),
+        (["-o", "-", "--queue", "orders.new"], "--queue needs --numbers"),
         (["-o", "-", "--numbers", "-"], "are two files"),
         (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),
     ],
