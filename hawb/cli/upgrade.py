@@ -83,7 +83,7 @@ def upgrade(
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
-        raise SystemExit(refuse(f"--gantt: '{gantt}' is none of {', '.join(FORMATS)}"))
+        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in {', '.join(FORMATS)}"))
     legs = _legs(files, to, runs, via)
     alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
     if legs and (given := next((option for option, value in alone.items() if value is not None), None)):

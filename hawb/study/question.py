@@ -38,7 +38,7 @@ class Precision(Part, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.measure not in (*MEASURES, *ALSO_KNOWN_AS):
-            raise ValueError(f"measure: {render(self.measure)} is none of {', '.join(MEASURES)}")
+            raise ValueError(f"measure: {render(self.measure)} is not one of {', '.join(MEASURES)}")
         if self.relative is None and self.absolute is None:
             raise ValueError("relative: missing, and so is absolute; one of the two says how well is well enough")
 

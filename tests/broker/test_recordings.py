@@ -86,7 +86,7 @@ def test_every_field_known_to_differ_does_so_in_some_recording(name: str):
 def test_known_differences_are_checked_like_scenarios(tmp_path: Path):
     file = tmp_path / "known.yaml"
     file.write_text("orders: {fields: [queue.q], reason: x}\n")
-    with pytest.raises(ScenarioRefused, match=r"known.yaml, line 1: orders: fields: 'queue.q' begins with none of"):
+    with pytest.raises(ScenarioRefused, match=r"known.yaml, line 1: orders: fields: 'queue.q' does not begin with"):
         load_known(file)
 
 

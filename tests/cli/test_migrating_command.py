@@ -131,7 +131,7 @@ MIRRORED = {"policies": [{"name": "ha", "vhost": "/", "pattern": "", "apply-to":
         ([QUORUM, STREAM, SHORT, LINK], {}, 0, "✓ Yes: 1 is a quorum queue already, events stays a stream, 2 stay"),
         ([], {}, 0, "✓ Yes: there is no queue, and nothing to do."),
         ([STREAM], MIRRORED, 0, "✓ Yes: events stays a stream; nothing to do."),
-        ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue, because of this: goes with its last"),
+        ([STREAM, SHORT], MIRRORED, 1, "✕ No: short cannot be a quorum queue, because of this: is auto-delete: it"),
     ],
 )
 def test_the_answer_and_the_exit_status_are_about_the_queues_that_can_be_moved(
@@ -150,7 +150,7 @@ def test_what_the_files_do_not_tell_has_a_status_of_its_own(tmp_path: Path):
     nodes, names = tmp_path / "nodes.json", tmp_path / "queues.txt"
     nodes.write_text(json.dumps([{"name": "rabbit@a", "running": True, "type": "disc"}]))
     names.write_text("name\tmessages\norders\t5\n")
-    for file, said in ((nodes, "no file tells of queues"), (names, "no file tells arguments, durability and policy")):
+    for file, said in ((nodes, "no file lists queues"), (names, "no file contains arguments, durability and policy")):
         result = run(file)
         assert (result.exit_code, said in result.stdout) == (3, True), result.output
         assert "rabbitmqctl export_definitions definitions.json" in result.stdout

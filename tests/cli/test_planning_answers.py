@@ -140,11 +140,11 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
     ("queues", "listing", "nodes", "told"),
     [
         ([queue("q")], [row("q", node=N2)], None, "which nodes there are and which of them run"),
-        ([queue("q")], None, RUNNING, "where queues stand and what they hold"),
+        ([queue("q")], None, RUNNING, "on which nodes queues are and what they hold"),
         ([queue("q"), queue("r")], [row("q", node=N2)], RUNNING, "where r stands and what is in there"),
         ([queue("q", "quorum")], [row("q", "quorum")], RUNNING, "where q stands and what is in there"),
         ([queue("q")], {"items": [row("q", node=N2)], "page_count": 2, "page": 1}, RUNNING,
-         "where queues stand and what they hold"),
+         "on which nodes queues are and what they hold"),
     ],
 )  # fmt: skip
 def test_it_says_which_fact_no_file_tells(

@@ -136,7 +136,7 @@ def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], 
 
 def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
     run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
-    assert "Not running, and so in no plan: b." in command(file_of(tmp_path, run)).stdout
+    assert "Not running, so not in the plan: b." in command(file_of(tmp_path, run)).stdout
     alone = replace(run.scenario, steps=tuple(read_scenario({
         "scenario": "x", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [{"stop": ["a", "b", "c"]}],
     }).steps))  # fmt: skip

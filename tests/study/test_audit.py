@@ -29,7 +29,7 @@ from hawb.views.study import audit as view
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "data" / "real"
 HASH = "8o5b95oaWGlO6k92mkFpjWnF/IutF2WQbRtDYC9GLtfE83SF"
-NOT_DURABLE = "is not durable: temporary queues are not what quorum queues are for"
+NOT_DURABLE = "is not durable: quorum queues are always durable"
 SHOVEL = "amqp://ops:swordfish@far"
 
 

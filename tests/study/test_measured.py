@@ -98,9 +98,9 @@ def test_of_an_idle_cluster_the_traffic_is_the_studys():
 def test_what_no_listing_tells_is_said():
     found = begun(REAL / "list_queues.txt")
     assert list(found.numbers.environment) == ["node_failures"]
-    assert any("no listing tells what is published" in note for note in found.notes)
+    assert any("no listing has publish rates" in note for note in found.notes)
     assert any("no listing tells the size of its messages" in note for note in found.notes)
-    assert begun().notes == ["no listing tells of a queue: the traffic is the study's"]
+    assert begun().notes == ["no listing has a queue: the study's traffic is used"]
 
 
 def test_queues_that_no_study_plays_are_passed_over(tmp_path: Path):

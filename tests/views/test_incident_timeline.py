@@ -48,7 +48,7 @@ def test_what_is_not_known_or_cut_is_told(apart):
 
 def test_no_event_is_a_sentence(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
-    assert text(read_logs([tmp_path])) == "No event is told of in 1 file."
+    assert text(read_logs([tmp_path])) == "No event in 1 file."
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -36,7 +36,7 @@ UNTOLD = queue("q", durable=None, arguments=None)
         ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
         ([CHANGED], "Yes, but c needs changes first."),
         ([CHANGED, READY, STREAM], "Yes, but 1 of 2 queues (c) needs changes first; events stays a stream."),
-        ([UNTOLD], "Cannot tell: no file tells arguments and durability of q."),
+        ([UNTOLD], "Cannot tell: no file contains arguments and durability of q."),
         ([UNTOLD, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
     ],
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_answer_counts_the_queues_that_the_move_is_about(queues: list, sente
 
 def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
     plan = planned(cluster(queues=[], queues_told=False))
-    assert verdict(plan).sentence == "Cannot tell: no file tells of queues."
+    assert verdict(plan).sentence == "Cannot tell: no file lists queues."
     assert todo(plan)[0].commands == ("rabbitmqctl export_definitions definitions.json",)
 
 

@@ -19,7 +19,7 @@ def test_a_table_for_each_measure_that_any_trial_had():
     lines = [line.split() for line in told.splitlines()]
     assert ["rack", "two", "12,346", "1.235", "to", "23,457", "0.2", "%", "0.04", "%", "to", "0.71", "%"] in lines
     assert ["rack", "few", "12,346", "0.2", "%", "0.04", "%", "to", "0.71", "%"] in lines
-    assert "In no trial any\n  refused\n" in told
+    assert "None in any trial\n  refused\n" in told
 
 
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:

@@ -17,7 +17,7 @@ def test_a_design_that_is_better_and_nowhere_worse_is_a_yes():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0)]
     assert verdict(rows, "base").sentence == "Yes: new loses less than base, and is nowhere worse."
     assert [one.what for one in todo(rows, verdict(rows, "base"), "base", "x")] == [
-        "Choose new in place of base, if what else it costs is right."
+        "Choose new instead of base, if its other costs are acceptable."
     ]
     rows = [base(), estimate("new", DOWN, -3.0, -1.0), estimate("newer", DOWN, -3.0, -1.0)]
     assert verdict(rows, "base").sentence == (
@@ -29,7 +29,7 @@ def test_one_design_is_recommended_the_one_that_loses_least():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0),
             estimate("newer", "lost_confirmed", -3.0, -1.0) | {"mean": 1.0}]  # fmt: skip
     assert [one.what for one in todo(rows, verdict(rows, "base"), "base", "x")] == [
-        "Choose newer in place of base, if what else it costs is right."
+        "Choose newer instead of base, if its other costs are acceptable."
     ]
 
 

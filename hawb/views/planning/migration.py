@@ -26,14 +26,14 @@ from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
-QUEUES_HEAD = "What becomes of queues"
+QUEUES_HEAD = "What happens to each queue"
 QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
 NOTHING = {"ready": "nothing changes but the type"}
 
 LEFT_OUT = (
-    "Users, passwords, permissions, parameters and limits are in none of the files, and have to be set by hand. What"
-    " applications do (prefetch, priorities of consumers, confirms) no file tells. Rules are those of the releases with"
-    " a profile; plugins are left out."
+    "No file contains users, passwords, permissions, parameters or limits: set them by hand. No file says what"
+    " applications do (prefetch, consumer priorities, confirms). The rules are those of the releases that hawb"
+    " models; plugins are left out."
 )
 
 def summary(plan: Migration) -> str:
@@ -55,7 +55,7 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
         migration_verdict.todo(plan, command),
         tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
         (LEFT_OUT, *([applications.NOTE] if declared.rows else []),
-         f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
+         f"The running release is treated as {plan.runs}."), tuple(plan.notes),
     )  # fmt: skip
 
 def queue_rows(plan: Migration) -> list[list[str]]:
@@ -79,7 +79,7 @@ def _becomes(split: Split) -> str:
         f" {', '.join(part.policy.definition)}"
         for part in split.parts
     ]
-    return "; ".join(told) or shown(f"goes: it said {split.said}")
+    return "; ".join(told) or shown(f"is removed: it contained {split.said}")
 
 def clash_rows(plan: Migration) -> list[list[str]]:
     """A row for each clash."""
@@ -108,7 +108,7 @@ def sources(plan: Migration) -> Table:
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
     told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
-    return Table("Where that stands", ("source", "of"), [(source, what) for what, source in told.items()])
+    return Table("Sources", ("source", "of"), [(source, what) for what, source in told.items()])
 
 def plain(plan: Migration) -> dict[str, object]:
     """The whole plan as JSON has it."""
