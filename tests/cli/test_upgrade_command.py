@@ -124,7 +124,7 @@ def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
         (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is none of them; accepted: lost_confirmed"),
         (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
         (["--order", "a,b,b"], "each once, and none missing"),
-        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' is none of .svg, .png, .pdf"),
+        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' does not end in .svg, .png, .pdf"),
         (["more.json"], "more.json: one scenario, or an export and listings, not both"),
     ],
 )
