@@ -294,7 +294,7 @@ def test_policies_are_checked(beside):
     assert [(entry["name"], entry["definition"]["ha-mode"]) for entry in result.scenario["policies"]] == [
         ("p", "nodes"), ("kept", "all"), ("more", "all"),
     ]  # fmt: skip
-    assert noted(result, "'/::p'", "otherwise in the definitions, listing0 stands")
+    assert noted(result, "'/::p'", "otherwise in the definitions; listing0 is used")
     assert noted(result, "'/::more'", "not in the definitions")
     assert noted(result, "'/::kept'", "not in listing0")
 

@@ -132,7 +132,7 @@ def test_a_story_that_a_partition_was_in_already_says_why_it_is_told_from_earlie
 
 def test_a_span_without_a_fault_says_what_to_ask_for():
     told = " ".join(hawb(CRASHED, "--since", "12:04:46", "--until", "12:04:57").stdout.split())
-    assert "went wrong or was changed in the span that was asked for" in told and "Ask for a longer span" in told
+    assert "no log shows a fault or a change in the span that was asked for" in told and "Use a longer period" in told
 
 
 @pytest.mark.parametrize(

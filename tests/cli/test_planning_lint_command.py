@@ -24,7 +24,7 @@ def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
     assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies alone")
     assert "1 error, 7 warnings, 11 notes in 31 queues and 7 policies\n" in result.stdout
     assert "ttl-10min      none               orders-safe  1: orders.tmp.carts" in result.stdout
-    assert "Write the ha settings into the policy that applies too" in result.stdout
+    assert "Add the ha settings to the policy that applies" in result.stdout
     assert all(len(line) <= 120 for line in result.stdout.splitlines())
 
 
@@ -72,7 +72,7 @@ NOTED = {"name": "all", "vhost": "/", "pattern": ".*", "apply-to": "queues", "de
 @pytest.mark.parametrize(
     ("content", "status", "begins"),
     [
-        (DECLARED, 0, "✓ Yes: nothing is wrong with 1 queue"),
+        (DECLARED, 0, "✓ Yes: no problem with 1 queue"),
         (DECLARED | {"policies": [NOTED]}, 0, "✓ Yes: there is 1 note."),
         (DECLARED | {"queues": [QUEUE]}, 1, "✕ No: queue q: a classic queue, which has one replica in RabbitMQ 4.0.4"),
         ({"rabbitmq_version": "4.0.4", "policies": [NOTED]}, 3, "? Cannot tell: none of the files lists the queues."),
@@ -81,7 +81,7 @@ NOTED = {"name": "all", "vhost": "/", "pattern": ".*", "apply-to": "queues", "de
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1}], 3,
          "? Cannot tell: none of the files lists the policies."),
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1, "policy": None,
-           "effective_policy_definition": {}}], 0, "✓ Yes: nothing is wrong with 1 queue"),
+           "effective_policy_definition": {}}], 0, "✓ Yes: no problem with 1 queue"),
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a"], "messages": 1}], 1,
          "✕ No: queue q: one replica"),
     ],

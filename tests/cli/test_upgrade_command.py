@@ -192,5 +192,5 @@ def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
     done = command(file, "--to", "4.3")
-    assert done.exit_code == 2 and "no file tells the release that runs; give it with --from" in done.stderr
+    assert done.exit_code == 2 and "no file says which release runs; name it with --from" in done.stderr
     assert command(file, "--to", "4.3", "--from", "4.2").exit_code == 3  # no listing tells of its nodes

@@ -73,7 +73,7 @@ def test_a_time_of_day_is_of_the_day_that_has_it_alone():
 
 @pytest.mark.parametrize(
     ("since", "until", "reading", "told"),
-    [("08:55", None, MONTHS, "--since: 08:55 tells no day, and the logs go from 2026-06-01 00:00:00 UTC to 2026-11-27"),
+    [("08:55", None, MONTHS, "--since: 08:55 has no date, and the logs go from 2026-06-01 00:00:00 UTC to 2026-11-27"),
      ("12:00", None, OVER_MIDNIGHT, "accepted: 2026-11-27 12:00"), ("08:55", None, None, "more than one log"),
      ("2026-12-01", None, MONTHS, "--since: 2026-12-01 is after the end of all logs; accepted: up to 2026-11-27 18:00"),
      (None, "2026-05-01", MONTHS, "--until: 2026-05-01 is before the start of all logs; accepted: from 2026-06-01"),

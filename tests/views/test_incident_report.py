@@ -43,8 +43,8 @@ def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
     sentences = [one for one in found.told if not one.events]
     assert [one.text for one in sentences] == [
         "7 messages of orders were lost: the partition that had them was discarded.",
-        "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the side"
-        " of the partition that had them was given up.",
+        "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the"
+        " partition that had them was discarded.",
     ]  # fmt: skip
     assert [one.number for one in found.told] == [*range(1, len(found.told) + 1)]
     marks = [(mark.look, mark.node, mark.number) for mark in found.picture.marks if mark.look == "endangered"]
@@ -123,7 +123,7 @@ def test_names_from_outside_are_no_markup(tmp_path):
 def test_logs_that_tell_of_nothing_are_an_answer(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
     found = account(understand([tmp_path]))
-    assert "? Cannot tell: no line of these files is a message of RabbitMQ's" in text(report_of(found))
+    assert "? Cannot tell: hawb recognises no line of these files" in text(report_of(found))
     assert "<svg" not in page(found)
 
 

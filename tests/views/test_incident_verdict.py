@@ -44,7 +44,7 @@ GIVEN_UP = "the partition that had them was discarded"
          " lost, if there were any."),
         ((possible(cause=APART), kept()),
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their"
-         " side restarts, if there are any."),
+         " partition restarts, if there are any."),
         ((kept(),), "Yes: nothing in the logs has lost a message."),
         ((), "Yes: the logs show no queue that could have lost messages."),
     ],
@@ -59,8 +59,8 @@ def test_messages_that_a_queue_did_not_find_are_told():
     missed = Happening(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
     told = verdict(replace(found, happenings=[*found.happenings, missed]), PLAIN)
     assert (told.answer, told.why) == (
-        "unknown", "3 persistent messages of orders were on record and not found after an end without a stop: lost, or"
-        " taken out before")  # fmt: skip
+        "unknown", "3 persistent messages of orders were on record but missing after an unclean shutdown: lost, or"
+        " consumed before")  # fmt: skip
 
 
 def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost():
@@ -95,7 +95,7 @@ def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
     found = incident(AUTOHEAL)
     told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
     assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned i")
-    assert asked[0].what.startswith("Decide which side is to stay, of n1 on one side and n2 and n3 on the other: ")
+    assert asked[0].what.startswith("The cluster is still partitioned into n1 on one side and n2 and n3 on the other.")
 
 
 def test_where_nobody_knows_what_would_have_kept_them_it_says_what_keeps_such_messages():

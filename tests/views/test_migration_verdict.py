@@ -30,7 +30,7 @@ UNTOLD = queue("q", durable=None, arguments=None)
          "Yes: 1 is a quorum queue already, events stays a stream, short stays a classic queue; nothing to do."),
         ([READY, BLOCKED, STREAM, MINE],
          "No: 1 of 2 queues (t) cannot be a quorum queue, because of this: argument x-max-priority: messages have"
-         " priorities, of which quorum queues know none before 4.0; events stays a stream, mine stays a classic"),
+         " priorities, which quorum queues support from 4.0 on; events stays a stream, mine stays a classic"),
         ([READY, BLOCKED, OTHER], "No: 2 of 3 queues (t and u) cannot be quorum queues."),
         ([BLOCKED], "No: t cannot be a quorum queue, because of this: argument x-max-priority: messages"),
         ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
