@@ -71,7 +71,7 @@ def test_a_broker_is_only_for_a_run_on_a_broker(tmp_path) -> None:
 
 
 def test_there_is_no_broker_for_every_version() -> None:
-    with pytest.raises(CannotPlay, match=r"no real broker is available for version 3\.13; available: 3\.8, 3\.10, 4\.0, 4\.3"):
+    with pytest.raises(CannotPlay, match=r"no real broker .* version 3\.13; available: 3\.8, 3\.10, 4\.0, 4\.3"):
         roots.release("3.13")
 
 

@@ -163,7 +163,8 @@ def test_a_node_that_boots_and_fails_again_and_again_is_told_once(tmp_path):
     log = "".join(STARTS.replace("09:00", f"09:0{minute}")
                   + failed("Error during startup: {error,timeout_waiting_for_leader}").replace("09:05", f"09:0{minute}")
                   for minute in range(1, 6))  # fmt: skip
-    assert answer(told(tmp_path, n1=log))[1].startswith("n1 failed to boot 5 times: it waited without success for a leader")
+    said = "n1 failed to boot 5 times: it waited without success for a leader"
+    assert answer(told(tmp_path, n1=log))[1].startswith(said)
 
 
 ALONE = {

@@ -100,7 +100,7 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
     unseen = {("autoheal", "cuts")}
     told = verdict(rows, "base", unseen)
     assert told.sentence == "Yes: new is out of use for less than base, and is nowhere worse."
-    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new in place of base")
+    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new instead of base")
     told = verdict(rows[:2], "base", unseen)
     assert told.sentence == (
         "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"

@@ -183,7 +183,7 @@ def road_tables(plan: Migration) -> list[Table]:
     if plan.crossing is None:
         return []
     found = [
-        Table("The road", ROAD, [tuple(row) for row in road_rows(plan.crossing, bool(plan.moving.moved))]),
+        Table("The steps", ROAD, [tuple(row) for row in road_rows(plan.crossing, bool(plan.moving.moved))]),
         Table(f"What {plan.target.release} refuses", REFUSED, [tuple(row) for row in refused_rows(plan.crossing)]),
     ]
     return [each for each in found if each.rows]

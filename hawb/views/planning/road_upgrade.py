@@ -93,7 +93,7 @@ class RoadUpgrade(Struct, frozen=True):
         rolls = [part for roll in self.rolls for part in roll.planned.parts(f"{roll.title}. ")]
         return Report(
             f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, self.verdict(), self.todo(),
-            (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
+            (Part("The steps", road), *rolls, Part(meanwhile.caption, meanwhile)),
             (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
              *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), *in_no_plan(self.before), LIMITS),
             self.notes,
