@@ -27,7 +27,7 @@ from hawb.views.tables import Table
 
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
 QUEUES_HEAD = "What happens to each queue"
-QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
+QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("conflict", "where", "what")
 NOTHING = {"ready": "nothing changes but the type"}
 
 LEFT_OUT = (
@@ -173,7 +173,7 @@ def tables(plan: Migration) -> list[Table]:
     found = [
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
-        Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
+        Table("Conflicts", CLASHES, [tuple(row) for row in clash_rows(plan)]),
     ]
     return [each for each in found if each.rows]
 

@@ -232,7 +232,7 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     ]
     if plan.clashes:
         rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
-        parts += ["Conflicts to resolve first:", table(("clash", "where", "what"), rows)]
+        parts += ["Conflicts to resolve first:", table(("conflict", "where", "what"), rows)]
     if (declared := applications.table(plan)).rows:
         rows = [tuple(plain(cell) for cell in row) for row in declared.rows]
         parts += [f"{applications.CAPTION}:", table(declared.columns, rows), plain(applications.NOTE)]
