@@ -46,7 +46,7 @@ MARKERS = {"queue-mode", "dead-letter-strategy"}
 """Settings that only tell policies apart."""
 
 UPSTREAM = (
-    "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand"
+    "uses federation upstreams, which are parameters and can contain passwords: no file has them; set them by hand"
     " before the policies"
 )
 WHEN_NOT = "guide to quorum queues, when not to use them"

@@ -127,7 +127,7 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
     [file] = files(tmp_path, [queue("q"), queue("r", "quorum")], None, None)
     done = asked(command, file)
     if command == "replicas":
-        assert done.exit_code == 1 and "No: 1 of 2 queues does not outlive 1 failure: q" in answer(done)
+        assert done.exit_code == 1 and "No: 1 of 2 queues does not survive 1 failure: q" in answer(done)
         [file] = files(tmp_path, [queue("r", "quorum")], None, None)
         done = asked(command, file)
     assert done.exit_code == 3 and "? Cannot tell: no file tells " in answer(done)

@@ -21,7 +21,7 @@ def hawb(*arguments: object):
 def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
     result = hawb(*FILES)
     assert result.exit_code == 1
-    assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies alone")
+    assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies and")
     assert "1 error, 7 warnings, 11 notes in 31 queues and 7 policies\n" in result.stdout
     assert "ttl-10min      none               orders-safe  1: orders.tmp.carts" in result.stdout
     assert "Add the ha settings to the policy that applies" in result.stdout

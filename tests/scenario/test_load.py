@@ -212,7 +212,7 @@ def test_what_is_refused_and_where(each_parser, tail, step, field, given, says):
         ("{nodes: [a], version: '3.9'}", "cluster.version", ["3.8, 3.10, 3.13, 4.0"]),
         ("{nodes: []}", "cluster.nodes", ["not empty"]),
         ("{nodes: a}", "cluster.nodes", ["a list of node names"]),
-        ("{nodes: [a, a]}", "cluster", ["'a' stands twice"]),
+        ("{nodes: [a, a]}", "cluster", ["'a' appears twice"]),
         ("{nodes: [a, on]}", "cluster.nodes[1]", ['write "on"']),
         ("{}", "cluster", ["nodes is missing"]),
         ("3", "cluster", ["not a map"]),

@@ -83,7 +83,7 @@ def test_every_cause_has_its_words():
 
 def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
-    assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
+    assert asked[0].what.startswith("Any of these changes would have kept the messages of ")
     assert "; cluster_partition_handling: pause_minority;" in asked[0].what
     assert asked[1].what.startswith("Ask the publishers which messages were confirmed by 12:48:38")
     export, listing, again = asked[2].commands
@@ -94,7 +94,7 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
 def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
     found = incident(AUTOHEAL)
     told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
-    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned i")
+    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned a")
     assert asked[0].what.startswith("The cluster is still partitioned into n1 on one side and n2 and n3 on the other.")
 
 

@@ -139,7 +139,7 @@ def _asked(incident: Incident) -> str:
     until = "the last line" if asked.until_us is None else told_at(asked.until_us)
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
-        earlier = f", and told from {told_at(begins_us)} on: what had begun by then was still there"
+        earlier = f"; the story begins at {told_at(begins_us)}, because what began then was not over"
     return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 

@@ -23,7 +23,7 @@ from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.reading import BOOT_FAILED
 from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
-from hawb.views.formatting import counted, listing, sentence, shown
+from hawb.views.formatting import counted, listing, shown
 from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, fate, perhaps
@@ -265,10 +265,11 @@ def _keeping(incident: Incident) -> Iterator[ToDo]:
                      if other.result is not None and other.kept == runs.size(one.harm.lost))  # fmt: skip
         if keep:
             best.setdefault(keep[:MOST_CHANGES], []).append(one.harm.queue)
-    what = "is" if incident.outcome and incident.outcome["losses"] else "may be"
+    what = "are" if incident.outcome and incident.outcome["losses"] else "may be"
     for keep, queues in best.items():
-        lost = f"would have kept what {what} lost of {listing(queues)}"
-        yield ToDo(f"Any of these {lost}: {'; '.join(keep)}." if len(keep) > 1 else f"{sentence(keep[0])} {lost}.")
+        which = "Any of these changes" if len(keep) > 1 else "This change"
+        lost = f"the messages of {listing(queues)} that {what} lost"
+        yield ToDo(f"{which} would have kept {lost}: {'; '.join(keep)}.")
     kept = {queue for queues in best.values() for queue in queues}
     causes = dict.fromkeys(loss.cause for one in incident.losses for loss in one.certain if one.queue not in kept)
     yield from (ToDo(REMEDIES[cause]) for cause in causes if cause in REMEDIES)
