@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from unittest import mock
 
+import notebooks_java
 import pytest
 import yaml
 from browser_pages import close_chromium, why_no_browser
@@ -83,6 +84,11 @@ BEGUN_S = time.monotonic()
 OUT_OF_TIME = "the time of make check was over"
 SKIPPED: Counter[str] = Counter()
 """The number of skipped tests for each reason."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have notebooks share a Java."""
+    config.pluginmanager.register(notebooks_java)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -201,6 +207,7 @@ def spark() -> Iterator[SparkSession]:
     """Two of Spark's workers on this machine."""
     from hawb.study.spark import session
 
+    notebooks_java.start()
     running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
     yield running
     running.stop()
