@@ -95,7 +95,7 @@ def test_a_login_that_nobody_gives_ends_as_could_not_tell(api: Server, monkeypat
     monkeypatch.delenv("HAWB_API_PASSWORD")
     result = safe("--live", api.url, "--node", A, input="")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "HAWB_API_PASSWORD: nothing\n  accepted: a variable of the environment" in result.stderr
+    assert "HAWB_API_PASSWORD: not given\n  accepted: an environment variable" in result.stderr
 
 
 def test_an_answer_that_is_not_rabbitmq_s_names_the_address(api: Server):

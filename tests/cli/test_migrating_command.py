@@ -201,7 +201,7 @@ def test_without_a_release_no_road_is_made_up(tmp_path: Path):
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
     result = run(file, "--to", "4.3", "--json")
-    assert "give it with --from" in result.stderr and json.loads(result.stdout)["road"] == []
+    assert "name it with --from" in result.stderr and json.loads(result.stdout)["road"] == []
     assert json.loads(run(file, "--to", "4.3", "--from", "4.1.2", "--json").stdout)["road"][0]["to"] == "4.2"
 
 
@@ -226,4 +226,4 @@ def test_a_scenario_says_itself_what_runs(tmp_path: Path):
     file.write_text(at_work().yaml())
     assert [leg["to"] for leg in json.loads(run(file, "--json", "--to", "4.3").stdout)["road"]] == ["4.2", "4.3"]
     result = run(file, "--from", "4.0")
-    assert result.exit_code == 2 and "which says itself what runs" in result.stderr
+    assert result.exit_code == 2 and "which names its release itself" in result.stderr

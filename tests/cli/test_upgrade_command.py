@@ -87,7 +87,7 @@ def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: 
     done = command(file, "--numbers", own, "--scenario", again, "-o", report)
     words = " ".join(done.stdout.split())
     assert "rolling_upgrades.down_s 90 (measured: 12 restarts); timing.start_s 8 (measured: 12 restarts)" in words
-    assert "(95 %, by 2 draws) the plan takes" in words and "Each node is away for 90.0 s" in words
+    assert "(95 %, by 2 draws) the plan takes" in words and "Each node is down for 90.0 s" in words
     assert "(95 %, by 2 draws) the plan takes" in report.read_text()
     assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert command(file, "--numbers", own, "--runbook", book).exit_code == 0
@@ -125,7 +125,7 @@ def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
         (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
         (["--order", "a,b,b"], "each once, and none missing"),
         (["--gantt", "plan.gif"], "--gantt: 'plan.gif' does not end in .svg, .png, .pdf"),
-        (["more.json"], "more.json: one scenario, or an export and listings, not both"),
+        (["more.json"], "more.json: give one scenario, or one export with its listings"),
     ],
 )
 def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
@@ -188,7 +188,7 @@ def test_the_command_refuses_a_road_that_does_not_exist(tmp_path: Path, argument
 
 def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
     done = command(file_of(tmp_path, cluster(quorum("qq"))), "--to", "4.3", "--from", "3.9")
-    assert done.exit_code == 2 and "which says itself what runs" in done.stderr
+    assert done.exit_code == 2 and "which names its release itself" in done.stderr
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
     done = command(file, "--to", "4.3")

@@ -264,7 +264,7 @@ def test_nothing_is_written_over(fleet: Path):
 def test_nothing_to_look_at_is_refused(fleet: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     assert "no .json" in hawb(tmp_path / "empty").stderr
-    assert "there is no such file" in hawb(tmp_path / "nowhere").stderr
+    assert "no such file" in hawb(tmp_path / "nowhere").stderr
 
 
 def test_the_report_shows_names_that_steer_a_terminal_as_escapes():
