@@ -8,7 +8,7 @@ import sys
 
 BENCHMARKS = (
     "engine", "depth", "flows", "raft", "command", "lab", "browser", "explore", "upgrade", "safe", "kernel",
-    "preset", "audit", "logs",
+    "preset", "audit", "logs", "coverage",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -89,15 +90,23 @@ def in_new_folder(work: Callable[[Path], object]) -> None:
         work(Path(folder, "study"))
 
 
+def resident_bytes() -> int:
+    """The memory that this process and its Python processes have resident; of one that has ended meanwhile none."""
+    here = psutil.Process()
+    found = here.memory_info().rss
+    for one in here.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found += one.memory_info().rss if "python" in one.name() else 0
+    return found
+
+
 def peak_bytes(spark, study: Study) -> int:
     """The most memory that this process and Spark's Python workers had resident at a time, looked at as progress is
     told. Java's is what its settings allow, however long it runs."""
-    seen = []
+    seen = [resident_bytes()]
 
     def look(progress: Progress) -> None:
-        here = psutil.Process()
-        workers = [one for one in here.children(recursive=True) if "python" in one.name()]
-        seen.append(sum(one.memory_info().rss for one in (here, *workers)))
+        seen.append(resident_bytes())
 
     in_new_folder(lambda folder: play(spark, study, folder, look))
     return max(seen)

@@ -129,10 +129,10 @@ class Cluster(Verbs):
 
     def html(self) -> str:
         """Where the story has led and how, as a web page that needs nothing but itself."""
-        from hawb.planning.remedies import remedies
+        from hawb.planning.advised import advised
         from hawb.views.story.report import page
 
-        return page(self.outcome, self.yaml(), remedies=remedies(self.run))
+        return page(self.outcome, self.yaml(), advised(self.run, self.outcome))
 
     def save(self, file: str | Path) -> Path:
         """Writes the scenario so far to a file, over what was there."""

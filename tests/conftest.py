@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -44,9 +45,15 @@ SEED = int(os.environ.setdefault("HAWB_SEED", str(random.randrange(2**32) if LON
 DAY = int(os.environ.get("HAWB_DAY", datetime.now(UTC).toordinal()))
 
 GROUPS = (
-    # What compiles the kernel.
-    "test_kernel_agreement test_kernel_partitions test_kernel_quorum test_compiled_search test_trial_rows "
-    "test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules test_renewals test_talking",
+    # What compiles the kernel, what shares a Spark session and plays what was compiled before, and the notebooks that
+    # share one Java.
+    "test_kernel_agreement test_kernel_partitions test_kernel_quorum test_compiled_search test_local_search "
+    "test_trial_rows test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules "
+    "test_renewals test_talking test_live "
+    "test_pipeline test_estimates test_prices test_tables test_audit test_explore test_sources test_numbers "
+    "test_fleets test_own_draws test_spark test_sources_of_logs "
+    "31-the-policy-table 37-how-often-does-it-fail 30-availability-and-loss 34-rare-losses 33-a-year-of-upgrades "
+    "36-a-fleet 32-the-cost-of-synchronisation 35-throughput-and-latency",
     # What drives a browser.
     "test_page_browser test_page_app_browser test_stage_browser test_stage_alone_browser test_pages_browser "
     "test_looks test_page_of_reports_browser test_lab_browser test_learner_browser test_builder "
@@ -54,12 +61,7 @@ GROUPS = (
     # What reads the logs of real clusters.
     "test_retold test_reading test_clocks test_absences test_lives test_happenings test_recogniser test_kept_stories "
     "test_incident_timeline test_exports_among_logs",
-    # What shares a Spark session, and plays what was compiled before.
-    "test_pipeline test_estimates test_prices test_tables test_live test_audit test_explore test_sources test_numbers "
-    "test_fleets test_own_draws test_spark test_sources_of_logs",
-    "31-the-policy-table", "37-how-often-does-it-fail", "30-availability-and-loss", "34-rare-losses",
-    "33-a-year-of-upgrades", "05-model-and-broker", "36-a-fleet", "32-the-cost-of-synchronisation",
-    "35-throughput-and-latency",
+    "05-model-and-broker",
     # What answers a report of each kind.
     "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_study_verdict "
     "test_exploration_verdict",
@@ -67,8 +69,8 @@ GROUPS = (
     "test_scenarios", "test_recordings", "test_cluster_properties", "test_run_varied_scenarios",
 )  # fmt: skip
 """The files that one process plays one after the other, and the other longest ones. What is dear is made once in a
-group: a kernel compiled, a browser or a Spark session started, logs read, reports answered. The longest begin first, so
-that at the end no process is left alone with one of them."""
+group: a kernel compiled, a browser, Java or a Spark session started, logs read, reports answered. The longest begin
+first, so that at the end no process is left alone with one of them."""
 SHARES = {stem: stems for stems in GROUPS for stem in stems.split()}
 
 # `ci` tries the same examples on every run, so a red test is red for everybody; `long` (make test-long) looks for new
@@ -87,8 +89,11 @@ SKIPPED: Counter[str] = Counter()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have notebooks share a Java."""
+    """Have notebooks share a Java, and commands that tests start listen to Ctrl-C: a shell has whatever it runs in the
+    background ignore it, and so would they."""
     config.pluginmanager.register(notebooks_java)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

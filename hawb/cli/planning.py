@@ -25,7 +25,7 @@ from hawb.cli.files import (
 from hawb.cli.formats import CI_FORMS, TEXT, of_formats
 from hawb.cli.live import live_cluster
 from hawb.cli.pages import of_pages, write_page
-from hawb.cli.spark import spark_session
+from hawb.cli.spark import spark_session, with_settings
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import MOVES, Spent
 from hawb.process import Stopped
@@ -126,9 +126,11 @@ def no_such_node(where: str, node: str, played: Run) -> str:
 @of_pages
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 @click.option("--master", metavar="URL", help="Run the search on this Spark.  [default: in this process]")
+@with_settings
 def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int | None,
     seconds: float | None, scenario: Path | None, page: Path | None, as_json: bool, master: str | None,
+    settings: Mapping[str, str],
 ) -> None:  # fmt: skip
     """Search for the shortest story that ends in harm.
 
@@ -152,7 +154,7 @@ def explore(
         if master is None:
             progress = local_search.search(played, asked, tell_of_compiling)
         else:
-            spark = stack.enter_context(spark_session(master))
+            spark = stack.enter_context(spark_session(master, settings))
             from hawb.study.spark_search import AT_A_TIME, spread
 
             progress = search(played, asked, spread(spark), AT_A_TIME)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from hawb.cli.files import STDIN, refuse, write_scenario
 from hawb.cli.formats import of_formats
 from hawb.cli.incident import moment_asked, of_unpacking, zone_asked
 from hawb.cli.pages import of_pages, write_page
-from hawb.cli.spark import on_disk, spark_session
+from hawb.cli.spark import on_disk, spark_session, with_settings
 from hawb.incident.files import Limits
 
 if TYPE_CHECKING:
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
 @of_pages
 @of_formats("text", "json", json="Print rates, shares and numbers as one JSON object")
 @click.option("--master", metavar="URL", help="Read the logs on this Spark.  [default: in this process]")
+@with_settings
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
-    page: Path | None, form: str, master: str | None, unpacked_mb: float, unpacked_ratio: float,
+    page: Path | None, form: str, master: str | None, settings: Mapping[str, str],
+    unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
     """Measure from logs how often and how long nodes fail.
 
@@ -68,7 +71,7 @@ def rates(
         if not files:
             raise SystemExit(refuse(f"{logs[0]}: no log found; accepted: folders with files such as rabbit@a.log"))
         span = asked(since, until, zone)
-        fleet = read(files, zone, master, span, Limits(unpacked_mb, unpacked_ratio))
+        fleet = read(files, zone, master, settings, span, Limits(unpacked_mb, unpacked_ratio))
         if not fleet.spans and fleet.refused:
             raise SystemExit(refuse("{}: could not be read to the end: {}".format(*fleet.refused[0])))
         found = rates_of(fleet.spans)
@@ -95,7 +98,8 @@ def rates(
 
 
 def read(
-    files: dict[str, list[Path]], zone: tzinfo, master: str | None, span: Asked, limits: Limits
+    files: dict[str, list[Path]], zone: tzinfo, master: str | None, settings: Mapping[str, str], span: Asked,
+    limits: Limits,
 ) -> Fleet:  # fmt: skip
     """The spans of clusters in a span of time, read here or on a Spark. Raises OSError."""
     from hawb.incident.fleets import Fleet, collected, read_fleet, spans_on
@@ -103,7 +107,7 @@ def read(
     if master is None:
         with click.progressbar(length=len(files), label="Clusters", file=sys.stderr) as bar:
             return read_fleet(files, zone, lambda _: bar.update(1), span, limits)
-    with spark_session(master) as spark:
+    with spark_session(master, settings) as spark:
         on_disks = {name: on_disk(logs) for name, logs in files.items()}
         found = collected(spans_on(spark, on_disks, str(zone), span, limits))
     return Fleet(found, sum(map(len, files.values())), [])

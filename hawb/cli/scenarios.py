@@ -60,21 +60,20 @@ def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> N
         click.echo(outcome_json(played))
         if page is None:
             return
-    from hawb.planning.remedies import remedies
-    from hawb.scenario.unknown_names import unknown_names
+    from hawb.planning.advised import advised
 
     told = outcome(played)
-    unknown, found = unknown_names(scenario, told), remedies(played)
+    advice = advised(played, told)
     if page is not None:
         from hawb.scenario.dump import dump
         from hawb.views.story import report
 
-        write_page(page, report.page(told, dump(scenario), unknown, found))
+        write_page(page, report.page(told, dump(scenario), advice))
     if not as_json:
         from hawb.views.story import run_report
         from hawb.views.terminal import terminal
 
-        click.echo(run_report.report(told, *terminal(), unknown, found))
+        click.echo(run_report.report(told, *terminal(), advice))
 
 
 @click.command()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from hawb.study.progress import Progress
     from hawb.study.question import Study
 
-on_spark = click.option(
+on_master = click.option(
     "--master",
     default="local[*]",
     metavar="URL",
@@ -37,14 +38,75 @@ on_spark = click.option(
     help="The Spark to use: local, any master, or a Spark Connect server (sc://HOST:PORT).",
 )
 
+_SETTING = re.compile(r"(spark\.[A-Za-z0-9_.-]+)=([^\x00-\x1f\x7f]*)\Z")
+_TAKEN = {
+    "spark.master": "--master says it",
+    "spark.submit.deployMode": "the driver is this process",
+    "spark.sql.session.timeZone": "hawb's times are in UTC",
+}
+"""Settings that cannot be changed, and why."""
+
+
+def settings_of(_context: click.Context, _option: click.Parameter, given: Iterable[str]) -> dict[str, str]:
+    """Return settings of Spark, each given as KEY=VALUE.
+
+    Raise BadParameter, which names the key and never the value: that may be a password or a token.
+    """
+    found: dict[str, str] = {}
+    for place, setting in enumerate(given, 1):
+        match = _SETTING.match(setting)
+        if match is None:
+            raise click.BadParameter(f"number {place} is not KEY=VALUE, with a key that begins with spark.")
+        key, value = match.groups()
+        if key in _TAKEN:
+            raise click.BadParameter(f"{key}: cannot be set, for {_TAKEN[key]}")
+        if key in found:
+            raise click.BadParameter(f"{key}: is set twice")
+        found[key] = value
+    return found
+
+
+with_settings = click.option(
+    "--conf", "settings", metavar="KEY=VALUE", multiple=True, callback=settings_of,
+    help="A setting of Spark, as spark-submit takes it; repeatable. Secrets are better in SPARK_CONF_DIR.",
+)  # fmt: skip
+
+
+def on_spark(command: Callable) -> Callable:
+    """Give a command the options of the Spark that does its work."""
+    return on_master(with_settings(command))
+
+
+class Folder(click.ParamType):
+    """A folder that every machine has under its path; Spark's other file systems are refused."""
+
+    name = "directory"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, also of `file:///…`."""
+        from hawb.study.folders import local_folder
+
+        try:
+            return local_folder(str(value))
+        except ValueError as refused:
+            self.fail(shown(str(refused)), param, ctx)
+
+
+FOLDER = Folder()
+ROWS_PER_FILE = 1_000_000
+"""Of a compaction: some 20 MB."""
+
 
 @click.command()
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True)
 @of_pages
-@click.option("--tables", type=click.Path(path_type=Path), help="Write the tables into this new folder.")
+@click.option("--tables", type=FOLDER, help="Write the tables into this new folder.")
 @of_formats("text", "json", "prometheus", json="Print the summary as one JSON object", told="prometheus: gauges.")
 @on_spark
-def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str) -> None:
+def audit(
+    paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str,
+    settings: Mapping[str, str],
+) -> None:  # fmt: skip
     """Find risks to the queues of many clusters.
 
     PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). All
@@ -63,7 +125,8 @@ def audit(paths: tuple[Path, ...], page: Path | None, tables: Path | None, form:
         raise SystemExit(refuse(error)) from None
     if not found:
         raise SystemExit(refuse(f"{paths[0]}: no .json, .txt or operator's .yaml file found"))
-    with tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder()) as aside, spark_session(master) as spark:
+    made = tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder())
+    with made as aside, spark_session(master, settings) as spark:
         from hawb.study import audit as room
         from hawb.study.failures import SparkFailed
         from hawb.views.study import audit as view
@@ -111,7 +174,7 @@ def of_trials(table: str) -> Callable:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), required=True,
+@click.option("--output", type=FOLDER, required=True,
               help="The folder of the study's tables; a study that was stopped continues there.")  # fmt: skip
 @click.option(
     "--numbers",
@@ -119,6 +182,11 @@ def of_trials(table: str) -> Callable:
     help="Use this file of your own numbers in every environment; hawb import and hawb rates write one.",
 )
 @click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
+@click.option("--vary", "varied", metavar="PATH", multiple=True,
+              help="A number of environments to play at half and twice, as timing.election_s; repeatable.")  # fmt: skip
+@click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
+              help="How many trials make a task and a file; by default seconds of work, up to 25,000.")  # fmt: skip
+@click.option("--compact", is_flag=True, help="At the end, write each batch into few files, of 1,000,000 rows or N.")
 @of_trials("faults")
 @of_trials("losses")
 @click.option(
@@ -131,8 +199,9 @@ def of_trials(table: str) -> Callable:
 @click.option("--json", "as_json", is_flag=True, help="Print the estimates as a JSON array.")
 @on_spark
 def study(
-    file: Path, output: Path, numbers: Path | None, baseline: str | None, faults: int | None, losses: int | None,
-    to_keep: Path | None, page: Path | None, as_json: bool, master: str,
+    file: Path, output: Path, numbers: Path | None, baseline: str | None, varied: tuple[str, ...],
+    rows_per_file: int | None, compact: bool, faults: int | None, losses: int | None,
+    to_keep: Path | None, page: Path | None, as_json: bool, master: str, settings: Mapping[str, str],
 ) -> None:  # fmt: skip
     """Play a study FILE and show each figure with its interval.
 
@@ -142,7 +211,8 @@ def study(
     reflect how well they are known.
     """
     process.note_when_stopped(process.GOES_ON)
-    from hawb.study.numbers import settings
+    from hawb.study.numbers import settings as numbers_of
+    from hawb.study.sensitivity import check_path
     from hawb.study.trial_rows import slow
     from hawb.views.study import study_report as view
     from hawb.views.terminal import told
@@ -154,6 +224,11 @@ def study(
         raise SystemExit(
             refuse(f"--baseline: {baseline!r} is not a design of the study; accepted: {', '.join(asked.designs)}")
         )
+    for path in varied:
+        try:
+            check_path(asked, path)
+        except ValueError as error:
+            raise SystemExit(refuse(f"--vary {shown(str(error))}")) from None
     for reason, count in slow(asked).items():
         click.echo(
             f"{count} of {len(asked.cells)} pairs are played by the engine, about a thousand times slower than by"
@@ -162,21 +237,25 @@ def study(
         )
     if master.startswith("local"):
         compile_first(asked)
-    with spark_session(master) as spark:
+    with spark_session(master, settings) as spark:
         from hawb.study.cells import label_of
 
         tables = {"faults": faults, "losses": losses}
-        rows, last = estimated(spark, asked, at_draws, output, own, label_of(file), baseline, tables)
+        rows, last = estimated(spark, asked, at_draws, output, own, label_of(file), baseline, tables, varied,
+                               rows_per_file)  # fmt: skip
+        if compact:
+            compacted(spark, output, asked, rows_per_file or ROWS_PER_FILE, label_of(file))
     if to_keep is not None:
         from hawb.study.kept import as_text
 
         laid = "" if numbers is None else f" --numbers {numbers}"
         command = f"hawb study {file} --output {output}{laid} --keep {to_keep}"
-        write_scenario(to_keep, as_text(asked, command, rows, last.played, last.elapsed_s))
-    laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, settings(asked, own)))
+        write_scenario(to_keep, as_text(asked, command, rows, last.played, last.elapsed_s, baseline))
+    laid_over = () if own is None else (*view.rates_part(rows), *view.origins(own.numbers, numbers_of(asked, own)))
     currency = own and own.prices and own.prices.currency
     command = f"hawb study {file} --output {output}"
-    found = view.report_of(asked.study, rows, baseline, currency, laid_over, command, asked.split_brains)
+    found = view.report_of(asked.study, rows, baseline, currency, laid_over, command, asked.split_brains,
+                           view.defaults(asked))  # fmt: skip
     if page is not None:
         write_page(page, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
@@ -201,18 +280,26 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
 
 def estimated(
     spark: SparkSession, asked: Study, at_draws: Study | None, output: Path, own: Numbers | None, name: str,
-    baseline: str, tables: Mapping[str, int | None],
+    baseline: str, tables: Mapping[str, int | None], varied: Sequence[str] = (),
+    rows_per_file: int | None = None,
 ) -> tuple[list[dict], Progress]:  # fmt: skip
     """The estimates of a study, wider where there are draws of `own` numbers, and how far its trials were at the end;
-    `tables` of so many trials are written, too. Ends the program where it is refused."""
+    `tables` of so many trials are written, too. The numbers at the paths `varied`, or the one that is always varied
+    where that takes seconds, are played at other values. Ends the program where it is refused."""
+    from hawb.study import sensitivity
+    from hawb.study.comparisons import judged
     from hawb.study.estimates import compared
     from hawb.study.failures import StudyFailed
     from hawb.study.own_draws import widened
     from hawb.study.pipeline import write_of_trials
+    from hawb.study.quantiles import with_quantiles
+    from hawb.study.question import in_columns
     from hawb.study.tables import TableRefused
+    from hawb.views.study.study_report import JUDGED
+    from hawb.views.study.study_verdict import MEASURED
 
     try:
-        trials, last = play_on(spark, asked, output, own, name)
+        trials, last = play_on(spark, asked, output, own, name, rows_per_file=rows_per_file)
         for table, count in tables.items():
             if count:
                 write_of_trials(spark, asked, output, table, count, name)
@@ -220,14 +307,21 @@ def estimated(
         if at_draws is not None:
             others, _ = play_on(spark, at_draws, output, own, name, "Trials at other rates")
             rows = widened(rows, compared(others, baseline, in_batches=True))
+        rows = with_quantiles(rows, trials, MEASURED, in_columns(asked.objectives))
+        for path in varied or [sensitivity.DEFAULT]:
+            if len(asked.designs) > 1 and (count := sensitivity.trials_for(asked, path, bool(varied))):
+                others, _ = play_on(spark, sensitivity.varied(asked, path, count), output, own, name, f"Trials, {path}")
+                rows = sensitivity.with_sensitivity(rows, compared(others, baseline), asked, path)
+        rows = judged(rows, baseline, JUDGED, in_columns(asked.least_differences))
     except (StudyFailed, TableRefused) as refused:
         raise SystemExit(refuse(refused)) from None
     return rows, last
 
 
 def play_on(
-    spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials"
-) -> tuple[DataFrame, Progress]:
+    spark: SparkSession, asked: Study, output: Path, own: Numbers | None, name: str, label: str = "Trials",
+    rows_per_file: int | None = None,
+) -> tuple[DataFrame, Progress]:  # fmt: skip
     """The trials of a study under its file's `name`, with their price if `own` numbers have prices, and how far they
     were at the end; a bar grows meanwhile. Raises StudyFailed and TableRefused."""
     from hawb.study.pipeline import run
@@ -237,24 +331,42 @@ def play_on(
     with click.progressbar(
         length=asked.trials * len(asked.cells), label=label, show_eta=False, item_show_func=rate, file=sys.stderr
     ) as bar:
-        trials = run(spark, asked, output, lambda now: bar.update(now.done - bar.pos, now), name)
+        trials = run(spark, asked, output, lambda now: bar.update(now.done - bar.pos, now), name,
+                     rows_per_file=rows_per_file)  # fmt: skip
         priced = own is not None and own.prices is not None
         return with_price(trials, asked, own.prices) if priced else trials, bar.current_item
 
 
+def compacted(spark: SparkSession, output: Path, asked: Study, rows_per_file: int, name: str) -> None:
+    """Writes a study's trials into few files. Ends the program where that is refused."""
+    from hawb.study.failures import StudyFailed
+    from hawb.study.pipeline import compact
+    from hawb.study.tables import TableRefused
+
+    try:
+        compact(spark, output, asked, rows_per_file, name)
+    except (StudyFailed, TableRefused) as refused:
+        raise SystemExit(refuse(refused)) from None
+
+
 @contextlib.contextmanager
-def spark_session(master: str) -> Iterator[SparkSession]:
-    """A Spark session while a command runs. Ends the program where there is none to be had, or where Spark fails."""
+def spark_session(master: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A Spark session while a command runs, which says on standard error which executors it loses.
+
+    Ends the program where there is none to be had, or where Spark fails.
+    """
+    from hawb.study.executors import told_of_executors
     from hawb.study.failures import FAILURES, SparkFailed
     from hawb.study.java import JavaNotFoundError
     from hawb.study.spark import SparkRefused, session
 
     process.adopt_orphans()
     try:
-        spark = session(master=master)
+        spark = session(master=master, **settings)
         process.listen_again()  # Spark has its own handler for SIGINT
         try:
-            yield spark
+            with told_of_executors(spark, lambda line: click.echo(f"\n{shown(line)}", err=True)):
+                yield spark
         finally:
             spark.stop()
             process.end_children()

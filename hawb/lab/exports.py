@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hawb.lab.history import Point
 from hawb.languages import _
-from hawb.planning.remedies import remedies
+from hawb.planning.advised import advised
 from hawb.scenario.dump import dump
 from hawb.scenario.script import script
 from hawb.views.formatting import whole
@@ -32,7 +32,7 @@ class Kind(Struct, frozen=True):
 
 
 def _report(point: Point) -> str:
-    return report.page(point.outcome, dump(point.run.scenario), remedies=remedies(point.run))
+    return report.page(point.outcome, dump(point.run.scenario), advised(point.run, point.outcome))
 
 
 KINDS = {

@@ -45,7 +45,7 @@ def hand_out(
             kept.append(path)
         elif there != given[path]:
             place.parent.mkdir(parents=True, exist_ok=True)
-            write(place, content)
+            write(place, content, synchronised=False)  # thousands of files, of which hawb has each
             then(place)
     write(noted, json.dumps(before | given, indent=0))
     return kept

@@ -54,27 +54,53 @@ class Result(Struct, frozen=True):
 
 class Alternative(Struct, frozen=True):
     """A change and what came of it: the run and its result, or None for both and the reason in the change. `kept` is
-    how many of the messages that the harm lost are neither lost nor refused now."""
+    how many of the messages at stake are neither lost nor refused now."""
 
     change: Change
     run: Run | None = None
     result: Result | None = None
     kept: int = 0
 
+    @property
+    def is_down(self) -> bool:
+        """Return True if the queue is there at the end and cannot be used."""
+        return self.result is not None and self.result.state in ("down", "minority")
+
 
 class Alternatives(Struct, frozen=True):
-    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last."""
+    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last. `toll`
+    is that of the story as it is."""
 
     harm: Harm
     told: Result
     changed: list[Alternative]
+    toll: int
+
+    @property
+    def at_stake(self) -> Runs:
+        """The messages that the harm lost; of one that lost none, those of its queue that no queue took."""
+        return self.harm.lost or self.told.refused
+
+    @property
+    def helping(self) -> list[Alternative]:
+        """The changes to advise, the best first: those with a smaller toll of the whole story that keep most of what is
+        at stake, with the queue in use at the end if any of them has it so."""
+        helps = [one for one in self.changed if one.run is not None and one.kept and toll(one.run) < self.toll]
+        best = max(((one.kept, not one.is_down) for one in helps), default=None)
+        return [one for one in helps if (one.kept, not one.is_down) == best]
 
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
     """Plays a run again under each single change, and weighs what became of a harm. The run stays as it is."""
     told = result(run, harm.queue, harm.step)
-    changed = [_alternative(run, harm, change) for change in changes(run, harm)]
-    return Alternatives(harm, told, sorted(changed, key=_rank))
+    changed = [_alternative(run, harm, change, harm.lost or told.refused) for change in changes(run, harm)]
+    return Alternatives(harm, told, sorted(changed, key=_rank), toll(run))
+
+
+def toll(run: Run) -> int:
+    """How many messages of all queues are lost, or were taken by no queue."""
+    accounts = run.moment().ledger.values()
+    return sum(runs.size(account.lost) + runs.size(account.refused) for account in accounts)
 
 
 def _rank(alternative: Alternative) -> tuple:
@@ -87,7 +113,7 @@ def _rank(alternative: Alternative) -> tuple:
     return (False, lost, refused, found.state != "running", *cost)
 
 
-def _alternative(run: Run, harm: Harm, change: Change) -> Alternative:
+def _alternative(run: Run, harm: Harm, change: Change, at_stake: Runs) -> Alternative:
     if change.document is None:
         return Alternative(change)
     try:
@@ -97,7 +123,7 @@ def _alternative(run: Run, harm: Harm, change: Change) -> Alternative:
     if change.step == harm.step and (reason := _never_done(run, other)) is not None:
         return Alternative(_impossible(change, reason))
     found = result(other, harm.queue, change.step)
-    kept = runs.size(runs.minus(harm.lost, runs.union(found.lost, found.refused)))
+    kept = runs.size(runs.minus(at_stake, runs.union(found.lost, found.refused)))
     return Alternative(change, other, found, kept)
 
 

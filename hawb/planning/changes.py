@@ -41,6 +41,13 @@ CHOICES = {
 QUORUM_ARGUMENTS = OF_OTHER_TYPES | {"x-queue-type"}
 """The arguments of a queue that a classic one does without."""
 
+COMMANDS = (
+    "force_boot", "forget_cluster_node", "reset", "force_reset", "force_standalone_khepri_boot", "force_shrink",
+    "delete_member", "shrink", "cancel_sync_queue", "set_policy", "clear_policy", "set_operator_policy",
+    "clear_operator_policy",
+)  # fmt: skip
+"""The verbs of commands that an operator may do without."""
+
 AFTERWARDS_S = 0.001
 """How long after a synchronisation a step begins that waits for it: at the same moment the step would come first."""
 
@@ -258,6 +265,28 @@ def controlled_stop(story: Story) -> Iterator[Change]:
             yield story.change(what, _("step {number}", number=numbering.number(story.harm.step)), document)
 
 
+def left_out(story: Story) -> Iterator[Change]:
+    """The story without the harmful step, where an operator's command is what did harm; and before a node is forgotten
+    or given up, a start of it."""
+    index = story.harm.step
+    [verb] = (verb for verb in story.steps[index] if verb != "at")
+    if verb not in COMMANDS:
+        return
+    where = _("step {number}", number=numbering.number(index))
+    if verb == "forget_cluster_node":
+        given = story.steps[index][verb]
+        node = given["node"] if isinstance(given, dict) else given
+        document = deepcopy(story.document)
+        document["steps"].insert(index, {"start": node})
+        what = _("a start of {node} before it is forgotten", node=node)
+        yield Change(what, where, index + 1, document)
+    document = deepcopy(story.document)
+    step = document["steps"][index]
+    del step[verb]
+    step["wait"] = 0
+    yield story.change(_("no {verb}", verb=verb), where, document)
+
+
 def synchronised_before(story: Story) -> Iterator[Change]:
     """sync_queue before the step, and the step once the queue is synchronised; steps with a time come as much later."""
     if story.queue.type != CLASSIC or story.mirroring is None:
@@ -284,6 +313,7 @@ PROPOSALS: tuple[Callable[[Story], Iterator[Change]], ...] = (
     one_more_mirror,
     synchronised_before,
     controlled_stop,
+    left_out,
     as_quorum_queue,
     more_members,
     other_handlings,

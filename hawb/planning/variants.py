@@ -20,6 +20,7 @@ from hawb.planning.changes import (
     PROPOSALS,
     as_mirrored_queue,
     controlled_stop,
+    left_out,
     synchronised_before,
 )  # fmt: skip
 from hawb.planning.harm import Harm
@@ -30,7 +31,7 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
 
 NOT_THERE = N_("the story has it itself, or {queue} is not there")
-OF_ONE_STEP = (synchronised_before, controlled_stop)
+OF_ONE_STEP = (synchronised_before, controlled_stop, left_out)
 SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), as_mirrored_queue)
 """The single changes that concern the whole story and not one step."""
 

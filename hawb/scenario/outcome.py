@@ -392,3 +392,9 @@ def fresh(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: fresh(inner) for key, inner in value.items()}
     return [fresh(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def late_consumers(outcome: Mapping) -> list[str]:
+    """Return the consumers that did not acknowledge in time."""
+    events = (event for event in outcome["events"] if event["event"] in ("channel_timed_out", "consumer_timed_out"))
+    return list(dict.fromkeys(event["detail"]["consumer"] for event in events))

@@ -33,11 +33,11 @@ Place = Callable[[ExitStack], None]
 """Puts what was prepared in its place; how to take that back goes on the stack."""
 
 
-def write(file: Path, content: str | bytes, replace: bool = True) -> None:
-    """Write text, or bytes, to a file. Raise FileExistsError where one stands and is not to be replaced, and other
-    OSErrors, each with the file's name."""
+def write(file: Path, content: str | bytes, replace: bool = True, synchronised: bool = True) -> None:
+    """Write text, or bytes, to a file, which is `synchronised` to the disk unless its content can be had again. Raise
+    FileExistsError where one stands and is not to be replaced, and other OSErrors, each with the file's name."""
     outputs = Outputs()
-    outputs.add(file, content, replace)
+    outputs.add(file, content, replace, synchronised)
     outputs.place()
 
 
@@ -48,12 +48,12 @@ class Outputs:
         self._files: list[_File] = []
         self._folders: list[_Folder] = []
 
-    def add(self, file: Path, content: str | bytes, replace: bool = True) -> None:
+    def add(self, file: Path, content: str | bytes, replace: bool = True, synchronised: bool = True) -> None:
         """Add a file; nothing is written yet. Raise OSError where it is clear that it cannot be written."""
         place = target(file, replace)
         if place is not None and place in [one.target for one in self._files]:
             raise OSError(errno.EINVAL, "it is named for two outputs; name another file for one", str(file))
-        self._files.append(_File(file, place, _bytes(content), replace))
+        self._files.append(_File(file, place, _bytes(content), replace, synchronised))
 
     def add_folder(self, folder: Path, contents: Mapping[str, str | bytes]) -> None:
         """Add a new folder with files, by their names; nothing is written yet. Raise FileExistsError where something
@@ -124,13 +124,14 @@ class _File(NamedTuple):
     target: Path | None
     content: bytes
     replace: bool
+    synchronised: bool
 
     def prepare(self, aside: ExitStack) -> Place:
         """Write the content beside its place."""
         if self.target is None:
             return self._send
         written, before = _beside(self.target, aside), _found(self.target)
-        _fill(written, self.content, before)
+        _fill(written, self.content, before, self.synchronised)
         return lambda undo: self._place(written, self.target, before, undo, aside)
 
     def _send(self, _undo: ExitStack) -> None:
@@ -160,7 +161,8 @@ class _File(NamedTuple):
                 old.hardlink_to(place)
                 undo.callback(_bring_back, old, place)
             written.replace(place)
-        _synchronise_folder(place.parent)
+        if self.synchronised:
+            _synchronise_folder(place.parent)
 
 
 class _Folder(NamedTuple):
@@ -194,8 +196,8 @@ def _beside(place: Path, aside: ExitStack) -> Path:
     return name
 
 
-def _fill(file: Path, content: bytes, like: os.stat_result | None) -> None:
-    """Write a new file and synchronise it, with mode and owner of the file that it replaces."""
+def _fill(file: Path, content: bytes, like: os.stat_result | None, synchronised: bool = True) -> None:
+    """Write a new file, with mode and owner of the file that it replaces, and bring it to the disk."""
     mode = 0o666 if like is None else stat.S_IMODE(like.st_mode)
     opened = os.open(file, OPENED | os.O_CREAT | os.O_EXCL, mode & 0o777)
     try:
@@ -205,7 +207,8 @@ def _fill(file: Path, content: bytes, like: os.stat_result | None) -> None:
                 with contextlib.suppress(OSError):  # root alone gives a file to another user
                     os.chown(file, like.st_uid, like.st_gid)
             file.chmod(mode)
-        _synchronise(opened)
+        if synchronised:
+            _synchronise(opened)
     finally:
         os.close(opened)
 

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hawb.study.failures import FAILURES, SparkFailed
 from hawb.study.fleet_tables import CLUSTERS, FINDINGS, QUEUES, REFUSALS
-from hawb.study.folders import written_whole
+from hawb.study.folders import local_folder, written_whole
 from hawb.study.spark import cores
 
 SHARES_FOR_A_CORE = 4
@@ -71,14 +71,14 @@ def audit(
 ) -> None:
     """Audits the clusters of files and folders into the tables of `folder` (`hawb.study.fleet_tables`), in place of
     what was there. Relative paths begin at `base`, by default the working directory. The work is cut into `shares`.
-    Raises hawb.study.failures.SparkFailed."""
+    Raises hawb.study.failures.SparkFailed, and ValueError for a folder that is no path."""
     read = spark.read.format("hawb-audit").options(
         paths=msgspec.json.encode([str(path) for path in paths]).decode(), base=str(base or Path.cwd()),
         shares=str(shares or SHARES_FOR_A_CORE * cores(spark)),
     ).load()  # fmt: skip
     read.persist()
     try:
-        with written_whole(folder.absolute()) as new:
+        with written_whole(local_folder(folder).absolute()) as new:
             for table, (of_rows, *columns) in TABLES.items():
                 table.write(read.where(of_rows).selectExpr(*columns), new)
     except FAILURES as error:

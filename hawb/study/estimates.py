@@ -10,7 +10,8 @@ regression estimate). So what is the same in all trials is told exactly, and wha
 line. The fit's own bias falls with the number of trials, the error with the root of it. The interval of a share is that
 of as many plain trials as would tell it as well. `effective_trials` are L. Kish's, the square of the sum
 of weights over the sum of their squares: how many plain trials the weighted ones are worth for events that are not
-rare. Far fewer than there are trials means that failures are biased too much. With weights of 1 all this is the plain
+rare. Far fewer than there are trials means that failures are biased too much, and below a bound
+(`hawb.study.intervals.are_worth_it`) nothing has an interval. With weights of 1 all this is the plain
 mean and share.
 
 Differences between designs (`differences`) are of pairs: the trial of a number has the same faults at the same times in
@@ -20,14 +21,14 @@ differences of batch means, mostly far narrower than the intervals of the two me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.types import NumericType
 
-from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, wilson
+from hawb.study.intervals import BATCHES, LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE, NOISE, STUDENT_T, wilson
 from hawb.study.trial_record import BATCH, TRIAL, WEIGHT
 
 SUMS = {
@@ -54,6 +55,9 @@ OF_CELLS = ", ".join(f"sum({name}) OVER cell / sum(trials) OVER cell AS {name}" 
 
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 IN_BATCHES = ("mean_batches", "share_batches", "difference_batches")
+
+ENOUGH = f"effective_trials >= least(n, greatest({LEAST_EFFECTIVE}, {LEAST_EFFECTIVE_SHARE}D * n))"
+"""Whether trials are worth enough for intervals: `hawb.study.intervals.are_worth_it` in SQL."""
 
 
 def half(means: str) -> str:
@@ -97,9 +101,11 @@ WITH cells AS (
   GROUP BY design, environment, measure
 )
 SELECT design, environment, measure, n AS trials, effective_trials,
-       mean, mean - half AS mean_low, mean + half AS mean_high,
+       mean, if({ENOUGH}, mean - half, NULL) AS mean_low, if({ENOUGH}, mean + half, NULL) AS mean_high,
        share, if(share_var > {NOISE}D * wsome, n * (share * (1 - share) / share_var), effective_trials) AS plain,
-       difference, difference - more_half AS difference_low, difference + more_half AS difference_high,
+       {ENOUGH} AS enough,
+       difference, if({ENOUGH}, difference - more_half, NULL) AS difference_low,
+       if({ENOUGH}, difference + more_half, NULL) AS difference_high,
        mean_batches, share_batches, difference_batches
 FROM summed
 ORDER BY measure, environment, design"""
@@ -142,9 +148,17 @@ def _compared(
     sums = by_part(trials, of).coalesce(1)
     low, high = wilson(sql.col("share"), sql.col("plain"), sql.sqrt)
     ends = {"share_low": sql.greatest(sql.lit(0.0), low), "share_high": sql.least(sql.lit(1.0), high)}
+    ends = {name: sql.when(sql.col("enough"), end) for name, end in ends.items()}
     rows = trials.sparkSession.sql(TOLD, args={"baseline": baseline}, told=sums).withColumns(ends)
     last = (*DIFFERENCE, *IN_BATCHES)
-    return rows.select(*(name for name in rows.columns if name not in ("plain", *last)), *DIFFERENCE, *more)
+    return rows.select(*(name for name in rows.columns if name not in ("plain", "enough", *last)), *DIFFERENCE, *more)
+
+
+def growing(trials: DataFrame, measure: str, counts: Iterable[int]) -> list[dict[str, Any]]:
+    """The estimates of a measure by the first trials alone, for each of the counts; of several cells one after the
+    other."""
+    looks = (trials.where(sql.col(TRIAL) < count) for count in sorted(counts))
+    return [row.asDict() for first in looks for row in estimates(first, [measure]).collect()]
 
 
 def by_part(trials: DataFrame, of: Sequence[str] | None) -> DataFrame:

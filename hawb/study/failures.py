@@ -7,6 +7,7 @@ there is one; else the innermost of Java's causes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -27,6 +28,23 @@ RAISED = re.compile(r"Traceback \(most recent call last\):\n(.*?)(?:\n\s*(?:\n|a
 FRAME = re.compile(r"(?:  File .*\n(?:    .*\n)*)+")
 IN_BATCH = re.compile(r"BatchFailed: <<(.*?)>>", re.DOTALL)
 CAUSE = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
+
+
+SECRET = re.compile(r"(?i)secret|password|token|access[.]?key")
+"""What the names of settings hold whose values are not shown: Spark's `spark.redaction.regex`."""
+_secrets: set[str] = set()
+
+
+def keep_secret(settings: Mapping[str, str]) -> None:
+    """Show no value of these settings whose key names a secret."""
+    _secrets.update(value for key, value in settings.items() if value and SECRET.search(key))
+
+
+def without_secrets(message: str) -> str:
+    """Return a message of Java's with asterisks in place of what is secret."""
+    for secret in sorted(_secrets, key=len, reverse=True):
+        message = message.replace(secret, "***")
+    return message
 
 
 class BatchFailed(RuntimeError):  # noqa: N818 - it reads as what happened
@@ -57,7 +75,8 @@ class StudyFailed(SparkFailed):
 
 
 def why(message: str) -> str:
-    """The reason in a message of Spark's."""
+    """The reason in a message of Spark's, without secrets."""
+    message = without_secrets(message)
     if in_batch := IN_BATCH.search(message):
         return in_batch[1]
     for part, meaning in KNOWN.items():

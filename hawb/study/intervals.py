@@ -10,7 +10,7 @@ mostly nothing and rarely a whole queue, are far from it; with Student's t for t
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +30,15 @@ LEAST_APART = 2 * BATCHES
 """In how many trials of two designs together a measure has to be above zero before their difference is judged. Pairs of
 trials have the same faults, so fewer do than for a mean: two in each batch on average."""
 
+LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE = 2 * BATCHES, 0.01
+"""How many plain trials weighted ones have to be worth (`effective_trials`), and which share of them, before anything
+has an interval. With fewer a few trials carry nearly all weight, and what they did not see is in no interval."""
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+"""The quantiles that are told, by their names in rows (`hawb.study.quantiles`)."""
+OBJECTIVE = "objective"
+"""What a trial should not exceed of a measure."""
+
 NOISE = 1e-9
 """A variance that is a smaller part of the two figures whose difference it is counts as rounding."""
 
@@ -47,6 +56,17 @@ def none_seen(trials: float) -> float:
     """Return the largest share, with 95 % certainty, of what none of so many trials had: the rule of three (J. A.
     Hanley and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", 1983)."""
     return min(1.0, 3 / trials) if trials else 1.0
+
+
+def trials_for_mean(share: float) -> float:
+    """Return how many trials the interval of a mean takes, given the share of trials that had any: as many as show
+    `LEAST_EVENTS`. Of none seen the number is infinite."""
+    return max(2 * BATCHES, LEAST_EVENTS / share) if share else inf
+
+
+def are_worth_it(trials: float, effective: float) -> bool:
+    """Return True if weighted trials are worth enough plain ones for intervals, or are plain."""
+    return effective >= min(trials, max(LEAST_EFFECTIVE, LEAST_EFFECTIVE_SHARE * trials))
 
 
 class Share(Struct, frozen=True):

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Struct
 
 from hawb.scenario.checkout import data_folder_for
-from hawb.scenario.saving import write
 from hawb.study.cells import decides, digest, without_none
 from hawb.study.live import Estimate
 from hawb.study.numbers import PRICE
@@ -23,7 +22,7 @@ from hawb.study.question import Study
 
 COLUMNS = (
     "design", "environment", "measure", "mean", "mean_low", "mean_high", "share", "share_low", "share_high",
-    "effective_trials",
+    "effective_trials", "difference", "difference_low", "difference_high",
 )  # fmt: skip
 MEASURES = (
     "lost_confirmed", "delivered_twice", "publish_down_s", "sync_blocked_s", "metadata_down_s", "bytes_replicated",
@@ -35,7 +34,8 @@ DIGITS = 4
 
 class Kept(Struct, frozen=True, forbid_unknown_fields=True):
     """The results of one study: `trials` in each cell of `horizon_days`, of which `played` in all were played in
-    `played_s` seconds on `cores` cores when this was written."""
+    `played_s` seconds on `cores` cores when this was written. Differences are from the design
+    `baseline`; older files have none."""
 
     study: str
     question: str
@@ -48,6 +48,7 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
     played_s: float
     columns: tuple[str, ...]
     rows: list[list[str | float | None]]
+    baseline: str | None = None
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -68,22 +69,17 @@ def question(study: Study) -> str:
     return digest(decides(study) | limits)
 
 
-def keep(
-    file: Path, study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float
-) -> None:
-    """Write the results of a study to a file, as `as_text` has them. Raise OSError."""
-    write(file, as_text(study, command, estimates, played, played_s))
-
-
-def as_text(study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float) -> str:
-    """Return the results of a study as they are kept, a row a line."""
+def as_text(
+    study: Study, command: str, estimates: Iterable[Estimate], played: int, played_s: float, baseline: str
+) -> str:
+    """Return the results of a study as they are kept, a row a line; estimates have differences from the baseline."""
     found = {(row["environment"], row["design"], row["measure"]): row for row in estimates}
     places = (place for place in product(study.environments, study.designs, (*MEASURES, PRICE)) if place in found)
-    rows = [[_rounded(found[place][column]) for column in COLUMNS] for place in places]
+    rows = [[_rounded(found[place].get(column)) for column in COLUMNS] for place in places]
     told = Kept(
         study=study.study, question=question(study), command=command, seed=study.seed, trials=study.trials,
         horizon_days=study.horizon_days, cores=os.cpu_count() or 1, played=played, played_s=round(played_s, 1),
-        columns=COLUMNS, rows=[],
+        baseline=baseline, columns=COLUMNS, rows=[],
     )  # fmt: skip
     lines = [f' "{name}": {_json(value)}' for name, value in msgspec.to_builtins(told).items() if name != "rows"]
     each = ",\n".join(f"  {_json(row)}" for row in rows)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
-from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share
+from hawb.study.intervals import BATCHES, NOISE, STUDENT_T, Share, are_worth_it
 from hawb.study.load import read_study
 from hawb.study.question import Study
 from hawb.study.trial_record import TRIAL, WEIGHT
@@ -93,6 +93,11 @@ class Weights:
         """How many plain trials the weighted ones are worth."""
         return len(self.each) * (self.mean**2 / self.square)
 
+    @property
+    def are_worth_it(self) -> bool:
+        """Whether the trials are worth enough plain ones for intervals."""
+        return are_worth_it(len(self.each), self.effective)
+
     def slope(self, values: np.ndarray) -> float:
         """The slope of the line that is fitted to the weighted values by their weights."""
         if self.variance <= NOISE * self.square:
@@ -112,7 +117,7 @@ class Weights:
     def mean_of(self, values: np.ndarray) -> Estimate:
         """The mean, with the interval of batch means where there are two trials a batch."""
         mean = float(self.left(values).mean())
-        if len(values) < 2 * BATCHES:
+        if len(values) < 2 * BATCHES or not self.are_worth_it:
             return {"mean": mean, "mean_low": None, "mean_high": None}
         half = STUDENT_T * float(self.in_batches(values).std(ddof=1)) / sqrt(BATCHES)
         return {"mean": mean, "mean_low": mean - half, "mean_high": mean + half}
@@ -125,5 +130,5 @@ class Weights:
         variance = square - some**2 - slope * (square - self.mean * some)
         is_told = variance > NOISE * square
         plain = len(had) * (share * (1 - share) / variance) if is_told else self.effective
-        low, high = Share(share * plain, plain).interval
+        low, high = Share(share * plain, plain).interval if self.are_worth_it else (None, None)
         return {"share": share, "share_low": low, "share_high": high}

@@ -41,12 +41,13 @@ from pyspark.sql import functions as sql
 from hawb.study.cells import LABEL, Cell, cells_of, settings
 from hawb.study.estimates import estimates
 from hawb.study.failures import FAILURES, BatchFailed, StudyFailed
+from hawb.study.folders import local_folder
 from hawb.study.intervals import LEAST_EVENTS
 from hawb.study.progress import Tell, Watch
 from hawb.study.question import Precision, Study
 from hawb.study.shares import costs
-from hawb.study.sources import OF_A_CELL, OF_EVENTS, Trials, as_option
-from hawb.study.spark import cores
+from hawb.study.sources import OF_A_CELL, OF_EVENTS, ROWS, Trials, as_option
+from hawb.study.spark import cores, named
 from hawb.study.tables import BATCH, CELL, CELLS, DESIGN, ENVIRONMENT, STUDY, TRIAL, TRIALS, Table, TableRefused
 
 CHECKPOINT, LOCK = "checkpoint", ".lock"
@@ -73,20 +74,24 @@ def run(
     tell: Tell = lambda progress: None,
     label: str = LABEL,
     source: type[Trials] = Trials,
+    rows_per_file: int | None = None,
 ) -> DataFrame:
     """Plays the trials of a study that a folder lacks, and returns all of them, a row each (`hawb.study.tables`).
 
-    `tell` is called with the progress a few times a second, `label` names the study in the tables. Ends early, with
+    `tell` is called with the progress a few times a second, `label` names the study in the tables. With `rows_per_file`
+    a task plays so many trials and writes a file, in place of a few seconds of work. Ends early, with
     every written batch kept, at a KeyboardInterrupt or whatever `tell` raises. Raises hawb.study.tables.TableRefused
-    for a folder with tables of something else, hawb.study.failures.StudyFailed.
+    for a folder with tables of something else, ValueError for one that is no path (`hawb.study.folders`), and
+    hawb.study.failures.StudyFailed.
     """
-    folder, cells = folder.absolute(), cells_of(study, label)
+    folder, cells = local_folder(folder).absolute(), cells_of(study, label)
     known = costs(cells)
     watch = Watch(spark, cells, known, study.trials, tell)
     spark.dataSource.register(source)
 
     def of_study(reader: Any, asked: Study) -> DataFrame:
         options = {"study": as_option(asked), "label": label, "cores": str(cores(spark))}
+        options |= {ROWS: str(rows_per_file)} if rows_per_file else {}
         return reader.format(source.name()).options(costs=msgspec.json.encode(known).decode(), **options).load()
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +103,8 @@ def run(
         with described(spark, folder, cells, study):
             if there and watch.done < watch.total:
                 again = of_study(spark.read, replace(study, trials=min(study.trials, PLAYED_AGAIN)))
-                check_rows(trials(spark, folder, cells, PLAYED_AGAIN), again, folder)
+                with named(spark, f"{label}: the first trials again"):
+                    check_rows(trials(spark, folder, cells, PLAYED_AGAIN), again, folder)
             for asked in looks(study):
                 if any(there.get(cell.place, 0) < asked.trials for cell in cells):
                     _stream(of_study(spark.readStream, asked), folder, watch, asked.trials)
@@ -120,6 +126,27 @@ def write_of_trials(spark: SparkSession, study: Study, folder: Path, name: str, 
         table.write(rows, folder)
     except FAILURES as error:
         raise StudyFailed(error, folder) from None
+
+
+def compact(spark: SparkSession, folder: Path, study: Study, rows_per_file: int, label: str = LABEL) -> None:
+    """Write the trials of each batch of each cell of a study into as few files as hold so many rows each. A batch is
+    put in the place of the one that was read, so that a compaction that is killed costs nothing. Raise TableRefused and
+    StudyFailed."""
+    folder, cells = local_folder(folder).absolute(), cells_of(study, label)
+    with alone(folder, lambda: None):
+        before = counted(TRIALS, folder, cells)
+        if not before:
+            return
+        rows = trials(spark, folder, cells, max(before.values()))
+        batch = (STUDY, CELL, BATCH)
+        try:
+            with named(spark, f"{label}: fewer files"):
+                whole = rows.repartition(*batch).sortWithinPartitions(*batch, TRIAL)
+                TRIALS.write(whole, folder, maxRecordsPerFile=rows_per_file)
+        except FAILURES as error:
+            raise StudyFailed(error, folder) from None
+        for cell in cells:
+            check_whole(folder, [cell], before.get(cell.place, 0))
 
 
 @contextmanager
@@ -151,7 +178,8 @@ def described(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 
 def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: Study) -> None:
     try:
-        CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
+        with named(spark, f"{cells[0].label}: the settings of its cells"):
+            CELLS.write(spark.createDataFrame(CELLS.of(cell_rows(cells, study))), folder)
     except FAILURES as error:
         raise StudyFailed(error, folder) from None
 
@@ -159,9 +187,12 @@ def _describe(spark: SparkSession, folder: Path, cells: Sequence[Cell], study: S
 def _stream(rows: DataFrame, folder: Path, watch: Watch, trials: int) -> None:
     """Write a stream up to so many trials of each cell, and watch it. Raise StudyFailed."""
 
+    called = watch.called  # a Connect server gets what `write` refers to, which must not be a session
+
     def write(batch: DataFrame, number: int) -> None:
         try:
-            TRIALS.write(batch.withColumn(BATCH, sql.lit(number).cast("long")), folder)
+            with named(batch.sparkSession, f"{called}, batch {number}"):
+                TRIALS.write(batch.withColumn(BATCH, sql.lit(number).cast("long")), folder)
         except Exception as error:
             raise BatchFailed(error) from None
 

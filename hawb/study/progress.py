@@ -42,6 +42,9 @@ class Progress(Struct, frozen=True):
         return (self.total - self.done) / self.rate if self.played else None
 
 
+MOST_NAMED = 8
+"""So many cells are named of a batch."""
+
 Tell = Callable[[Progress], object]
 
 
@@ -75,6 +78,14 @@ class Watch:
         part = 0.0 if is_remote(self.spark) else self._part_done(str(query.runId))
         self.done = max(self.done, now + int(part * (coming - now)))
         self.report()
+
+    @property
+    def called(self) -> str:
+        """What the batches of a stream are called: the study, and the cells that lack trials."""
+        left = [cell for cell in self.cells if self.written.get(cell.place, 0) < self.trials]
+        names = [f"{cell.design} in {cell.environment}" for cell in left]
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"{self.cells[0].label}: {', '.join(names[:MOST_NAMED])}{more}"
 
     def ends(self, trials: int) -> None:
         """Notes that there are so many trials of each cell now, and tells the progress."""

@@ -27,6 +27,9 @@ Label = Annotated[
 ]
 
 
+NotNegative = Annotated[float, Meta(ge=0, le=1e12, description="a number from 0 to 10**12")]
+
+
 class Precision(Part, frozen=True, kw_only=True):
     """How precise an answer has to be: trials are played until in every cell half the width of the 95 % interval of a
     measure's mean (`hawb.study.trial_record`) is at most `relative` of the mean, or at most `absolute`, and enough
@@ -37,20 +40,38 @@ class Precision(Part, frozen=True, kw_only=True):
     absolute: Annotated[float, Meta(gt=0, le=1e12, description="a number above 0, up to 10**12")] | None = None
 
     def __post_init__(self) -> None:
-        if self.measure not in (*MEASURES, *ALSO_KNOWN_AS):
-            raise ValueError(f"measure: {render(self.measure)} is not one of {', '.join(MEASURES)}")
+        check_measure("measure", self.measure)
         if self.relative is None and self.absolute is None:
             raise ValueError("relative: missing, and so is absolute; one of the two says how well is well enough")
 
     @property
     def column(self) -> str:
         """The measure under the name that it has in the table of trials."""
-        return ALSO_KNOWN_AS.get(self.measure, self.measure)
+        return column_of(self.measure)
+
+
+def column_of(measure: str) -> str:
+    """Return the name that a measure has in the table of trials."""
+    return ALSO_KNOWN_AS.get(measure, measure)
+
+
+def in_columns(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers by measure, under the names that measures have in the table of trials."""
+    return {column_of(measure): value for measure, value in numbers.items()}
+
+
+def check_measure(place: str, measure: str) -> None:
+    """Raise ValueError for a name that no measure has."""
+    if measure not in (*MEASURES, *ALSO_KNOWN_AS):
+        raise ValueError(f"{place}: {render(measure)} is not one of {', '.join(MEASURES)}")
 
 
 class Study(Part, frozen=True, kw_only=True):
     """A whole file; `study` is its title. Every design meets every environment in `trials` trials, each a cluster that
-    is watched for `horizon_days`. With a `precision` there may be fewer, and `trials` is the most."""
+    is watched for `horizon_days`. With a `precision` there may be fewer, and `trials` is the most.
+
+    `least_differences` say by how much of a measure two designs have to differ for it to matter, `objectives` what a
+    trial should not exceed."""
 
     study: Name
     seed: Seed = 0
@@ -59,12 +80,17 @@ class Study(Part, frozen=True, kw_only=True):
     trials: AtLeastOne
     horizon_days: Days
     precision: Precision | None = None
+    least_differences: dict[Name, NotNegative] = field(default_factory=dict)
+    objectives: dict[Name, NotNegative] = field(default_factory=dict)
     sources: dict[Name, Name] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("designs", "environments"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: there is none; a study needs at least one of each")
+        for name in ("least_differences", "objectives"):
+            for measure in getattr(self, name):
+                check_measure(name, measure)
         for name, environment in self.environments.items():
             for work in ("rolling_upgrades", "maintenance"):
                 calendar = getattr(environment, work)

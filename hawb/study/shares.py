@@ -62,15 +62,18 @@ def costs(cells: Sequence[Cell]) -> Costs:
     return {cell.place: cost_us(cell) for cell in cells}
 
 
-def shares(cells: Sequence[Cell], costs: Costs, start: Mapping[str, int], end: Mapping[str, int]) -> list[Share]:
-    """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together."""
+def shares(
+    cells: Sequence[Cell], costs: Costs, start: Mapping[str, int], end: Mapping[str, int], rows: int | None = None
+) -> list[Share]:
+    """The trials of cells between two offsets, the dearest shares first, so that the last ones end about together. With
+    `rows` so many to a share, which is a task and a file, however long they take."""
     found = [(share.count * costs[cell.place], share) for cell in cells
-             for share in _of_cell(cell, costs, start.get(cell.place, 0), end.get(cell.place, 0))]  # fmt: skip
+             for share in _of_cell(cell, costs, start.get(cell.place, 0), end.get(cell.place, 0), rows)]  # fmt: skip
     return [share for _, share in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _of_cell(cell: Cell, costs: Costs, first: int, end: int) -> Iterator[Share]:
-    most = max(1, min(MOST_IN_A_SHARE, int(SHARE_S * 1e6 / costs[cell.place])))
+def _of_cell(cell: Cell, costs: Costs, first: int, end: int, rows: int | None) -> Iterator[Share]:
+    most = rows or max(1, min(MOST_IN_A_SHARE, int(SHARE_S * 1e6 / costs[cell.place])))
     pieces = -(-(end - first) // most)
     for piece in range(pieces):
         begins, ends = (first + (end - first) * number // pieces for number in (piece, piece + 1))

@@ -19,7 +19,7 @@ As a stream (`spark.readStream`) `hawb-trials` goes from the first trial to the 
 offsets by themselves: how many trials of each cell there are, and the question that was asked with them. So a batch
 that Spark plays again after a crash is the same batch, whatever the file says by then; and a file that asks for more
 trials, or for other cells, makes the stream grow. Option `cores` says for how many cores a batch is cut, `costs` as
-JSON how long a trial of each cell takes.
+JSON how long a trial of each cell takes, `rows` how many trials are a task, and a file where they are written.
 
 Spark makes and plans sources in Python processes of their own, which do not play. So the players, numba and all, are
 imported as a share is played: that saves each process a second.
@@ -53,7 +53,7 @@ OF_A_CELL: dict[str, Callable[[Cell], str]] = {
 """The columns that are the same in all rows of a cell."""
 
 OF_PAIRS = ("designs", "environments")
-QUESTION = "question"
+QUESTION, ROWS = "question", "rows"
 
 
 class RowsRefused(ValueError):  # noqa: N818 - it reads as what happened
@@ -76,6 +76,7 @@ class StudySource(DataSource):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self.asked, self.label = from_options(options)
+        self.in_a_share = int(options[ROWS]) if ROWS in options else None
 
     @classmethod
     def name(cls) -> str:
@@ -191,7 +192,7 @@ class StudyReader(DataSourceReader):
         """The shares to be played."""
         first, end = int(self.source.options.get("first", 0)), self.source.asked.trials
         begins, ends = ({cell.place: number for cell in self.cells} for number in (min(first, end), end))
-        return shares(self.cells, costs(self.cells), begins, ends)
+        return shares(self.cells, costs(self.cells), begins, ends, self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""
@@ -233,7 +234,7 @@ class StudyStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         cells = cells_of(read_study(msgspec.json.decode(end[QUESTION])), end["label"])
         known = self.costs if self.costs.keys() >= {cell.place for cell in cells} else costs(cells)
-        return shares(cells, known, counts(start), counts(end))
+        return shares(cells, known, counts(start), counts(end), self.source.in_a_share)
 
     def read(self, partition: Share) -> Iterator[pa.RecordBatch]:
         """Plays a share."""

@@ -1,11 +1,12 @@
 """A Spark session: on this machine, under a cluster's master, or by Spark Connect on a server that is there already.
 
-What is started here is on the loopback interface only, has its files in the temporary folder of this process
-(`hawb.process`), the messages of Java and of Spark's Python workers among them, and a process group of its own: a
-terminal's Ctrl-C reaches this process alone, which then ends Java. A Connect server is somebody else's: it needs no
-Java here, keeps its own settings, and runs hawb's code in a Python of its own, which is of this version and has hawb
-installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes
-over TLS alone, except to `localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it is taken too.
+What is started here has its files in the temporary folder of this process (`hawb.process`), the messages of Java and of
+Spark's Python workers among them, and a process group of its own: a terminal's Ctrl-C reaches this process alone, which
+then ends Java. With a local master it is on the loopback interface only. With another one executors connect to the
+driver, which listens on the address from which this machine reaches the master. A Connect server is somebody else's: it
+needs no Java here, keeps its own settings, and runs hawb's code in a Python of its own, which is of this version and
+has hawb installed. An address may carry a token, `sc://HOST:PORT/;token=...`, which goes over TLS alone, except to
+`localhost`; from SPARK_CONNECT_AUTHENTICATE_TOKEN it is taken too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from subprocess import Popen
 from typing import Any
 from unittest import mock
@@ -30,6 +33,7 @@ from pyspark.sql import SparkSession
 
 from hawb import process
 from hawb.study import register
+from hawb.study.failures import keep_secret, without_secrets
 from hawb.study.java import java_home
 
 _LOOPBACK = "127.0.0.1"
@@ -53,6 +57,9 @@ the second compiler does not earn back its own time by then. No file of figures 
 TRIES = 4
 """How often a task is tried, as on Spark's clusters; on this machine Spark tries it once unless told otherwise."""
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+_NAMES = ("spark.job.description", "callSite.short")
+"""The properties of a thread that name its jobs and its stages."""
+_STANDALONE = "spark://"
 
 
 class SparkRefused(RuntimeError):  # noqa: N818 - it reads as what happened
@@ -67,24 +74,27 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
 
     `config` goes over hawb's own settings: `session(**{"spark.sql.shuffle.partitions": "8"})`. A session that already
     runs keeps what can only be set at its start: stop it first to change `master` or memory. With `ui` Spark shows its
-    work on a page, on this machine only, on which nothing can be stopped (`spark.sparkContext.uiWebUrl`).
+    work on a page, on which nothing can be stopped (`spark.sparkContext.uiWebUrl`).
 
-    The environment of this process is changed for the Spark it starts: JAVA_HOME, SPARK_LOCAL_IP, PYSPARK_PYTHON and
-    PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH.
+    The environment of this process is changed for the Spark it starts: JAVA_HOME, PYSPARK_PYTHON and
+    PYSPARK_DRIVER_PYTHON, the last two because the workers would otherwise take the first Python on the PATH; with a
+    local master SPARK_LOCAL_IP too. Where executors have their Python elsewhere, `spark.pyspark.python` says so.
 
     Raises hawb.study.java.JavaNotFoundError, and SparkRefused where Java does not start, hawb's extra `connect` is not
     installed or no Connect server answers.
     """
     builder = SparkSession.builder.appName(app_name)
+    keep_secret(config)
     if master.startswith(_CONNECT):
         return register(_connected(builder.remote(master).config(map=_EVERYWHERE | config), master))
     os.environ["JAVA_HOME"] = str(java_home())
-    os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = config.get("spark.pyspark.python", sys.executable)
+    if is_local(master):
+        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
     settings = {
         "spark.driver.extraJavaOptions": f'{BRIEF} "-Djava.io.tmpdir={process.folder()}"',
-        "spark.driver.bindAddress": _LOOPBACK,
-        "spark.driver.host": _LOOPBACK,
+        **addresses(master),
         "spark.log.level": "OFF",
         "spark.sql.warehouse.dir": str(process.folder() / "warehouse"),
         "spark.ui.enabled": str(ui).lower(),
@@ -96,11 +106,44 @@ def session(app_name: str = "hawb", master: str = "local[*]", ui: bool = False, 
     return register(builder.master(tried_again(master)).config(map=settings).getOrCreate())
 
 
+def is_local(master: str) -> bool:
+    """Return True if a master runs all its executors on this machine, started by this process."""
+    return master.startswith("local")
+
+
+def addresses(master: str) -> dict[str, str]:
+    """Return where the driver listens: on loopback for a local master, and for a standalone one on the address from
+    which this machine reaches it. Other masters know how their executors reach a driver, and Spark decides."""
+    if is_local(master):
+        return {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+    if not master.startswith(_STANDALONE):
+        return {}
+    own = _own_address(master.removeprefix(_STANDALONE).split(",")[0])
+    return {"spark.driver.host": own, "spark.driver.bindAddress": own}
+
+
+def _own_address(place: str) -> str:
+    """Return this machine's address on the way to HOST:PORT; nothing is sent. Raise SparkRefused."""
+    try:
+        address = urlsplit(f"//{place}")
+        family, kind, _, _, target = socket.getaddrinfo(address.hostname, address.port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as way:
+            way.connect(target)
+            return way.getsockname()[0]
+    except (OSError, ValueError) as error:
+        raise SparkRefused(f"{_STANDALONE}{place}: there is no way to this master: {error}") from None
+
+
+def java_log() -> Path:
+    """Return the file to which the Java that this process has started writes its messages."""
+    return process.folder() / "java.log"
+
+
 def _start_java(settings: dict[str, str]) -> None:
     """Start Spark's Java, unless this process has one. Raise SparkRefused."""
     if SparkContext._gateway is not None:
         return
-    log = process.folder() / "java.log"
+    log = java_log()
     try:
         with log.open("wb") as messages:
             of_java = {"stdout": messages, "stderr": messages, "process_group": 0}
@@ -109,7 +152,7 @@ def _start_java(settings: dict[str, str]) -> None:
     except PySparkException as error:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
         said = next((line for line in lines if "rror" in line), str(error))
-        raise SparkRefused(f"Java does not start: {said}") from None
+        raise SparkRefused(f"Java does not start: {without_secrets(said)}") from None
     SparkContext._ensure_initialized(gateway=gateway)
 
 
@@ -153,6 +196,24 @@ def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
         return builder.getOrCreate()
     except PySparkException as error:
         raise SparkRefused(f"{place}: the Spark Connect server gives no session: {error}") from None
+
+
+@contextmanager
+def named(spark: SparkSession, what: str) -> Iterator[None]:
+    """Give the jobs and stages of a `with` block a name on Spark's pages and in its logs. A Connect server has its own
+    names for them."""
+    if is_remote(spark):
+        yield
+        return
+    context = spark.sparkContext
+    before = {key: context.getLocalProperty(key) for key in _NAMES}
+    for key in _NAMES:
+        context.setLocalProperty(key, what)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            context.setLocalProperty(key, value)
 
 
 def is_remote(spark: SparkSession) -> bool:

@@ -80,10 +80,11 @@ class Table(Struct, frozen=True):
         told = [{one.name: plain(one, row.get(one.name)) for one in self.columns} for row in rows]
         return pa.Table.from_pylist(told, schema=self.arrow)
 
-    def write(self, rows: DataFrame, folder: Path) -> None:
-        """Writes rows below a folder, in place of those that stand in the same parts of the table."""
+    def write(self, rows: DataFrame, folder: Path, **options: int) -> None:
+        """Writes rows below a folder, in place of those that stand in the same parts of the table, with more of Spark's
+        options."""
         writer = rows.select(self.schema.names).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
-        writer.partitionBy(*self.partitioned_by).parquet(str(folder / self.name))
+        writer.options(**options).partitionBy(*self.partitioned_by).parquet(str(folder / self.name))
 
     def file(self, folder: Path) -> Path | None:
         """A file of the table below a folder; None where nothing is written."""

@@ -304,10 +304,20 @@ class Audited(TypedDict):
     refused: list[RefusedFile]
 
 
+class Sensitivity(TypedDict):
+    """A number that is assumed, at half, as played and at twice, and the difference from the baseline at each."""
+
+    assumption: str
+    values: list[float]
+    differences: list[float]
+
+
 class Estimate(TypedDict):
     """A measure of a design in an environment: its mean over trials and the share of trials in which it is not 0, each
     with its interval, and how much more the mean is than the baseline's. With numbers that have draws, `open_…` is what
-    half of an interval would be if the rates were all that is not known."""
+    half of an interval would be if the rates were all that is not known. `together_…` is the difference's interval that
+    holds at once with those of all other comparisons; `p50`, `p90` and `p99` are quantiles of trials, and `above` is
+    the share of trials above the objective."""
 
     design: str
     environment: str
@@ -326,6 +336,23 @@ class Estimate(TypedDict):
     open_mean: NotRequired[float]
     open_share: NotRequired[float]
     open_difference: NotRequired[float]
+    together_low: NotRequired[float]
+    together_high: NotRequired[float]
+    least_difference: NotRequired[float]
+    sensitivity: NotRequired[list[Sensitivity]]
+    p50: NotRequired[float | None]
+    p50_low: NotRequired[float | None]
+    p50_high: NotRequired[float | None]
+    p90: NotRequired[float | None]
+    p90_low: NotRequired[float | None]
+    p90_high: NotRequired[float | None]
+    p99: NotRequired[float | None]
+    p99_low: NotRequired[float | None]
+    p99_high: NotRequired[float | None]
+    objective: NotRequired[float]
+    above: NotRequired[float]
+    above_low: NotRequired[float]
+    above_high: NotRequired[float]
 
 
 class FittedRate(TypedDict):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hawb.engine.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
+from hawb.planning.out_of_use import METADATA
 from hawb.planning.remedies import Remedy
 from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
 from hawb.views.formatting import commas, counted, listing, paragraph, shown
@@ -56,7 +57,8 @@ def to_do(remedy: Remedy, files: Sequence[str] = ()) -> ToDo:
 
 
 def _sentence(remedy: Remedy) -> str:
-    nodes, queues = listing(remedy.nodes), listing(remedy.queues)
+    nodes = listing(remedy.nodes)
+    queues = listing(_("the metadata store") if name == METADATA else name for name in remedy.queues)
     match remedy.kind:
         case "mend":
             return _mending(remedy)

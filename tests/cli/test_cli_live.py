@@ -66,7 +66,7 @@ def test_the_whole_report_tells_what_the_api_does_not(api: Server):
     result = safe("--live", api.url, "--node", B, "--format", "text")
     assert result.exit_code == 1
     assert "What to do" in result.stdout
-    assert "scenario's defaults stand" in result.stdout.splitlines()[-1] and result.stderr == ""
+    assert "scenario's defaults are used" in result.stdout.splitlines()[-1] and result.stderr == ""
 
 
 def test_a_node_that_does_not_run_there_cannot_be_told(api: Server):

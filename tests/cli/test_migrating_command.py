@@ -211,8 +211,8 @@ def test_without_a_release_no_road_is_made_up(tmp_path: Path):
         (["--from", "3.8", "--via", "none"], "3.8 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
         (["--from", "3.8", "--via", "none"], "the road: 3.8 -> 3.9 -> 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
         (["--via", "4.0"], "3.10 -> 4.0: no upgrade leads there in one step, to 4.0 only from 3.13"),
-        (["--from", "3.7.28"], "--from: '3.7.28': no release of 3.8, 3.9, 3.10"),
-        (["--via", "4.0,x"], "--via: 'x': no release of 3.8"),
+        (["--from", "3.7.28"], "--from: '3.7.28': not a known release; accepted: releases of 3.8, 3.9, 3.10"),
+        (["--via", "4.0,x"], "--via: 'x': not a known release; accepted: releases of 3.8"),
     ],
 )
 def test_a_road_that_does_not_exist_is_refused(arguments: list[str], told: str):

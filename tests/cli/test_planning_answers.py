@@ -60,6 +60,16 @@ def test_the_line_of_each_node_says_it_too(tmp_path: Path):
     ]
 
 
+def test_where_the_metadata_store_has_no_majority_it_is_called_that_and_no_node_may_be_stopped(tmp_path: Path):
+    """Other nodes hurt no queue if they stop; that is no leave to stop them."""
+    few = ('{nodes: [a, b, c, d, e], version: "4.3"}', "declare: {queue: t, node: a}", "kill: [c, d, e]")
+    done = asked("safe", story(tmp_path, *few))
+    assert done.exit_code == 1
+    assert "No: the metadata store is already out of use (3 of 5 members down)" in answer(done)
+    assert "may be stopped" not in answer(done)
+    assert "one of them is enough to bring back the metadata store." in done.stdout
+
+
 def test_where_no_node_runs_it_says_which_to_start(tmp_path: Path):
     file = story(tmp_path, *DOWN, "stop: a")
     for command in ("safe", "upgrade"):

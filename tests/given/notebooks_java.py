@@ -1,8 +1,8 @@
 """One Java for all notebooks of a process that use Spark: to start one and to warm it up takes half of their time.
 
-This is a plugin of pytest's, since conftest.py in tests/ hears nothing of items in notebooks/. A notebook's kernel is a process of its own. pyspark connects it to a Java that is there already where
+A notebook's kernel is a process of its own. pyspark connects it to a Java that is there already where
 PYSPARK_GATEWAY_PORT and PYSPARK_GATEWAY_SECRET say so, and Spark has one context in a Java: what the notebook before
-left behind is stopped first.
+left behind is stopped first. This is a plugin, since a conftest.py in tests/ hears nothing of items in notebooks/.
 """
 
 from __future__ import annotations

@@ -7,12 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import zip_longest
 from pathlib import Path
+from typing import NoReturn
 
 import pyspark
 
+from hawb.broker.namespaces import Network, address
 from hawb.study.java import java_home
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +39,28 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
 
 
 @contextmanager
+def cluster_of_two_machines(folder: Path, unavailable: Callable[[str], NoReturn]) -> Iterator[tuple[str, list[str]]]:
+    """The address of a standalone master on one machine, whose only worker is on another, and what runs a program on
+    the master's. Machines are networks of their own, with nothing but a link."""
+    network, port = Network(1), free_port()
+    at_master, at_worker = ["ip", "netns", "exec", network.hub], ["ip", "netns", "exec", network.namespace(1)]
+    deploy, host = "org.apache.spark.deploy", address(254)
+    common, place = ["--webui-port", "0"], f"spark://{host}:{port}"
+    worker = [f"{deploy}.worker.Worker", *common, "--host", address(1), "--cores", "2", "--memory", "1g",
+              "--work-dir", str(folder / "work"), place]  # fmt: skip
+    master = [f"{deploy}.master.Master", *common, "--host", host, "--port", str(port)]
+    try:
+        try:
+            network.up()
+        except (OSError, subprocess.CalledProcessError) as error:
+            unavailable(f"a network of its own takes root and the program ip: {error}")
+        with servers(folder, [master, worker], [at_master, at_worker], SPARK_LOCAL_IP=""):
+            yield place, at_master
+    finally:
+        network.down()
+
+
+@contextmanager
 def connect_server(folder: Path, token: str) -> Iterator[str]:
     """The address of a Connect server with two workers of its own, for clients that know the token."""
     port, log = free_port(), folder / "0.log"
@@ -55,19 +80,21 @@ def connect_server(folder: Path, token: str) -> Iterator[str]:
 
 
 @contextmanager
-def servers(folder: Path, commands: Sequence[Sequence[str]], **settings: str) -> Iterator[list[int]]:
-    """Runs Spark's classes with their arguments, each with its log in the folder; their process groups. `settings` are
-    more of their environment."""
+def servers(
+    folder: Path, commands: Sequence[Sequence[str]], runners: Sequence[Sequence[str]] = (), **settings: str
+) -> Iterator[list[int]]:
+    """Runs Spark's classes with their arguments, each with its log in the folder; their process groups. `runners` are
+    the programs that run them; `settings` are more of their environment."""
     home = Path(pyspark.__file__).parent
-    environment = os.environ | settings | {
+    environment = os.environ | {
         "JAVA_HOME": str(java_home()), "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": os.pathsep.join(PYTHONPATH),
-    }  # fmt: skip
+    } | settings  # fmt: skip
     running = []
     try:
-        for command in commands:
+        for command, runner in zip_longest(commands, runners, fillvalue=()):
             log = (folder / f"{len(running)}.log").open("wb")
-            program = [home / "bin" / "spark-class", *command]
+            program = [*runner, home / "bin" / "spark-class", *command]
             running.append(subprocess.Popen(program, env=environment, stderr=log, stdout=log, start_new_session=True))
         yield [process.pid for process in running]
     finally:

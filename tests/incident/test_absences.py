@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from kept_logs import STORIES, reading_of, scenario_of, short_cuts, story_of, title
+from samples import each_third
 
 from hawb.incident.absences import SILENCE, Absence, absences, found_apart
 from hawb.incident.events import Event
 from hawb.scenario import verbs
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
+@pytest.mark.parametrize("story", each_third(STORIES), ids=title)
 def test_absences_of_a_story_are_what_its_steps_cause(story: Path, subtests: pytest.Subtests):
     reading = reading_of(story)
     found = absences(reading.events, reading.clocks)

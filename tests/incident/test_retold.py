@@ -9,6 +9,7 @@ import pytest
 from kept_logs import DATA, DRAWN, STORIES, exports, title
 from made_up_story import happening
 from measured_stories import differences, lost, measured, understood
+from samples import each_third
 
 from hawb.incident.doubts import DOUBTS
 from hawb.incident.retold import together
@@ -22,7 +23,7 @@ PLAYED = [story for story in STORIES if exports(story, "before")]
 LOGS = DATA / "logs"
 
 
-@pytest.mark.parametrize("story", STORIES, ids=title)
+@pytest.mark.parametrize("story", each_third(STORIES), ids=title)
 def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Subtests):
     with subtests.test(msg="every event that is found took place"):
         assert not measured(story).unconfirmed
@@ -47,12 +48,14 @@ def test_a_story_is_reconstructed_from_its_logs(story: Path, subtests: pytest.Su
         assert all(doubt.text for doubt in retold.doubts)
 
 
+@pytest.mark.full
 def test_nearly_everything_is_found_that_was():
     of_each = [measured(story) for story in STORIES]
     missing = [fact for one in of_each for fact in one.missing]
     assert len(missing) <= 0.01 * sum(one.found + len(one.missing) for one in of_each), missing
 
 
+@pytest.mark.full
 def test_most_stories_end_with_the_same_replicas():
     """With exports of before, and of after for stories drawn at random, in which classic queues are declared, which no
     log tells; depths too, where a listing of after tells what clients did."""

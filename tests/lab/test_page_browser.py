@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,20 @@ from lab_journeys import (
 )
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory) -> Iterator[tuple[str, Path]]:
+    """A JupyterLab for all tests here: its address, and the folder whose notebooks it serves."""
+    folder = lay_out(tmp_path_factory.mktemp("jupyterlab"))
+    three_cells(folder)
+    shutil.copy(ROOT / "notebooks" / LESSON, folder / "notebooks" / LESSON)
+    with jupyterlab(folder) as address:
+        yield address, folder
+
+
 @pytest.mark.browser
-def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
-    folder = lay_out(tmp_path)
-    with jupyterlab(folder) as address, page_of() as page:
+def test_the_lab_is_used_in_jupyterlab(in_browser, served):
+    address, folder = served
+    with page_of() as page:
         asked = []
         page.on("request", lambda request: asked.append(request.url))
         open_notebook(page, address.format("00-lab.ipynb"))
@@ -44,6 +55,7 @@ def test_the_lab_is_used_in_jupyterlab(tmp_path, in_browser):
         assert asked and not [url for url in asked if not url.startswith(here)]
 
 
+LESSON = "11-a-node-dies.ipynb"
 THREE_CELLS = [
     ("markdown", "What is above the lab"),
     ("code", "from hawb.lab import show\nshow()"),
@@ -73,11 +85,11 @@ def three_cells(folder: Path) -> None:
     (folder / "notebooks" / "three.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
 
 
+@pytest.mark.full
 @pytest.mark.browser
-def test_keys_in_the_lab_leave_the_notebook_as_it_was(tmp_path, in_browser):
-    folder = lay_out(tmp_path)
-    three_cells(folder)
-    with jupyterlab(folder) as address, page_of({"width": 1280, "height": 1000}) as page:
+def test_keys_in_the_lab_leave_the_notebook_as_it_was(in_browser, served):
+    address, _ = served
+    with page_of({"width": 1280, "height": 1000}) as page:
         open_notebook(page, address.format("three.ipynb"))
         run(page, "Run All Cells")
         lab = page.locator(".hawb-lab")
@@ -126,15 +138,13 @@ def press_all(page, focus, keys=tuple(KEYS)) -> None:
 
 
 @pytest.mark.browser
-def test_a_stored_notebook_shows_its_pictures_though_it_is_not_trusted(tmp_path, in_browser):
-    folder = lay_out(tmp_path)
-    lesson = folder / "notebooks" / "11-a-node-dies.ipynb"
-    shutil.copy(ROOT / "notebooks" / lesson.name, lesson)
-    with jupyterlab(folder) as address, page_of() as page:
+def test_a_stored_notebook_shows_its_pictures_though_it_is_not_trusted(in_browser, served):
+    address, _ = served
+    with page_of() as page:
         open_notebook(page, address.format("00-lab.ipynb"))
         page.locator(".jp-RenderedImage img").wait_for()
         keep_picture(page, "lab-stored")
-        open_notebook(page, address.format(lesson.name))
+        open_notebook(page, address.format(LESSON))
         page.locator(".jp-RenderedImage img").first.wait_for()
         keep_picture(page, "lesson-stored")
         assert page.locator(".jp-RenderedSVG").count() == 0

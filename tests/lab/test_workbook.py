@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -43,6 +44,13 @@ def test_notebooks_and_data_are_handed_out_whole(folder: Path) -> None:
     there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
     assert there == {*brought(), HANDED_OUT}
     assert (folder / LAB).read_bytes() == (checkout.OWN / LAB).read_bytes()
+
+
+def test_a_copy_of_what_hawb_has_waits_for_no_disk(newer: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, synchronise = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda opened: waits.append(opened) or synchronise(opened))
+    hand_out(folder)
+    assert len(waits) == 2, "the note of what was handed out, and its folder"
 
 
 def test_a_checkout_has_its_own(newer: Path) -> None:

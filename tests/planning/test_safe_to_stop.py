@@ -232,7 +232,7 @@ FILES = [str(REAL / name) for name in ("definitions.json", "api-queues.json", "a
 
 def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
     done = CliRunner().invoke(main, ["safe", *FILES, "-o", str(tmp_path / "safe.html")], catch_exceptions=False)
-    assert done.exit_code == 1 and "scenario's defaults stand" in done.stdout.splitlines()[-1]
+    assert done.exit_code == 1 and "scenario's defaults are used" in done.stdout.splitlines()[-1]
     assert done.stderr == f"{tmp_path / 'safe.html'}: the answer as a page\n"
     page = (tmp_path / "safe.html").read_text()
     assert page.count("<h2>") == 7 and "plain.transient" in page

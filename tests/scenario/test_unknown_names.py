@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hawb.planning.advised import Advice
 from hawb.scenario.load import ScenarioRefused, load
 from hawb.scenario.near import nearest
 from hawb.scenario.outcome import outcome
@@ -104,7 +105,7 @@ def test_a_misspelt_name_is_no_all_clear_and_is_the_first_thing_to_do():
     assert verdict(told, unknown).sentence == (
         "No: no queue took 3 messages for ha.order, though all of them were confirmed; policy ha-all matches no queue."
     )
-    assert [one.what for one in todo(told, unknown)] == [
+    assert [one.what for one in todo(told, Advice(unknown))] == [
         "Step 3: there is no queue ha.order: did you mean ha.orders?",
         "Step 1: policy ha-all matches no queue, its pattern is ^hq.orders: did you mean ha.orders?",
     ]

@@ -222,7 +222,7 @@ def test_the_tables_are_the_same_however_the_work_is_cut(spark: SparkSession, fl
 
 @pytest.mark.spark
 def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     result = hawb(fleet, "--tables", tmp_path / "out")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✕ No: ")
@@ -246,7 +246,7 @@ def test_the_command(spark: SparkSession, fleet: Path, tmp_path: Path, monkeypat
 def test_a_full_disk_is_told_in_a_line_and_nothing_is_left_on_it(
     spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     result = hawb(REAL, "--output", small_disk / "audit")
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", "Spark stopped: the disk is full\n")
     assert list(small_disk.iterdir()) == []

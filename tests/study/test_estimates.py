@@ -11,7 +11,7 @@ from made_up_trials import CELLS
 from made_up_trials import row as made_up_row
 from pyspark.sql import DataFrame, SparkSession
 
-from hawb.study.estimates import compared, differences, estimates
+from hawb.study.estimates import compared, differences, estimates, growing
 from hawb.study.intervals import BATCHES, STUDENT_T
 
 
@@ -75,6 +75,22 @@ def test_weighted_trials_are_estimated_by_the_formulas(spark: SparkSession):
     assert same.share_low == pytest.approx(effective / (effective + 3.841459))
     assert (none.mean, none.share, none.share_low) == (0, 0, 0)
     assert none.share_high == pytest.approx(3.841459 / (effective + 3.841459))
+
+
+@pytest.mark.spark
+def test_trials_of_which_a_few_carry_all_weight_have_no_intervals(spark: SparkSession):
+    count = 2_000
+    weights = np.full(count, 1e-9)
+    weights[:3] = 600.0
+    table = pa.table({"environment": ["calm"] * count, "trial": range(count), "lost": range(count), "weight": weights})
+    rows = spark.createDataFrame(pa.concat_tables(
+        table.append_column("design", pa.array([name] * count)) for name in ("base", "other")))  # fmt: skip
+    for row in compared(rows, "base"):
+        assert row["effective_trials"] == pytest.approx(3)
+        ends = (f"{name}_{end}" for name in ("mean", "share", "difference") for end in ("low", "high"))
+        assert {row[end] for end in ends} == {None}
+    looks = growing(rows, "lost", [100, 10])
+    assert [(row["trials"], row["measure"]) for row in looks] == [(10, "lost")] * 2 + [(100, "lost")] * 2
 
 
 # R. G. Newcombe, "Two-sided confidence intervals for the single proportion: comparison of seven methods", 1998,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hawb.study.folders import written_whole
+from hawb.study.folders import local_folder, written_whole
 
 
 def write(folder: Path, *names: str) -> None:
@@ -46,3 +46,22 @@ def test_one_that_fails_leaves_nothing_and_the_one_before_as_it_was(tmp_path: Pa
         assert names(tmp_path) == before
         write(folder, "whole")
     assert names(folder) == ["whole"]
+
+
+# Which folders are accepted
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [("out", "out"), ("/mnt/a b", "/mnt/a b"), ("file:///mnt/a%20b", "/mnt/a b"), ("file:/mnt/x", "/mnt/x"),
+     ("c:/x", "c:/x"), ("a:b", "a:b")],
+)  # fmt: skip
+def test_a_path_is_a_folder_and_so_is_its_address(given: str, path: str) -> None:
+    assert local_folder(given) == local_folder(Path(path)) == Path(path)
+
+
+@pytest.mark.parametrize("given", ["s3a://bucket/x", "hdfs://name:8020/x", "abfss://a@b/x", "dbfs:/x"])
+def test_other_file_systems_are_refused_also_as_a_path_has_them(given: str) -> None:
+    for place in (given, Path(given)):
+        with pytest.raises(ValueError, match=r"^\w+:/.*: tables are written to a folder that every machine has"):
+            local_folder(place)

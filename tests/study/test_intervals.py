@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from math import sqrt
+from math import inf, sqrt
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.study.intervals import Share
+from hawb.study.intervals import Share, are_worth_it, trials_for_mean
+from hawb.study.live import Weights
+from hawb.study.trial_record import TRIAL, WEIGHT
 
 
 @given(st.integers(1, 10_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
@@ -23,6 +27,31 @@ def test_wilsons_interval(counts: tuple[int, int]):
 
 def test_of_no_trials_anything_may_be():
     assert Share(0, 0).interval == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("trials", "effective", "worth_it"),
+    [(20_000, 81, False), (20_000, 200, True), (2_000, 63, False), (2_000, 64, True), (64, 63.9, False), (64, 64, True),
+     (20, 20, True)],
+)  # fmt: skip
+def test_weighted_trials_are_worth_it_from_64_plain_ones_and_1_percent_on(
+    trials: int, effective: float, worth_it: bool
+):
+    assert are_worth_it(trials, effective) == worth_it
+
+
+def test_without_enough_weight_nothing_has_an_interval():
+    """Of 2,000 trials three carry all weight."""
+    weights = np.full(2_000, 1e-9)
+    weights[:3] = 600.0
+    counted = Weights(pa.RecordBatch.from_pydict({TRIAL: np.arange(2_000), WEIGHT: weights}))
+    told = counted.mean_of(weights) | counted.share_of(weights)
+    assert counted.effective == pytest.approx(3)
+    assert {told[f"{name}_{end}"] for name in ("mean", "share") for end in ("low", "high")} == {None}
+
+
+def test_a_mean_takes_as_many_trials_as_show_enough_events():
+    assert [trials_for_mean(share) for share in (1.0, 0.2, 0.0)] == [160, 800, inf]
 
 
 def test_a_study_here_and_now_needs_no_spark():

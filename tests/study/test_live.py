@@ -24,12 +24,12 @@ from hawb.lab.study_panel import (
 from hawb.scenario.refused import ScenarioRefused
 from hawb.study import live as room
 from hawb.study.estimates import compared
-from hawb.study.kept import COLUMNS, MEASURES, keep, kept, question
+from hawb.study.kept import COLUMNS, MEASURES, as_text, kept, question
 from hawb.study.live import changed, live, smaller
 from hawb.study.load import load, read_study
 from hawb.study.question import Study
 from hawb.study.trial_record import Record
-from hawb.views.study.estimate_figures import estimates_figure
+from hawb.views.study.estimate_figures import differences_figure, estimates_figure
 from hawb.views.study.estimates import (
     BLOCKED,
     DOWN,
@@ -124,15 +124,19 @@ def test_a_study_with_other_numbers(study: Study) -> None:
 
 def test_what_is_kept_is_what_was_found(study: Study, tmp_path: Path) -> None:
     rows = live(study)
-    keep(tmp_path / "small.json", study, "hawb study x", rows, 280, 3.21)
+    text = as_text(study, "hawb study x", rows, 280, 3.21, "a")
+    (tmp_path / "small.json").write_text(text, encoding="utf-8")
     read = kept("small", tmp_path)
-    assert (read.question, read.played_s, read.trials) == (question(study), 3.2, 70)
+    assert (read.question, read.played_s, read.trials, read.baseline) == (question(study), 3.2, 70, "a")
     assert "70 trials of 30 days in each cell; 280 trials in 3 s on" in str(read)
     assert len(read.rows) == 4 * len(MEASURES)
     assert cells(read.estimates) == [(around, design) for around in study.environments for design in study.designs]
     for row in read.estimates:
         (same,) = (each for each in rows if all(each[name] == row[name] for name in COLUMNS[:3]))
-        assert row == {name: about(value, 1e-3) if name in COLUMNS[3:] else value for name, value in same.items()}
+        assert {name: row[name] for name in same} == {
+            name: about(value, 1e-3) if name in COLUMNS[3:] else value for name, value in same.items()
+        }
+        assert row["difference"] is None  # trials without Spark are compared with none
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -187,6 +191,30 @@ def test_a_figure_has_a_mark_and_a_number_for_each_cell() -> None:
     assert axes.get_xscale() == "symlog"
     faces = [line.get_markerfacecolor() == line.get_color() for line in axes.lines]
     assert faces == [True, False, True]
+
+
+def test_axes_have_numbers_and_a_number_that_no_design_has_is_in_the_note() -> None:
+    rows = [estimate("a", 60, 30, 90), estimate("b", 60_000, 59_000, 61_000)]
+    rows += [estimate(name, 0, 0, 0, "sync_blocked_s") for name in "ab"]
+    figure = estimates_figure(rows, [DOWN, BLOCKED])
+    (axes,) = figure.axes
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "1", "10", "100", "1,000"]
+    assert f"no design has any {BLOCKED.title}" in figure.texts[-1].get_text().replace("\n", " ")
+    (axes,) = estimates_figure(rows[2:], [BLOCKED]).axes
+    (axes,) = estimates_figure([estimate("a", 6_000, 3_000, 9_000)], [DOWN]).axes
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "40", "80", "120"]
+
+
+def test_differences_have_signs_and_the_title_tells_the_largest() -> None:
+    rows = [estimate("base", 0, 0, 0), *(estimate(name, 0, 0, 0) for name in "ab")]
+    for row, more in zip(rows, (0.0, -6_000.0, 60.0), strict=True):
+        row |= {"difference": more, "difference_low": more - 600, "difference_high": more + 600}
+    figure = differences_figure(rows, [DOWN], "base")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["rack", "-100", "+1.00"]
+    assert figure.get_suptitle() == "In rack, a has 100 fewer minutes out of use a year than base."
+    assert differences_figure([rows[0], rows[2]], [DOWN], "base").get_suptitle() == (
+        "No design differs from base beyond chance."
+    )
 
 
 def test_the_panel_plays_what_is_chosen(study: Study) -> None:

@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from samples import sample
 
 from hawb.planning.explore import Progress, Question, explore
 from hawb.planning.moves import Spent
@@ -51,7 +52,8 @@ def test_what_is_small_is_the_engines(monkeypatch: pytest.MonkeyPatch):
     assert searched(run()) == (list(explore(run(), ASKED)), 0)
 
 
-@pytest.mark.parametrize("arguments", ["{}", "{x-queue-type: quorum}"])
+@pytest.mark.kernel
+@pytest.mark.parametrize("arguments", sample(["{}", "{x-queue-type: quorum}"]))
 def test_it_goes_on_compiled_and_is_the_same(arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch):
     from hawb.study import compiled_search
 

@@ -330,7 +330,7 @@ def command(*arguments: object):
 def test_the_command_answers_for_ones_own_cluster(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file, own, output = tmp_path / "two-or-three.yaml", tmp_path / "own.yaml", tmp_path / "out"
     file.write_text(json.dumps(ASKED | {"horizon_days": 10}))
     own.write_text(json.dumps(OWN))

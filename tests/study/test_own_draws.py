@@ -200,7 +200,7 @@ def test_the_interval_that_is_told_holds_the_truth(failures, repair):
 @pytest.mark.full
 @pytest.mark.spark
 def test_the_command_plays_the_draws_too(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file, own = tmp_path / "asked.yaml", tmp_path / "own.yaml"
     file.write_text(json.dumps(ASKED))
     own.write_text(json.dumps(OWN))

@@ -28,7 +28,7 @@ from hawb.cli import spark as spark_commands
 from hawb.study import pipeline
 from hawb.study.failures import StudyFailed
 from hawb.study.kept import kept
-from hawb.study.pipeline import CHECKPOINT, run
+from hawb.study.pipeline import CHECKPOINT, compact, run
 from hawb.study.progress import Progress
 from hawb.study.tables import CELLS as CELLS_TABLE
 from hawb.study.tables import TRIALS, TableRefused
@@ -229,6 +229,37 @@ def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_
     check_each_is_there_once(folder)
 
 
+# Tasks, files and names
+
+
+@pytest.mark.spark
+def test_a_task_and_a_file_have_as_many_rows_as_asked_for_and_fewer_files_the_same(spark: SparkSession, tmp_path: Path):
+    def counts() -> list[int]:
+        found = (pq.ParquetFile(file).metadata.num_rows for file in (tmp_path / "trials").rglob("[!._]*.parquet"))
+        return sorted(found, reverse=True)
+
+    asked = study(TRIALS_ASKED)
+    run(spark, asked, tmp_path, source=made_up(), rows_per_file=100)
+    assert counts() == [100] * 16
+    compact(spark, tmp_path, asked, 1_000)
+    assert counts() == [300] * 4 + [100] * 4  # a file for each batch of each cell
+    check_each_is_there_once(tmp_path)
+    progress: list[Progress] = []
+    assert told(run(spark, asked, tmp_path, progress.append, source=made_up())) == expected(TRIALS_ASKED)
+    assert progress[-1].played == 0
+
+
+@pytest.mark.spark
+def test_jobs_and_stages_are_named_by_study_and_cells(spark: SparkSession, tmp_path: Path):
+    run(spark, study(), tmp_path, label="two-or-three", source=made_up())
+    store = spark.sparkContext._jsc.sc().statusStore()
+    jobs = store.jobsList(None)
+    names = {(one.description().getOrElse(None), one.name()) for one in map(jobs.apply, range(jobs.size()))}
+    batch = "two-or-three: one in calm, one in rough, two in calm, two in rough, batch 0"
+    assert (batch, batch) in names
+    assert any(name == "two-or-three: the settings of its cells" for name, _ in names)
+
+
 # A folder with something else
 
 
@@ -298,7 +329,7 @@ def test_a_study_ends_when_it_is_precise_enough_and_has_seen_enough_events(
 def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(spark_commands, "spark_session", lambda master: nullcontext(spark))
+    monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
     file = tmp_path / "two-or-three.yaml"
     for count in (64, 96):
         file.write_text(FILE.replace("trials: 20", f"trials: {count}"))
@@ -315,6 +346,8 @@ def test_the_command_plays_goes_on_and_shows_what_it_comes_to(
     assert command(file, "--output", tmp_path / "out", "--keep", kept_in, "--faults", 3).exit_code == 0
     results = kept("results", tmp_path)
     assert (results.played, results.trials, results.estimates[0]["measure"]) == (0, 96, "lost_confirmed")
+    differences = [one["difference"] for one in results.estimates if one["measure"] == "publish_down_s"]
+    assert (results.baseline, differences[0], differences[1] == 0.0) == ("two", 0.0, False)
     assert results.command == f"hawb study {file} --output {tmp_path / 'out'} --keep {kept_in}"
     faults = spark.read.parquet(str(tmp_path / "out" / "faults"))
     assert {one.trial for one in faults.select("trial").distinct().collect()} == {0, 1, 2}
@@ -327,6 +360,26 @@ def test_a_bad_study_is_refused_before_spark_starts(tmp_path: Path):
     file.write_text(FILE.replace("replicas: 2", "replicas: 4"))
     result = command(file, "--output", tmp_path / "out")
     assert (result.exit_code, "replicas: 4 do not fit on 3 nodes" in result.stderr) == (2, True)
+
+
+def test_a_number_to_vary_that_is_none_is_refused_before_spark_starts(tmp_path: Path):
+    file = tmp_path / "study.yaml"
+    file.write_text(FILE)
+    result = command(file, "--output", tmp_path / "out", "--vary", "timing.elections")
+    assert (result.exit_code, "--vary 'timing.elections': no number above 0" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("place", ["s3a://bucket/x", "hdfs://name/x"])
+def test_another_file_system_is_refused_before_anything_is_made(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(FILE)
+    result = command("study.yaml", "--output", place)
+    assert (result.exit_code, f"{place}: tables are written to a folder that every machine has" in result.stderr) == (
+        2, True,
+    )  # fmt: skip
+    assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
 
 def command(*arguments: object):

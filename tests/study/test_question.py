@@ -94,6 +94,8 @@ FULL = {
     "trials": 1000,
     "horizon_days": 365,
     "precision": {"measure": "downtime_s", "relative": 0.02, "absolute": 60},
+    "least_differences": {"downtime_s": 60, "lost_confirmed": 1},
+    "objectives": {"downtime_s": 300},
     "sources": {"environments.worst": "assumed", "environments.worst.timing.fsync_s": "https://example.org 2 ms"},
 }
 
@@ -214,6 +216,8 @@ REFUSED = [
     (("trials",), 0, "trials: not accepted"),
     (("horizon_days",), 0, "horizon_days: not accepted"),
     (("precision", "measure"), "uptime_s", "'uptime_s' is none of published, confirmed"),
+    (("least_differences", "uptime_s"), 1, "least_differences: 'uptime_s' is none of published, confirmed"),
+    (("objectives", "downtime_s"), -1, "objectives.downtime_s: not accepted"),
     (("precision", "relative"), 0, "precision.relative: not accepted"),
     (("precision",), {"measure": "lost"}, "relative: missing, and so is absolute"),
     (("sources", "environments.wurst"), "assumed", "a source for something that is not in the file"),

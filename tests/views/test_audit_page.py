@@ -6,7 +6,7 @@ import pytest
 from answered_reports import risk
 
 from hawb.study.audit import Summary
-from hawb.views.study.audit import todo, verdict
+from hawb.views.study.audit import report_of, todo, verdict
 
 REFUSED = [{"file": "x", "place": "p", "given": "g", "accepted": "a"}]
 
@@ -17,7 +17,7 @@ REFUSED = [{"file": "x", "place": "p", "given": "g", "accepted": "a"}]
         (0, [], REFUSED, "No: no cluster could be read."),
         (3, [], [], "Yes: nothing is found in 3 clusters."),
         (3, [risk("matches-everything")], [], "Yes: nothing but notes is found in 3 clusters."),
-        (3, [], REFUSED, "Yes, but 1 file could not be read; nothing is found in 3 clusters."),
+        (3, [], REFUSED, "Cannot tell: 1 file could not be read; nothing is found in 3 clusters."),
         (3, [risk("no-policy", 5, 2), risk("one-replica", 9, 1)], [],
          "No: there are 2 kinds of warnings, no-policy alone in 2 of 3 clusters."),
         (1, [risk("no-policy"), risk("mirroring-silenced")], [],
@@ -32,4 +32,9 @@ def test_what_to_do_begins_with_the_worst_of_most_clusters():
     risks = [risk("matches-everything"), risk("one-replica", 2, 1), risk("no-policy", 1, 4), risk("mirroring-silenced")]
     asked = todo(Summary(9, {}, risks, [], []))
     assert [one.what.partition(",")[0] for one in asked] == ["mirroring-silenced", "no-policy", "one-replica"]
+    assert asked[0].what.startswith("mirroring-silenced, 2 queues in 1 cluster, such as queue q in one: ")
     assert todo(Summary(9, {}, [risk("matches-everything")], [], [])) == ()
+
+
+def test_it_says_that_its_advice_was_not_played():
+    assert "is not played on each cluster" in report_of(Summary(9, {}, [], [], [])).assumptions[1]

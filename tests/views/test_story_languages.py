@@ -9,10 +9,11 @@ import pytest
 from pseudo_language import plain_words, pseudo_language, visible
 
 from hawb.languages import language
-from hawb.planning.remedies import remedies
+from hawb.planning.advised import advised
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
+from hawb.scenario.verbs import VERBS
 from hawb.views.formatting import shown
 from hawb.views.story import run_report, story_verdict, telling, verdict, why
 
@@ -23,9 +24,10 @@ EACH = 12
 KEYS = {
     "RabbitMQ", "ha-mode", "ha-params", "ha-sync-mode", "ha-sync-batch-size", "ha-promote-on-failure",
     "ha-promote-on-shutdown", "all", "exactly", "nodes", "manual", "automatic", "always", "when-synced", "True",
-    "False",
+    "False", "durable", "exclusive", "persistent", "mode", "confirm", "ack", "true", "false", "x-queue-type", "quorum",
+    "x-quorum-initial-group-size", "cluster_partition_handling", "ignore", "pause_minority", "autoheal", *VERBS,
 }  # fmt: skip
-"""Keys and values of policies, which are RabbitMQ's in every language."""
+"""Keys and values of policies and of scenarios, which are the same in every language."""
 
 
 def played(file: Path) -> dict:
@@ -78,7 +80,7 @@ def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> No
         for file in SCENARIOS[::EACH]:
             told = played(file)
             names = names_of(told)
-            advice = story_verdict.todo(told, (), remedies(Run.of(load(file))))
+            advice = story_verdict.todo(told, advised(Run.of(load(file)), told))
             for text in [*texts(told), *(one.what for one in advice)]:
                 if words := plain_words(text, names):
                     left[file.name, text] = words

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from hawb.study.progress import Progress
-from hawb.views.study.study_report import number, rate, report
+from hawb.views.study.study_report import LENGTHS, RESTS_ON, about, number, rate, report
 
 ROW = {
     "design": "two", "environment": "rack", "measure": "lost", "trials": 1000, "effective_trials": 1000.0,
     "mean": 12345.6, "mean_low": 1.23456, "mean_high": 23456.7,
-    "share": 0.002, "share_low": 0.0004, "share_high": 0.0071,
+    "share": 0.2, "share_low": 0.18, "share_high": 0.23,
 }  # fmt: skip
 
 
@@ -17,9 +17,36 @@ def test_a_table_for_each_measure_that_any_trial_had():
     told = report("A \x1b study", [ROW, ROW | {"design": "few", "mean_low": None, "mean_high": None}, none])
     assert "\x1b" not in told
     lines = [line.split() for line in told.splitlines()]
-    assert ["rack", "two", "12,346", "1.235", "to", "23,457", "0.2", "%", "0.04", "%", "to", "0.71", "%"] in lines
-    assert ["rack", "few", "12,346", "0.2", "%", "0.04", "%", "to", "0.71", "%"] in lines
+    assert ["rack", "two", "12,346", "1.235", "to", "23,457", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
+    assert ["rack", "few", "12,346", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
     assert "None in any trial\n  refused\n" in told
+
+
+def test_a_mean_has_no_interval_by_few_events_and_says_how_many_trials_it_takes():
+    rare = ROW | {"design": "rare", "share": 0.002}
+    told = report("A study", [ROW, rare, rare | {"design": "biased", "effective_trials": 900.0}])
+    cells = [line.split("12,346")[1].strip().split("  ")[0] for line in told.splitlines() if "12,346" in line]
+    assert cells == [
+        "1.235 to 23,457", "takes 80,000 trials", "1.235 to 23,457",
+    ]  # fmt: skip
+    assert (about(8.2), about(64), about(12_345), about(99_001)) == (9, 64, 13_000, 100_000)
+    assert "none seen" in report("A study", [ROW | {"share": 0.0}])
+
+
+def test_a_differences_assumption_and_quantiles_stand_before_the_tables():
+    base, new = judged("base", "publish_down_s", 0, 0), judged("new", "publish_down_s", -3, -1)
+    lengths = {"p50": 0.5, "p50_low": 0.4, "p50_high": 0.6, "p90": 30.0, "p90_low": 20.0, "p90_high": 40.0,
+               "p99": 90.0, "p99_low": 70.0, "p99_high": None}  # fmt: skip
+    above = {"objective": 60.0, "above": 0.05, "above_low": 0.04, "above_high": 0.06}
+    moved = {"assumption": "timing.election_s", "values": [0.15, 0.3, 0.6], "differences": [-1.0, -2.0, -6.0]}
+    rows = [base | lengths, new | lengths | above | {"sensitivity": [moved]}]
+    text = report("A study", rows, "base")
+    parts = [part.splitlines() for part in text.split("\n\n")]
+    rests, quantiles = (next(part for part in parts if part[0] == title) for title in (RESTS_ON, LENGTHS))
+    assert "-1 at 0.15" in rests[2] and "-2 at 0.3" in rests[2] and "-6 at 0.6" in rests[2]
+    assert "90 (70 to ?)" in quantiles[2] and "5 % above 60 (4 % to 6 %)" in quantiles[3]
+    assert parts.index(rests) < parts.index(quantiles) < [part[0] for part in parts].index("publish_down_s")
+    assert text.count("Find out timing.election_s of your cluster") == 1 and "Play more trials" not in text
 
 
 def judged(design: str, measure: str, low: float | None, high: float | None) -> dict:

@@ -86,7 +86,7 @@ def test_of_one_design_it_says_whether_anything_is_lost():
 
 
 def test_nothing_is_said_by_trials_of_which_a_few_carry_all_weight():
-    rows = [base() | {"trials": 20_000, "effective_trials": 81.0}]
+    rows = [base() | {"trials": 20_000, "effective_trials": 81.0, "mean_low": None, "mean_high": None}]
     told = verdict(rows, "base")
     assert told.sentence == (
         "Cannot tell: the trials of base in rack are worth 81 of 20,000 plain ones, since failures are biased too much."
@@ -108,6 +108,28 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
     )
     assert "publisher on each side" in todo(rows[:2], told, "base", "x", unseen)[0].what
     assert verdict(rows, "autoheal", unseen).answer == "unknown"
+
+
+def test_a_difference_that_is_smaller_than_what_matters_asks_for_nothing():
+    rows = [base(), estimate("new", "lost_confirmed", -3.0, 2.0) | {"least_difference": 5.0}]
+    told = verdict(rows, "base")
+    assert told.sentence == "No: no design differs from base by as much as matters."
+    assert todo(rows, told, "base", "x") == ()
+
+
+def test_an_assumption_that_moves_more_than_the_interval_is_asked_for_before_more_trials():
+    moved = {"assumption": "timing.election_s", "values": [0.15, 0.3, 0.6], "differences": [-4.0, 0.0, 4.0]}
+    rows = [base(), estimate("new", "lost_confirmed", -1.0, 1.0) | {"sensitivity": [moved]}]
+    (asked,) = todo(rows, verdict(rows, "base"), "base", "x")
+    assert asked.what.startswith("Find out timing.election_s of your cluster")
+    still = [rows[0], rows[1] | {"sensitivity": [moved | {"differences": [-0.5, 0.0, 0.5]}]}]
+    (asked,) = todo(still, verdict(still, "base"), "base", "x")
+    assert asked.what.startswith("Play more trials")
+
+
+def test_a_narrow_interval_about_a_design_that_alone_has_any_is_narrow():
+    rows = [base() | {"mean": 0.0}, estimate("new", DOWN, -0.1, 0.1) | {"mean": 3.65}]
+    assert todo(rows, verdict(rows, "base"), "base", "x") == ()
 
 
 def test_too_few_trials_ask_for_more():

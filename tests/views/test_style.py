@@ -41,8 +41,9 @@ from hawb.views.broker.agreement import heat_map
 from hawb.views.incident.rates_figure import rates_figure
 from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.rules.features import matrix
-from hawb.views.study.estimate_figures import estimates_figure
-from hawb.views.study.estimates import LOSS, LOST
+from hawb.views.study.distribution_figures import convergence_figure, distribution_figure
+from hawb.views.study.estimate_figures import differences_figure, estimates_figure
+from hawb.views.study.estimates import DOWN, LOSS, LOST
 from hawb.views.study.replica_figure import replica_figure
 from hawb.views.study.sync_duration import duration_figure
 from hawb.views.study.throughput_figures import throughput_figure
@@ -94,6 +95,29 @@ def estimated() -> Figure:
     return estimates_figure(rows, [LOSS, LOST], {name: name for name in TYPES})
 
 
+def beside() -> Figure:
+    """Designs beside another one: less, more, and a thousand times as much more."""
+    ends = [("base", 0.0, 0.0, 0.0), ("less", -3.0, -5.0, -1.0), ("more", 2.0, 1.0, 3.0), ("most", 9e3, 8e3, 1e4)]
+    rows = [
+        {"environment": "r", "design": name, "measure": "lost_confirmed", "difference": value, "difference_low": low,
+         "difference_high": high}
+        for name, value, low, high in ends
+    ]  # fmt: skip
+    return differences_figure(rows, [LOST], "base")
+
+
+def spread() -> Figure:
+    """How the trials of two designs are spread, one of which mostly had none."""
+    return distribution_figure({"a": [(60.0, 0.9), (600.0, 0.5), (6e5, 0.0)], "b": [(0.0, 0.2), (6e4, 0.0)]}, DOWN)
+
+
+def converged() -> Figure:
+    """An estimate by 10 trials, which have no interval, by 100 and by 1,000."""
+    ends = [(10, 0.3, None, None), (100, 0.2, 0.1, 0.35), (1000, 0.25, 0.22, 0.28)]
+    names = ("trials", "share", "share_low", "share_high")
+    return convergence_figure([dict(zip(names, one, strict=True)) for one in ends], LOSS)
+
+
 def counted() -> Figure:
     """One to seven replicas of a queue, each of which has lost something in one trial and was away in both."""
     one = Inventory(profile=PROFILES["3.10"], queues=[Queue("/", "q", QueueFacts(messages=9))])
@@ -111,6 +135,7 @@ def agreed() -> Figure:
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
+    "convergence_figure": converged, "differences_figure": beside, "distribution_figure": spread,
     "rates_figure": lambda: rates_figure(rates(known_spans())),
     "duration_figure": lambda: duration_figure([1000, 1_000_000], [1, 4096]), "estimates_figure": estimated,
     "heat_map": agreed, "replica_figure": counted, "throughput_figure": predicted, "upgrade_figure": upgraded,
@@ -130,8 +155,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     using = [file.name for file in HAWB.rglob("*.py") if "matplotlib" in file.read_text(encoding="utf-8")]
     assert found == set(FIGURES)
     assert sorted(using) == [
-        "agreement.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py", "rates_figure.py",
-        "replica_figure.py",
+        "agreement.py", "distribution_figures.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py",
+        "rates_figure.py", "replica_figure.py",
         "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from msgspec.structs import replace
 
 from hawb.broker import real, recordings, roots
 from hawb.broker.cluster import lacking
-from hawb.broker.compare import ABSENT, SKIPPED, compare, uncompared
+from hawb.broker.compare import ABSENT, SKIPPED, Difference, compare, uncompared
 from hawb.broker.real import Played
 from hawb.broker.recordings import Recording
 from hawb.scenario import numbering
@@ -45,7 +47,8 @@ FEW_SEEDS = 32
 """Where fields are left out, no seed makes all agree; by then no other has left fewer that differ."""
 
 
-class Kept(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Kept:
     """A recording with its scenario, and the fields that are known to differ in it."""
 
     name: str
@@ -57,6 +60,11 @@ class Kept(NamedTuple):
     def played(self) -> Played:
         """The broker's outcomes at the first take."""
         return self.recording.as_played(self.scenario)
+
+    @cached_property
+    def differing(self) -> list[list[Difference]]:
+        """What differs in each take, without what is known to."""
+        return [compare(take, self.known) for take in self.recording.takes(self.scenario)]
 
     @property
     def quorum(self) -> bool:
@@ -113,12 +121,15 @@ def recording(name: str, release: str = "3.10", data: Path | None = None) -> Kep
 # Field by field
 
 
-def fields(played: Played, known: Uncompared | None = None) -> list[Field]:
-    """All fields that the model or the broker tells, at each `expect` step and at the end, with their verdicts."""
+def fields(
+    played: Played, known: Uncompared | None = None, compared: list[Difference] | None = None
+) -> list[Field]:
+    """All fields that the model or the broker tells, at each `expect` step and at the end, with their verdicts; given
+    what differs, if it was `compared` before."""
     parts = {RACY: played.scenario.racy, KNOWN: known}
     spared = {verdict: uncompared([part]) for verdict, part in parts.items() if part}
     bare = played._replace(scenario=replace(played.scenario, racy=None))
-    left = [(found.step, found.field) for found in compare(played, known)]
+    left = [(found.step, found.field) for found in (compare(played, known) if compared is None else compared)]
     differing = [(found.step, found.field) for found in compare(bare, seeds=FEW_SEEDS)] if spared else left
     run = Run.of(played.scenario)
     told = [(step, outcome(run, run.moment_of(step)), seen) for step, seen in sorted(played.glances.items())]
@@ -229,7 +240,7 @@ def brief(value: Any) -> str:
 def verdict(kept: Kept) -> str:
     """The verdict on a whole recording. A recording of which some fields are not compared does not simply agree,
     however these came out."""
-    if any(compare(take, kept.known) for take in kept.recording.takes(kept.scenario)):
+    if any(kept.differing):
         return DIFFERS
     if kept.known:
         return KNOWN
@@ -253,7 +264,7 @@ def tally(all_kept: Iterable[Kept]) -> Verdicts:
 
 def tally_of_fields(all_kept: Iterable[Kept]) -> Table:
     """How many fields agree, over all recordings, their `expect` steps included."""
-    counts = Counter(field.verdict for kept in all_kept for field in fields(kept.played, kept.known))
+    counts = Counter(field.verdict for kept in all_kept for field in fields(kept.played, kept.known, kept.differing[0]))
     rows = [(f"{mark} {each}", counts[each]) for each, mark in MARKS.items()]
     return Table("Fields of all recordings", ("verdict", "fields"), rows)
 

@@ -13,7 +13,6 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
 from hawb.engine.naming import split_queue
 from hawb.incident import causes
 from hawb.incident.asked import WHOLE
@@ -23,6 +22,7 @@ from hawb.incident.losses import APART, Possible, QueueLosses
 from hawb.incident.reading import BOOT_FAILED
 from hawb.incident.strangers import strangers, what
 from hawb.incident.understanding import Incident
+from hawb.planning.harm import Harm
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 from hawb.views.incident.headline import FAULTS, worst
@@ -33,9 +33,8 @@ from hawb.views.incident.times import day, told_at
 from hawb.views.markdown import bash_word
 from hawb.views.planning.missing_files import QUEUES, listed_in
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
-from hawb.views.story.story_verdict import REMEDIES
+from hawb.views.story.keeping import keeping
 
-MOST_CHANGES = 3
 MOST_FAULTS, FEW_FAULTS, LONG_US = 30, 5, 24 * 3600 * 1_000_000
 """A story is long with more faults than the first, or with more than a few that are more than a day apart."""
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
@@ -258,21 +257,13 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
 
 
 def _keeping(incident: Incident) -> Iterator[ToDo]:
-    """The changes that keep all that a queue lost, the best first; those of several queues once."""
-    best: dict[tuple[str, ...], list[str]] = {}
-    for one in incident.keepers:
-        keep = tuple(shown(other.change.what) for other in one.changed
-                     if other.result is not None and other.kept == runs.size(one.harm.lost))  # fmt: skip
-        if keep:
-            best.setdefault(keep[:MOST_CHANGES], []).append(one.harm.queue)
-    what = "are" if incident.outcome and incident.outcome["losses"] else "may be"
-    for keep, queues in best.items():
-        which = "Any of these changes" if len(keep) > 1 else "This change"
-        lost = f"the messages of {listing(queues)} that {what} lost"
-        yield ToDo(f"{which} would have kept {lost}: {'; '.join(keep)}.")
-    kept = {queue for queues in best.values() for queue in queues}
-    causes = dict.fromkeys(loss.cause for one in incident.losses for loss in one.certain if one.queue not in kept)
-    yield from (ToDo(REMEDIES[cause]) for cause in causes if cause in REMEDIES)
+    """The changes that keep what queues lost, the best first; those of several queues once."""
+    what = "is" if incident.outcome and incident.outcome["losses"] else "may be"
+
+    def lost(harms: Sequence[Harm]) -> str:
+        return f"what {what} lost of {listing(harm.queue for harm in harms)}"
+
+    yield from keeping(incident.keepers, lost, lambda one: shown(one.change.what))
 
 
 def certainly(lost: Sequence[QueueLosses]) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.scenario import numbering
+from hawb.scenario.outcome import late_consumers
 from hawb.views.formatting import common, counted, joined, listing, size, whole
 
 LOST = {
@@ -144,16 +145,10 @@ def _trouble(outcome: Mapping) -> tuple[str, ...]:
     told += [ngettext(*COMMITS_NOTHING, len(alone), queues=listing(alone))] if alone else []
     if "metadata_store" in outcome and not outcome["metadata_store"]["writable_from"]:
         told.append(_("metadata cannot be changed"))
-    closed = [name for name in timed_out(outcome) if is_closed(outcome, name)]
+    closed = [name for name in late_consumers(outcome) if is_closed(outcome, name)]
     told += [ngettext(*CLOSED, len(closed), consumers=listing(closed))] if closed else []
     resources = sorted({alarm["resource"] for alarm in outcome.get("alarms", ())})
     return (*told, *(_(BLOCKED[resource]) for resource in resources))
-
-
-def timed_out(outcome: Mapping) -> list[str]:
-    """Return the consumers that did not acknowledge in time."""
-    events = (event for event in outcome["events"] if event["event"] in ("channel_timed_out", "consumer_timed_out"))
-    return list(dict.fromkeys(event["detail"]["consumer"] for event in events))
 
 
 def is_closed(outcome: Mapping, consumer: str) -> bool:

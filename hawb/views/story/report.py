@@ -5,19 +5,17 @@ Names come from outside and are escaped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 from hawb.languages import N_, _
-from hawb.planning.remedies import Remedy
-from hawb.scenario.unknown_names import Unknown
+from hawb.planning.advised import Advice
 from hawb.views.cluster import ledger, load, matrix, queue_table
 from hawb.views.formatting import html, seconds, size
 from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
 from hawb.views.story import lanes
 from hawb.views.story.run_report import HAPPENED, LOST, REFUSED, about, refusal
-from hawb.views.story.story_verdict import QUESTION, todo, verdict
+from hawb.views.story.story_verdict import NO_ADVICE, QUESTION, todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 
@@ -25,20 +23,18 @@ MOST_LANES = 6
 """How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""
 
 
-def report_of(outcome: dict, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()) -> Report:
+def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
     """The report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
     parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
     about_it = _("{words}.", words=about(outcome))
-    return Report(
-        _(QUESTION), about_it, verdict(outcome, unknown), todo(outcome, unknown, remedies), tuple(parts), (_(LIMITS),)
-    )
+    answer = verdict(outcome, advice.unknown)
+    return Report(_(QUESTION), about_it, answer, todo(outcome, advice), tuple(parts), (_(LIMITS),))
 
 
-def page(outcome: dict, scenario: str, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()) -> str:
-    """The page of an outcome; `scenario` is the text of the file that leads to it, `unknown` are the names in it that
-    are most likely misspelt, `remedies` what makes the cluster better where it ends."""
-    return report_page(report_of(outcome, unknown, remedies), pictures(outcome), below(outcome, scenario))
+def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
+    """The page of an outcome; `scenario` is the text of the file that leads to it."""
+    return report_page(report_of(outcome, advice), pictures(outcome), below(outcome, scenario))
 
 
 def pictures(outcome: dict) -> list[str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from hawb.languages import N_, _
-from hawb.planning.remedies import Remedy
+from hawb.planning.advised import Advice
 from hawb.scenario import numbering
-from hawb.scenario.unknown_names import Unknown
 from hawb.views import terminal
 from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
 from hawb.views.formatting import commas, one_line, seconds, shown
 from hawb.views.report import Report
-from hawb.views.story.story_verdict import QUESTION, todo, verdict
+from hawb.views.story.story_verdict import NO_ADVICE, QUESTION, todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 from hawb.views.style import LOOKS
@@ -23,14 +22,10 @@ LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refuse
 """The headings."""
 
 
-def report(
-    outcome: dict, width: int = WIDTH, colour: bool = False, unknown: Sequence[Unknown] = (),
-    remedies: Sequence[Remedy] = (),
-) -> str:  # fmt: skip
+def report(outcome: dict, width: int = WIDTH, colour: bool = False, advice: Advice = NO_ADVICE) -> str:
     """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
-    RabbitMQ refused, and what happened when. `unknown` are names of its scenario that are most likely misspelt,
-    `remedies` what makes the cluster better."""
-    top = Report(_(QUESTION), about(outcome), verdict(outcome, unknown), todo(outcome, unknown, remedies))
+    RabbitMQ refused, and what happened when."""
+    top = Report(_(QUESTION), about(outcome), verdict(outcome, advice.unknown), todo(outcome, advice))
     refused = [refusal(error) for error in outcome["errors"]]
     parts = [
         terminal.text(top, width, colour),

@@ -5,44 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hawb.languages import N_, Plural, _, ngettext
-from hawb.planning.remedies import Remedy
-from hawb.rules.profiles import PROFILES
+from hawb.planning.advised import Advice
+from hawb.planning.harm import Harm
 from hawb.scenario import numbering
+from hawb.scenario.outcome import late_consumers
 from hawb.scenario.unknown_names import Unknown
 from hawb.scenario.unnoticed import unnoticed_s
-from hawb.views.formatting import listing, seconds, shown
+from hawb.views.formatting import listing, seconds, sentence, shown
 from hawb.views.remedy_commands import to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
-from hawb.views.story.headline import Headline, headline, is_closed, timed_out
+from hawb.views.story.headline import Headline, headline, is_closed
+from hawb.views.story.keeping import keeping, placed
 
 QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
+NO_ADVICE = Advice()
 LONG_S = 1.0
 """An outage that is longer is told."""
-REMEDIES = {
-    "unsynchronised_promotion": N_(
-        "Keep a mirror that lacks messages from taking over: ha-promote-on-failure and ha-promote-on-shutdown"
-        " when-synced, ha-sync-mode automatic, or synchronise before a node goes."
+IN_STEP = N_("what {queues} lost in step {number}")
+NOT_TAKEN = N_("the messages for {queues} that no queue took after step {number}")
+NOTHING_HELPS = N_("Nothing was found that makes this better.")
+UNTRIED = N_("What would have kept what {queues} lost was not tried, as the story is long: ask the lab.")
+UNPLAYED = N_("No step of the story lost what {queues} lost, and nothing was found that would have kept it.")
+LATE = N_("Have {consumers} acknowledge each delivery in time.")
+LATE_OR_RAISED = {
+    "cluster": N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout."),
+    "policy": N_("Have {consumers} acknowledge each delivery in time, or raise consumer-timeout in policy {name}."),
+    "operator_policy": N_(
+        "Have {consumers} acknowledge each delivery in time, or raise consumer-timeout in operator policy {name}."
     ),
-    "transient_message": N_("Publish persistent messages, and mirror the queue."),
-    "transient_queue": N_("Declare the queue durable, and mirror it."),
-    "exclusive_queue": N_("Keep what must not be lost out of exclusive queues."),
-    "dropped_replicas": N_("Use a quorum queue, or synchronise mirrors before one is left alone."),
-    "disk_lost": N_("Have more replicas than disks that can be lost together."),
-    "shrunk_by_force": N_("Bring back a majority in place of shrinking a queue by force."),
-    "node_forgotten": N_("Start the node once more before it is forgotten, or forget it offline where a mirror is."),
-    "side_given_up": N_("Let one side stop in a partition (pause_minority), or use quorum queues."),
-    "node_reset": N_("Empty or synchronise the node's queues before it is reset."),
-    "auto_ack_in_flight": N_("Acknowledge messages by hand once they are done with."),
+    "queue": N_(
+        "Have {consumers} acknowledge each delivery in time, or declare {name} with a longer x-consumer-timeout."
+    ),
 }
-"""What would have kept messages that were lost for each cause (`hawb.engine.trace.CAUSES`)."""
-
-WITHOUT_MIRRORS = {
-    "transient_message": N_("Publish persistent messages, to a quorum queue."),
-    "transient_queue": N_("Declare the queue durable, as a quorum queue."),
-    "node_forgotten": N_("Start the node once more before it is forgotten, or use a quorum queue."),
-    "node_reset": N_("Empty the node's queues before it is reset, or use quorum queues."),
-}
-"""The same for releases that do not mirror classic queues, where that is something else."""
+"""What to do about late consumers, by where the timeout is set that has to be longer."""
 
 NOTHING = {
     "queue": Plural("there is no queue {names}", "there are no queues {names}"),
@@ -97,7 +92,7 @@ def _outages(outcome: dict) -> Iterator[str]:
 
 def _taken_back(outcome: dict) -> list[str]:
     """The consumers that did not acknowledge in time and stay, as those of quorum queues do from 4.3 on."""
-    names = [name for name in timed_out(outcome) if not is_closed(outcome, name)]
+    names = [name for name in late_consumers(outcome) if not is_closed(outcome, name)]
     return [ngettext(*TAKEN_BACK, len(names), consumers=listing(names))] if names else []
 
 
@@ -110,35 +105,36 @@ def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
     return [ngettext(*NOTHING[kind], len(names), names=listing(names)) for kind, names in by_kind.items()]
 
 
-def todo(
-    outcome: dict, unknown: Sequence[Unknown] = (), remedies: Sequence[Remedy] = ()
-) -> tuple[ToDo, ...]:
+def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
     """What to do: correct names that are most likely misspelt, whatever would have kept what was lost, declare queues
-    before messages are published to them, wait until nodes notice, and the `remedies` that make the cluster better
-    where the story ends (`hawb.planning.remedies.remedies`)."""
+    before messages are published to them, have consumers acknowledge in time, wait until nodes notice, and what makes
+    the cluster better where the story ends."""
     untaken = headline(outcome).untaken.messages
-    asked = [ToDo(_did_you_mean(one)) for one in sorted(unknown, key=lambda one: one.name not in untaken)]
-    lost: dict[str, dict[str, None]] = {}
-    for loss in outcome["losses"]:
-        lost.setdefault(loss["cause"], {})[loss["queue"]] = None
+    asked = [ToDo(_did_you_mean(one)) for one in sorted(advice.unknown, key=lambda one: one.name not in untaken)]
+    asked += keeping(advice.kept, _in_step, placed)
+    lost = {loss["queue"]: None for loss in outcome["losses"]}
+    if lost and not any(one.harm.lost for one in advice.kept):
+        asked.append(ToDo(_(UNTRIED if advice.is_long else UNPLAYED, queues=listing(lost))))
+    declare = N_("Declare {queue} before step {number}, which publishes to it: no queue of that name was there.")
     asked += [
-        ToDo(_("{queues}: {remedy}", queues=listing(queues), remedy=_(_remedy(cause, outcome["version"]))))
-        for cause, queues in lost.items()
+        ToDo(_(declare, queue=shown(name), number=numbering.number(step))) for name, step in advice.declared
     ]
-    asked += _undeclared(outcome, {one.name for one in unknown})
-    slow = timed_out(outcome)
-    if slow:
-        acknowledge = N_("Have {consumers} acknowledge each delivery in time, or raise consumer_timeout.")
-        asked.append(ToDo(_(acknowledge, consumers=listing(slow))))
+    if late := late_consumers(outcome):
+        raised = advice.raised
+        words = {"consumers": listing(late)} | ({"name": shown(raised.name)} if raised else {})
+        asked.append(ToDo(_(LATE_OR_RAISED[raised.kind] if raised else LATE, **words)))
     if wait_s := unnoticed_s(outcome):
         wait = N_("Wait until the nodes notice, which decides: add the step `wait: {t}` to the end of the scenario.")
         asked.append(ToDo(_(wait, t=str(wait_s))))
-    asked += [to_do(remedy) for remedy in remedies]
+    asked += [to_do(remedy) for remedy in advice.remedies]
+    if not asked and verdict(outcome, advice.unknown).answer == "no":
+        asked.append(ToDo(_(NOTHING_HELPS)))
     return tuple(asked[:MOST_TO_DO])
 
 
-def _remedy(cause: str, version: str) -> str:
-    return REMEDIES[cause] if PROFILES[version].mirroring else WITHOUT_MIRRORS.get(cause, REMEDIES[cause])
+def _in_step(harms: Sequence[Harm]) -> str:
+    told, queues = IN_STEP if harms[0].lost else NOT_TAKEN, listing(harm.queue for harm in harms)
+    return _(told, queues=queues, number=numbering.number(harms[0].step))
 
 
 def _did_you_mean(one: Unknown) -> str:
@@ -148,16 +144,6 @@ def _did_you_mean(one: Unknown) -> str:
     words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern)}
     told = MEANT["pattern" if one.pattern else one.kind]
     if one.step is None:
-        return _(told, **words)
+        return _(told, **words) if told.startswith("{name}") else sentence(_(told, **words))
     return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(told, **words))
 
-
-def _undeclared(outcome: dict, misspelt: set[str]) -> list[ToDo]:
-    """Declare the queues that were not there when messages were published to them."""
-    early = {
-        event["queue"]: event["step"] for event in reversed(outcome["events"])
-        if event["event"] == "messages_refused" and event["detail"]["reason"] == "no_queue"
-        and event["queue"] not in misspelt and event["step"] is not None
-    }  # fmt: skip
-    declare = N_("Declare {queue} before step {number}, which publishes to it: no queue of that name was there.")
-    return [ToDo(_(declare, queue=shown(name), number=numbering.number(step))) for name, step in early.items()]

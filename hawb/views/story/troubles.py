@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hawb.languages import N_, _
+from hawb.scenario.outcome import late_consumers
 from hawb.views.formatting import LISTED, paragraph, shown
 from hawb.views.story.chronicle import Chronicle
-from hawb.views.story.headline import commits_nothing, is_closed, timed_out
+from hawb.views.story.headline import commits_nothing, is_closed
 from hawb.views.story.losses import NO_SUCCESSOR, setting
 from hawb.views.story.telling import at
 
@@ -80,7 +81,7 @@ def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
         set_ = [place for place in places if _is_alarm(chronicle.events[place], alarm)]
         yield "", set_[-1:]
     timeouts = [place for place, event in enumerate(chronicle.events) if event["event"] == "channel_timed_out"]
-    for name in timed_out(outcome):
+    for name in late_consumers(outcome):
         if is_closed(outcome, name):
             yield "", [place for place in timeouts if chronicle.events[place]["detail"]["consumer"] == name][-1:]
     for name, account in outcome["ledger"].items():

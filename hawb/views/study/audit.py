@@ -25,7 +25,10 @@ REFUSED = ("file that could not be read", "why")
 MOST_REFUSED = 20
 """How many unreadable files a terminal shows; all are in the table of refusals."""
 LONGEST = 60
-ASSUMED = ("Each cluster is taken as its own files have it; what a file does not tell is not judged.",)
+ASSUMED = (
+    "Each cluster is taken as its own files have it; what a file does not tell is not judged.",
+    "Advice rests on the kind of finding, and is not played on each cluster: hawb lint plays it on a cluster's files.",
+)
 
 
 def report(summary: Summary) -> str:
@@ -61,17 +64,17 @@ def page(summary: Summary) -> str:
 
 
 def verdict(summary: Summary) -> Verdict:
-    """No where a cluster has an error or none could be read, yes with a but where it has a warning."""
+    """No where a cluster has an error or a warning, or none could be read; unknown where a file could not be read."""
     if not summary.clusters:
         return Verdict("no", "no cluster could be read")
     unread = f"; {counted(len(summary.refused), 'file')} could not be read" if summary.refused else ""
     worst = next(iter(_worst_first(summary)), None)
     if worst is None and unread:
-        return Verdict("but", f"{unread[2:]}; nothing is found in {counted(summary.clusters, 'cluster')}")
+        return Verdict("unknown", f"{unread[2:]}; nothing is found in {counted(summary.clusters, 'cluster')}")
     if worst is None or _severity(worst) == "note":
         of = "" if worst is None else " but notes"
         return Verdict(
-            "but" if unread else "yes", f"nothing{of} is found in {counted(summary.clusters, 'cluster')}{unread}"
+            "unknown" if unread else "yes", f"nothing{of} is found in {counted(summary.clusters, 'cluster')}{unread}"
         )
     codes = [one for one in summary.risks if _severity(one) == _severity(worst)]
     kinds = counted(len(codes), f"kind of {_severity(worst)}", f"kinds of {_severity(worst)}s")
@@ -84,8 +87,14 @@ def todo(summary: Summary) -> tuple[ToDo, ...]:
     """What to do about the worst risks, those of most clusters first."""
     bad = [one for one in _worst_first(summary) if _severity(one) != "note"]
     return tuple(
-        ToDo(f"{one['code']}, {_numbers_in_words(one)}: {ADVICE[one['code']].remedy}") for one in bad[:MOST_TO_DO]
+        ToDo(f"{one['code']}, {_numbers_in_words(one)}, such as {_example(one)}: {ADVICE[one['code']].remedy}")
+        for one in bad[:MOST_TO_DO]
     )
+
+
+def _example(risk: dict) -> str:
+    found = risk["example"]
+    return shown(f"{shortened(found['thing'], LONGEST)} in {shortened(found['cluster'], LONGEST)}")
 
 
 def _numbers_in_words(risk: dict) -> str:
@@ -99,10 +108,9 @@ def plain(summary: Summary) -> dict[str, object]:
 
 def _risks(summary: Summary, queues: int) -> Iterator[list[str]]:
     for one in _worst_first(summary):
-        example = f"{shortened(one['example']['thing'], LONGEST)} in {shortened(one['example']['cluster'], LONGEST)}"
         numbers = _numbers(one["queues"], queues)
         others = f"{one['policies_and_nodes']:,}" if one["policies_and_nodes"] else ""
-        yield [_severity(one), one["code"], *numbers, others, f"{one['clusters']:,}", shown(example)]
+        yield [_severity(one), one["code"], *numbers, others, f"{one['clusters']:,}", _example(one)]
 
 
 def _blockers(summary: Summary, queues: int) -> Iterator[list[str]]:

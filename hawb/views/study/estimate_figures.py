@@ -1,21 +1,25 @@
 """What a study comes to as a picture: designs below each other, a panel for each number, intervals as lines, and above
-it where the designs differ most.
+it where the designs differ most; the same for differences from a baseline.
 
 Classic queues are squares and quorum queues hexagons; a mark is hollow where no trial had any. Each has its number
-beside it, so nothing has to be read off an axis.
+beside it. A number that no design has in any environment has no panel: the note names it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from hawb.study.comparisons import LESS, MORE, is_apart
 from hawb.study.live import Estimate
 from hawb.views.figures import drawn
+from hawb.views.formatting import listing, percent
 from hawb.views.study.estimate_sentences import sentence
-from hawb.views.study.estimates import Shown, cell_value, cells
+from hawb.views.study.estimates import Shown, cell_difference, cell_value, cells
 from hawb.views.style import FIGURE, GRID, LOOKS, MARKERS, PAPER
 
 STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
@@ -26,6 +30,14 @@ WIDE = 50
 ROOM = 1.6
 """How much longer an axis is than its longest interval, for the number beside it."""
 
+MOST_TICKS, IN_A_FIGURE = 4, 8
+"""The most ticks of an axis beside 0 and of all panels, so that their numbers have room."""
+SMALLEST_SHARE = 1e-6
+"""The smallest share that has a tick: `percent` tells no smaller ones apart."""
+
+NOTE = "lines are 95 % intervals, where they are wider than the mark"
+Value = tuple[float, float | None, float | None]
+
 
 def estimates_figure(
     estimates: Sequence[Estimate], shown: Sequence[Shown], types: Mapping[str, str] | None = None
@@ -33,25 +45,70 @@ def estimates_figure(
     """The estimates of a study drawn; `types` says of each design whether it is `classic` (what it is without) or
     `quorum`."""
     places = cells(estimates)
-    environments = list(dict.fromkeys(environment for environment, _ in places))
-    heights = [place + 1.6 * environments.index(environment) for place, (environment, _) in enumerate(places)]
-    size = (10.5, 1.5 + ROW_INCHES * (heights[-1] + 2))
-    with drawn(sentence(estimates, shown), size, _note(places, types or {}), STYLE, ncols=len(shown), sharey=True) as (
-        figure, (axes,),
-    ):  # fmt: skip
-        _labels(axes[0], places, heights)
-        for each, panel in zip(shown, axes, strict=True):
-            panel.hlines(heights, 0, 1, transform=panel.get_yaxis_transform(), color=GRID, linewidth=0.5, zorder=0)
-            _panel(panel, each, estimates, places, heights, types or {})
-        axes[0].set_ylim(heights[-1] + 0.8, -1.8)
+    values = {each: [cell_value(estimates, design, around, each) for around, design in places] for each in shown}
+    some = {each: told for each, told in values.items() if any(value for value, _, _ in told)} or values
+    none = [each.title for each in shown if each not in some]
+    said = [NOTE, "hollow: none in any trial", *([f"no design has any {listing(none)}"] if none else [])]
+    note, given = _note(places, types or {}, said), {"ncols": len(some), "sharey": True}
+    with drawn(sentence(estimates, shown), _size(places), note, STYLE, **given) as (figure, (axes,)):
+        _panels(axes, some, places, types or {})
     return figure
 
 
-def _note(places: Sequence[tuple[str, str]], types: Mapping[str, str]) -> str:
+def differences_figure(
+    estimates: Sequence[Estimate], shown: Sequence[Shown], baseline: str, types: Mapping[str, str] | None = None
+) -> Figure:
+    """How much more than the design `baseline` the others have, each as pairs of trials with the same faults."""
+    places = [place for place in cells(estimates) if place[1] != baseline]
+    values = {each: [cell_difference(estimates, design, around, each) for around, design in places] for each in shown}
+    said = [NOTE, f"each trial beside that of {baseline} with the same faults; left of 0 is less"]
+    note, given = _note(places, types or {}, said), {"ncols": len(shown), "sharey": True}
+    with drawn(_furthest(estimates, shown, baseline), _size(places), note, STYLE, **given) as (figure, (axes,)):
+        _panels(axes, values, places, types or {}, signed=True)
+    return figure
+
+
+def _furthest(estimates: Sequence[Estimate], shown: Sequence[Shown], baseline: str) -> str:
+    """The largest difference beyond chance of the first number that has one."""
+    for each in shown:
+        apart = [row for row in estimates if row["measure"] == each.measure and row["design"] != baseline
+                 and (is_apart(row, LESS) or is_apart(row, MORE))]  # fmt: skip
+        if apart:
+            row = max(apart, key=lambda one: abs(one["difference"]))
+            word = "more" if row["difference"] > 0 else "fewer"
+            return (f"In {row['environment']}, {row['design']} has {each.text(abs(row['difference']) * each.times)}"
+                    f" {word} {each.title} than {baseline}.")  # fmt: skip
+    return f"No design differs from {baseline} beyond chance."
+
+
+def _heights(places: Sequence[tuple[str, str]]) -> list[float]:
+    environments = list(dict.fromkeys(environment for environment, _ in places))
+    return [place + 1.6 * environments.index(environment) for place, (environment, _) in enumerate(places)]
+
+
+def _size(places: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    return 10.5, 1.5 + ROW_INCHES * (_heights(places)[-1] + 2)
+
+
+def _panels(
+    axes: Sequence[Axes], values: Mapping[Shown, Sequence[Value]], places: Sequence[tuple[str, str]],
+    types: Mapping[str, str], signed: bool = False,
+) -> None:  # fmt: skip
+    """Draw a panel for each number; what is not `signed` cannot be below 0, and neither can its interval."""
+    heights, room = _heights(places), max(1, IN_A_FIGURE // len(values))
+    _labels(axes[0], places, heights)
+    for (each, told), panel in zip(values.items(), axes, strict=True):
+        panel.hlines(heights, 0, 1, transform=panel.get_yaxis_transform(), color=GRID, linewidth=0.5, zorder=0)
+        _panel(panel, each, told, places, heights, types, signed)
+        ends = [end for one in told for end in one if end is not None]
+        _scale(panel, each, ends if signed else [max(end, 0.0) for end in ends], room)
+    axes[0].set_ylim(heights[-1] + 0.8, -1.8)
+
+
+def _note(places: Sequence[tuple[str, str]], types: Mapping[str, str], said: Sequence[str]) -> str:
     drawn_types = dict.fromkeys(types.get(design, "classic") for _, design in places)
-    said = [f"{LOOKS[name].glyph} {LOOKS[name].word}" for name in drawn_types] if len(drawn_types) > 1 else []
-    said += ["lines are 95 % intervals, where they are wider than the mark", "hollow: none in any trial"]
-    return "; ".join(said)
+    looks = [f"{LOOKS[name].glyph} {LOOKS[name].word}" for name in drawn_types] if len(drawn_types) > 1 else []
+    return "; ".join([*looks, *said])
 
 
 def _labels(axes: Axes, places: Sequence[tuple[str, str]], heights: Sequence[float]) -> None:
@@ -67,31 +124,41 @@ def _labels(axes: Axes, places: Sequence[tuple[str, str]], heights: Sequence[flo
 
 
 def _panel(
-    axes: Axes, shown: Shown, estimates: Sequence[Estimate], places: Sequence[tuple[str, str]],
-    heights: Sequence[float], types: Mapping[str, str],
+    axes: Axes, shown: Shown, values: Sequence[Value], places: Sequence[tuple[str, str]],
+    heights: Sequence[float], types: Mapping[str, str], signed: bool,
 ) -> None:  # fmt: skip
     axes.set_title(shown.title)
-    ends = []
-    for (environment, design), height in zip(places, heights, strict=True):
-        value, low, high = cell_value(estimates, design, environment, shown)
+    for (_, design), height, (value, low, high) in zip(places, heights, values, strict=True):
         look = LOOKS[types.get(design, "classic")]
-        low, high = (value, value) if low is None else (max(low, 0.0), high)
+        if low is None or high is None:
+            low = high = value
+        low = low if signed else max(low, 0.0)
         face = look.colour if value else PAPER
         axes.hlines(height, low, high, color=look.colour, linewidth=2, alpha=0.5)
         axes.plot(value, height, color=look.colour, marker=MARKERS[look.glyph], markersize=6, markerfacecolor=face)
-        axes.annotate(shown.text(value), (high, height), (7, 0), textcoords="offset points", va="center")
-        ends += [value, high]
-    _scale(axes, ends)
+        told = f"{'-' if value < 0 else '+' if signed and value else ''}{shown.text(abs(value))}"
+        axes.annotate(told, (max(high, value), height), (7, 0), textcoords="offset points", va="center")
 
 
-def _scale(axes: Axes, values: Sequence[float]) -> None:
-    some = [value for value in values if value > 0]
-    most, least = max(some, default=1.0), min(some, default=1.0)
+def _scale(axes: Axes, shown: Shown, values: Sequence[float], room: int) -> None:
+    count = min(MOST_TICKS, room)
+    sizes = [abs(value) for value in values if value]
+    most, least = max(sizes, default=1.0), min(sizes, default=1.0)
+    top, bottom = max(*values, 0.0), min(*values, 0.0)
     if most > WIDE * least:
+        least = max(least, most / 1e6)
         axes.set_xscale("symlog", linthresh=least)
-        axes.set_xlim(-least / 3, most * (most / least) ** 0.45)
-        axes.set_xticks([0], ["0, then logarithmic"], ha="left")
-        axes.minorticks_off()
+        axes.set_xlim(1.6 * bottom - least / 3, max(top, least) * (most / least) ** 0.45)
+        powers = decades(max(least, SMALLEST_SHARE) if shown.share else least, most, count)
+        ticks = [0.0, *(tick for power in powers for tick in (power, -power) if bottom <= tick <= top)]
     else:
-        axes.set_xlim(-most / 20, ROOM * most)
-        axes.set_xticks([0])
+        axes.set_xlim(1.2 * bottom - most / 20, ROOM * (top or most / 2))
+        ticks = [tick for tick in MaxNLocator(count).tick_values(bottom, top) if bottom <= tick <= top]
+    axes.set_xticks(ticks, [percent(tick) if shown.share else f"{tick:,.10g}" for tick in ticks])
+    axes.minorticks_off()
+
+
+def decades(least: float, most: float, count: int = MOST_TICKS) -> list[float]:
+    """Return powers of ten from one number above 0 to another, at most so many."""
+    powers = range(ceil(log10(least)), floor(log10(most)) + 1)
+    return [10.0**power for power in powers[:: ceil(len(powers) / count) or 1]]

@@ -56,6 +56,19 @@ def cell_value(
     raise KeyError(f"{design} in {environment}: {shown.measure}")
 
 
+def cell_difference(
+    estimates: Iterable[Estimate], design: str, environment: str, shown: Shown
+) -> tuple[float, float | None, float | None]:
+    """(how much more than the baseline's a cell's mean is, from, to). Raises KeyError where there is none."""
+    for row in estimates:
+        if (row["design"], row["environment"], row["measure"]) == (design, environment, shown.measure):
+            ends = (row.get(f"difference{end}") for end in ("", "_low", "_high"))
+            more, low, high = (None if end is None else end * shown.times for end in ends)
+            if more is not None:
+                return more, low, high
+    raise KeyError(f"{design} in {environment}: no difference in {shown.measure}")
+
+
 def cells(estimates: Iterable[Estimate]) -> list[tuple[str, str]]:
     """The pairs of environment and design, in the order of the estimates' environments."""
     pairs = dict.fromkeys((row["environment"], row["design"]) for row in estimates)

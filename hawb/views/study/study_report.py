@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from math import sqrt
+from collections.abc import Collection, Iterable
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
-from hawb.study.intervals import LEAST_APART
+from hawb.study.comparisons import LESS, SENSITIVITY, comparisons, is_apart
+from hawb.study.comparisons import MORE as MORE_THAN
+from hawb.study.intervals import LEAST_APART, OBJECTIVE, QUANTILES, trials_for_mean
 from hawb.study.numbers import ORIGINS, PRICE, UNTOLD, Setting
 from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
 from hawb.views.page import report_page
 from hawb.views.report import Part, Report
 from hawb.views.study import study_verdict
-from hawb.views.study.study_verdict import LESS, Row, events_of_two, is_apart
-from hawb.views.study.study_verdict import MORE as MORE_THAN
+from hawb.views.study.study_verdict import Row, events_of_two
 from hawb.views.tables import Table
 from hawb.views.terminal import text
 
 if TYPE_CHECKING:
     from hawb.study.progress import Progress
+    from hawb.study.question import Study
 
 COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "95 % interval")
 MORE = ("more than {}", "95 % interval")
@@ -35,12 +37,34 @@ SPLIT = (
     " recommended."
 )
 
+TOGETHER = (
+    "Designs are told apart by intervals of {} comparisons that hold all at once with 95 % (Bonferroni's rule), wider"
+    " than those in the tables, which are of one comparison each."
+)
+
+DEFAULTS = (
+    "No source tells {}. They are hawb's own, the same in every design: what depends on them is no more precise than"
+    " they are known."
+)
+
+TOO_FEW = "takes {} trials"
+NONE_SEEN = "none seen"
+RESTS_ON = "What the differences rest on"
+RESTS_NOTE = (
+    "Each number at half and at twice of what was played, the others as they are. A difference that moves by more than"
+    " its interval is wide is known no better than the number."
+)
+LENGTHS = "The median trial, and those that one in ten and one in a hundred are worse than"
+
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
     "The rates were measured on a limited number of failures. The study was also played at other plausible rates,"
     " and all intervals of this answer include that uncertainty. The last column is its share of the interval's"
     " square; more trials would narrow only the rest."
 )
+
+TIMES = ("election_s", "stop_s", "start_s", "boot_retry_s", "sync_messages_s", "network_mb_s", "link_latency_s",
+         "fsync_s")  # fmt: skip
 
 JUDGED = {
     "lost_confirmed": "confirmed messages lost", "publish_down_s": "seconds out of use",
@@ -53,7 +77,7 @@ JUDGED = {
 def report_of(
     title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None,
     numbers: tuple[Part, ...] = (), command: str = "",
-    unseen: Collection[tuple[str, str]] = (),
+    unseen: Collection[tuple[str, str]] = (), assumed: Collection[str] = (),
 ) -> Report:  # fmt: skip
     """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
     weights, each row tells how many plain trials they are worth. With a `baseline` each row tells its difference from
@@ -64,8 +88,9 @@ def report_of(
     by_measure: dict[str, list[Row]] = {measure: [] for measure in JUDGED}
     for row in rows:
         by_measure.setdefault(str(row["measure"]), []).append(row)
-    beside = () if baseline is None else tuple(apart(by_measure, baseline))
-    parts = [Part(f"Beside {shown(baseline)}, under the same faults", None, beside)] if beside else []
+    lines = () if baseline is None else tuple(beside(rows, baseline))
+    parts = [Part(f"Beside {shown(baseline)}, under the same faults", None, lines)] if lines else []
+    parts += [*sensitivity(rows), *quantiles(rows)]
     had = {measure: those for measure, those in by_measure.items() if any(row["share"] or row["mean"] for row in those)}
     for measure, those in had.items():
         unit = f", {shown(currency)}" if measure == PRICE else ""
@@ -78,8 +103,10 @@ def report_of(
     asked = study_verdict.question(baseline, len(designs))
     todo = study_verdict.todo(rows, told, baseline, command, unseen)
     split = listing(f"{design} in {place}" for design, place in sorted(unseen))
-    assumed = (SPLIT.format(split), *ASSUMED) if unseen else ASSUMED
-    return Report(asked, shown(title), told, todo, (*parts, *numbers), assumed)
+    together = comparisons(rows)
+    said = [*assumed, *([SPLIT.format(split)] if unseen else []), *ASSUMED]
+    said += [TOGETHER.format(together)] if together > 1 else []
+    return Report(asked, shown(title), told, todo, (*parts, *numbers), tuple(said))
 
 
 def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
@@ -101,19 +128,20 @@ def page(found: Report, estimates: Iterable[Row]) -> str:
     return report_page(found, drawn)
 
 
-def apart(by_measure: Mapping[str, Iterable[Row]], baseline: str) -> list[str]:
+def beside(estimates: Iterable[Row], baseline: str) -> list[str]:
     """Which designs are told apart from the baseline by the measures that count, environment by environment; nothing
-    where there is no other design."""
+    where there is no other design. The rows are judged together (`hawb.study.comparisons.judged`)."""
+    rows = list(estimates)
     by_environment: dict[str, list[str]] = {}
     for measure, words in JUDGED.items():
         cells: dict[str, list[Row]] = {}
-        for row, seen in events_of_two(by_measure[measure], baseline):
+        for row, seen in events_of_two([row for row in rows if row["measure"] == measure], baseline):
             if row["difference"] is not None:
                 known = cells.setdefault(shown(row["environment"]), [])
                 if seen >= LEAST_APART:
                     known.append(row)
-        for environment, rows in cells.items():
-            by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(rows)}")
+        for environment, judged in cells.items():
+            by_environment.setdefault(environment, []).append(f"{environment}: {words}: {_judged(judged)}")
     return [line for lines in by_environment.values() for line in lines]
 
 
@@ -140,6 +168,60 @@ def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
         Part(f"{origin.capitalize()}, of {shown(title)}", Table(origin, heads, rows))
         for origin, rows in by_origin.items() if rows
     )  # fmt: skip
+
+
+def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
+    """How differences from the baseline move with a number that is assumed, the largest first; nothing where none was
+    varied."""
+    found = []
+    for row in rows:
+        for told in row.get(SENSITIVITY, ()):
+            moved = told["differences"]
+            if row["measure"] in JUDGED and any(moved):
+                cells = (shown(told["assumption"]), JUDGED[row["measure"]], shown(row["environment"]),
+                         shown(row["design"]))  # fmt: skip
+                at = (f"{more(value)} at {number(given)}" for given, value in zip(told["values"], moved, strict=True))
+                found.append((max(moved) - min(moved), (*cells, *at)))
+    cells = [one for _, one in sorted(found, key=lambda pair: -pair[0])]
+    heads = ("number", "of", "environment", "design", "at half", "as played", "at twice")
+    return (Part(RESTS_ON, Table("sensitivity", heads, cells), (RESTS_NOTE,)),) if cells else ()
+
+
+def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
+    """Quantiles of trials and the shares above an objective, each with its interval; nothing where none were asked
+    for, and no row where no trial had any."""
+    rows = [row for row in rows if "p50" in row and row["share"]]
+    if not rows:
+        return ()
+    heads = ["of", "environment", "design", *QUANTILES]
+    objectives = any(OBJECTIVE in row for row in rows)
+    cells = []
+    for row in rows:
+        told = [JUDGED.get(row["measure"], row["measure"]), shown(row["environment"]), shown(row["design"])]
+        told += [f"{number(row[name])}{_between(row, name)}" for name in QUANTILES]
+        if objectives:
+            told.append(f"{percent(row['above'])} above {number(row[OBJECTIVE])} ({percent(row['above_low'])} to"
+                        f" {percent(row['above_high'])})" if OBJECTIVE in row else "")  # fmt: skip
+        cells.append(tuple(told))
+    return (Part(LENGTHS, Table("quantiles", (*heads, *(["objective"] if objectives else [])), cells)),)
+
+
+def _between(row: Row, name: str) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if low is None and high is None:
+        return ""
+    return f" ({'?' if low is None else number(low)} to {'?' if high is None else number(high)})"
+
+
+def defaults(study: Study) -> tuple[str, ...]:
+    """A sentence that names the lengths of time for which a study has no source, the one of elections first."""
+    found: dict[str, None] = {}
+    for name, environment in study.environments.items():
+        for field in TIMES:
+            value, place = getattr(environment.timing, field), f"environments.{name}.timing"
+            if not {place, f"{place}.{field}"} & study.sources.keys():
+                found[f"timing.{field} ({number(value)})"] = None
+    return (DEFAULTS.format(listing(found)),) if found else ()
 
 
 def rates_part(rows: Iterable[Row]) -> tuple[Part, ...]:
@@ -173,9 +255,24 @@ def _table(rows: list[Row], baseline: str | None) -> Table:
 
 
 def _cells(row: Row) -> list[str]:
-    share = f"{percent(row['share_low'])} to {percent(row['share_high'])}"
-    mean = interval(row["mean_low"], row["mean_high"])
+    share = "" if row["share_low"] is None else f"{percent(row['share_low'])} to {percent(row['share_high'])}"
+    mean = _interval_of_mean(row)
     return [shown(row["environment"]), shown(row["design"]), number(row["mean"]), mean, percent(row["share"]), share]
+
+
+def _interval_of_mean(row: Row) -> str:
+    """The interval of a mean; or that there are too few trials for one, with how many it takes. Weighted trials show
+    more events than their share tells, and keep theirs."""
+    takes = trials_for_mean(float(row["share"]))
+    if row["mean_low"] is None or row["effective_trials"] != row["trials"] or takes <= row["trials"]:
+        return interval(row["mean_low"], row["mean_high"])
+    return TOO_FEW.format(f"{about(takes):,}") if row["share"] else NONE_SEEN
+
+
+def about(value: float) -> int:
+    """A number of trials to two digits, upwards."""
+    digits = len(str(int(value))) - 2
+    return ceil(value / 10**digits) * 10**digits if digits > 0 else ceil(value)
 
 
 def _difference(row: Row, baseline: str) -> list[str]:

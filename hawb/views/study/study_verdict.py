@@ -1,6 +1,7 @@
 """The answer of a study: which design loses less, or is out of use for less, than the baseline.
 
-A difference counts if its interval excludes zero and enough trials of the two designs had any
+A difference counts if its interval, which holds together with those of all other comparisons
+(`hawb.study.comparisons`), is beyond the least difference that matters, and enough trials of the two designs had any
 (`hawb.study.intervals.LEAST_APART`). With fewer the answer is that it cannot tell. One design is recommended, or the
 answer names the environment on which the choice depends.
 """
@@ -9,21 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from hawb.study.intervals import LEAST_APART, none_seen
+from hawb.study.comparisons import LEAST, LESS, MORE, is_alike, is_apart, swing
+from hawb.study.intervals import LEAST_APART, are_worth_it, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
 from hawb.views.report import ToDo, Verdict
 
 Row = Mapping[str, object]
 LOST, DOWN = "lost_confirmed", "publish_down_s"
 WORDS = {LOST: ("loses less", "loses more"), DOWN: ("is out of use for less", "is out of use for longer")}
-LESS, MORE = 0, 1
+MEASURED = tuple(WORDS)
+"""The measures that decide."""
 NARROW = 0.05
 """Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth
-it: the rates that a study assumes are rarely known as well."""
-
-LEAST_EFFECTIVE = 0.01
-"""The smallest share of weighted trials that they may be worth in plain ones (`effective_trials`). Below it a few
-trials carry nearly all weight, and what they did not see is in no interval."""
+it: the rates that a study assumes are rarely known as well. So it is where an assumption moves the difference by more
+than its interval is wide (`hawb.study.sensitivity`)."""
 
 
 def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[str, str]] = ()) -> Verdict:
@@ -57,6 +57,9 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
     if few := _too_rare(rows, baseline):
         return Verdict("unknown", f"too few trials had any: {few:,.0f} of two designs, and a difference from"
                        f" {shown(baseline)} takes {LEAST_APART}")  # fmt: skip
+    compared = [row for row in rows if row["design"] != baseline and row.get("difference_low") is not None]
+    if compared and any(row.get(LEAST) for row in compared) and all(map(is_alike, compared)):
+        return Verdict("no", f"no design differs from {shown(baseline)} by as much as matters")
     return Verdict("no", f"these trials show no difference from {shown(baseline)}")
 
 
@@ -67,14 +70,13 @@ def _judged(rows: Iterable[Row], unseen: Collection[tuple[str, str]]) -> list[Ro
 
 
 def _biased_too_much(rows: Iterable[Row]) -> Row | None:
-    """Return the row whose weighted trials are worth the smallest share of plain ones, if that is below
-    `LEAST_EFFECTIVE`."""
-    worst = min(rows, key=_effective_share, default=None)
-    return worst if worst is not None and _effective_share(worst) < LEAST_EFFECTIVE else None
+    """Return the row whose weighted trials are worth the smallest share of plain ones, if they are worth too few."""
+    few = [row for row in rows if not are_worth_it(*_worth(row))]
+    return min(few, key=lambda row: _worth(row)[1] / _worth(row)[0], default=None)
 
 
-def _effective_share(row: Row) -> float:
-    return float(str(row["effective_trials"])) / float(str(row["trials"]))
+def _worth(row: Row) -> tuple[float, float]:
+    return float(str(row["trials"])), float(str(row["effective_trials"]))
 
 
 def events(row: Row) -> float:
@@ -105,12 +107,6 @@ def _too_rare(rows: Iterable[Row], baseline: str) -> float:
     there is no such difference."""
     rare = (seen for row, seen in events_of_two(rows, baseline) if is_apart(row, LESS) or is_apart(row, MORE))
     return max((seen for seen in rare if seen < LEAST_APART), default=0)
-
-
-def is_apart(row: Row, side: int) -> bool:
-    """Return True if the whole interval of a difference is on one side of zero."""
-    low, high = row.get("difference_low"), row.get("difference_high")
-    return low is not None and (high < 0 if side == LESS else low > 0)
 
 
 def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
@@ -169,16 +165,19 @@ def todo(
     rows = _judged(rows, unseen)
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
     asked, again = [], (command,) if command else ()
+    if rests := rests_on(rows):
+        asked.append(ToDo(f"Find out {listing(rests)} of your cluster, and lay it over the study with --numbers: the"
+                          " differences move with it by more than their intervals tell."))  # fmt: skip
     if told.answer == "yes" and baseline is not None:
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if told.answer == "but" and baseline is not None:
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
-    if few:
-        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
-    elif _biased_too_much(rows):
+    if _biased_too_much(rows):
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
+    elif few:
+        asked.append(ToDo(f"Play more trials of {listing(few)}: there are too few for intervals.", again))
     elif told.answer == "unknown" and unseen:
         asked.append(ToDo("Play a split brain with a publisher on each side: `partition`, two `publish` and `heal` in a"
                           " scenario, or compare designs with pause_minority or quorum queues."))  # fmt: skip
@@ -205,8 +204,20 @@ def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
 def _is_narrow(row: Row, rows: Iterable[Row], baseline: str) -> bool:
     """Return True if more trials of a design would not be worth it (`NARROW`)."""
     low, high = row.get("difference_low"), row.get("difference_high")
-    if row["design"] == baseline or low is None:
+    if row["design"] == baseline or low is None or is_alike(row):
         return True
-    mean = next((other["mean"] for other in rows if (other["design"], other["environment"], other["measure"])
-                 == (baseline, row["environment"], row["measure"])), 0)  # fmt: skip
-    return (high - low) / 2 <= NARROW * abs(mean)
+    means = [abs(float(str(other["mean"]))) for other in rows if other["design"] in (baseline, row["design"])
+             and (other["environment"], other["measure"]) == (row["environment"], row["measure"])]  # fmt: skip
+    return (high - low) / 2 <= NARROW * max(means) or high - low <= swing(row)[1]
+
+
+def rests_on(rows: Iterable[Row]) -> list[str]:
+    """Return the assumptions that move a difference by more than its interval is wide, the one that moves it most in
+    its widths first."""
+    found: dict[str, float] = {}
+    for row in rows:
+        path, moved = swing(row)
+        low, high = row.get("difference_low"), row.get("difference_high")
+        if low is not None and moved > high - low:
+            found[path] = max(found.get(path, 0.0), moved / (high - low) if high > low else float("inf"))
+    return sorted(found, key=lambda path: -found[path])

@@ -1,0 +1,107 @@
+"""How often intervals hold the truth: of means, of paired differences and of shares, by the number of trials.
+
+The mean of `TRIALS` trials of a cell is taken for the truth. They are cut into samples, each of which gets the interval
+that a study with so many trials prints (`hawb.study.intervals`): coverage is the share of samples whose interval holds
+the truth, which of an interval of 95 % should be 95 %. What a study can see of that is how many trials had any. So its
+thresholds (`LEAST_EVENTS`, `LEAST_APART`) are numbers of such trials, and this table is what they rest on.
+`python -m benchmarks coverage` prints it as the documentation has it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from hawb.study import trial_rows
+from hawb.study.intervals import BATCHES, STUDENT_T, wilson
+from hawb.study.load import load
+
+STUDIES = Path(__file__).parent.parent / "data" / "studies"
+TRIALS, AT_A_TIME = 80_000, 20_000
+SIZES = (64, 192, 992, 4_992)
+"""Numbers of trials: as many in each batch."""
+FEWEST = 16
+"""Samples from which a coverage is told."""
+
+
+class Measured(Struct, frozen=True):
+    """A measure of a design of a study, beside a baseline where it is a difference that is told."""
+
+    study: str
+    environment: str
+    design: str
+    measure: str
+    baseline: str | None = None
+
+
+MEASURED = (
+    Measured("monthly-failures", "monthly", "mirrored", "publish_down_s"),
+    Measured("monthly-failures", "monthly", "quorum", "publish_down_s"),
+    Measured("monthly-failures", "monthly", "quorum", "publish_down_s", "mirrored"),
+    Measured("replica-counts", "three-racks", "quorum-3", "publish_down_s"),
+    Measured("replica-counts", "three-racks", "classic-3", "publish_down_s"),
+    Measured("replica-counts", "three-racks", "classic-3", "publish_down_s", "quorum-3"),
+    Measured("policies", "kills", "manual-stop-when-kill-always", "lost_confirmed"),
+    Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed"),
+    Measured("policies", "kills", "automatic-stop-when-kill-always", "lost_confirmed", "manual-stop-when-kill-always"),
+    Measured("policies", "kills", "manual-stop-when-kill-always", "delivered_twice"),
+    Measured("policies", "kills", "automatic-stop-when-kill-always", "sync_blocked_s"),
+)
+
+
+def figures() -> list[str]:
+    """The table in Markdown."""
+    played: dict[tuple[str, ...], np.ndarray] = {}
+    heads = ["measure", "interval of", *(f"{size:,} trials" for size in SIZES)]
+    lines = [f"| {' | '.join(heads)} |", "|---|---|" + "---|" * len(SIZES)]
+    for one in MEASURED:
+        values, beside = of(one, one.design, played), one.baseline and of(one, one.baseline, played)
+        where = f"`{one.measure}`, {one.design} in {one.environment}"
+        if beside is None:
+            lines.append(_line(where, "mean", values, values > 0, covered_mean))
+            lines.append(_line(where, "share", values > 0, values > 0, covered_share))
+        else:
+            had = (values > 0).astype(int) + (beside > 0)
+            lines.append(_line(f"{where}, beside {one.baseline}", "difference", values - beside, had, covered_mean))
+    return lines
+
+
+def of(one: Measured, design: str, played: dict[tuple[str, ...], np.ndarray]) -> np.ndarray:
+    """The values of a measure in all trials of a design."""
+    place = one.study, one.environment, design, one.measure
+    if place not in played:
+        study = load(STUDIES / f"{one.study}.yaml")
+        for first in range(0, TRIALS, AT_A_TIME):
+            rows = trial_rows.records(study, design, one.environment, first, AT_A_TIME)
+            for name in {each.measure for each in MEASURED}:
+                key = one.study, one.environment, design, name
+                values = played.setdefault(key, np.zeros(TRIALS))
+                values[first : first + AT_A_TIME] = rows[name].to_numpy(zero_copy_only=False)
+    return played[place]
+
+
+def covered_mean(samples: np.ndarray, truth: float) -> np.ndarray:
+    """For each sample, a row, whether the interval of its mean by batches holds the truth."""
+    batches = samples.reshape(len(samples), -1, BATCHES).mean(axis=1)
+    half = STUDENT_T * batches.std(axis=1, ddof=1) / np.sqrt(BATCHES)
+    return np.abs(batches.mean(axis=1) - truth) <= half
+
+
+def covered_share(samples: np.ndarray, truth: float) -> np.ndarray:
+    """For each sample whether Wilson's interval of its share holds the truth."""
+    low, high = wilson(samples.mean(axis=1), samples.shape[1], np.sqrt)
+    return (low <= truth) & (truth <= high)
+
+
+def _line(where: str, what: str, values: np.ndarray, had: np.ndarray, covered) -> str:
+    cells = []
+    for size in SIZES:
+        count = TRIALS // size
+        if count < FEWEST:
+            cells.append("")
+            continue
+        held = covered(np.asarray(values[: count * size], float).reshape(count, size), float(np.mean(values)))
+        cells.append(f"{100 * held.mean():.0f} % ({size * float(np.mean(had)):.3g})")
+    return f"| {where} | {what} | {' | '.join(cells)} |"

@@ -1,0 +1,101 @@
+"""Executors that a Spark loses, and those that never come: a line for each reason.
+
+Spark's status store has the executors that were there, and why one went. One that ends before it has reached the driver
+is in no store: of a standalone cluster the master says so to the driver's client, which logs it. That one logger is
+switched on, and its lines are read where Java's messages go (`hawb.study.spark.java_log`).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from hawb.study.spark import is_local, is_remote, java_log
+
+LOOK_S = 2.0
+"""How often executors are looked at."""
+WAITS_S = 30
+"""After how many seconds without any executor a line says so."""
+
+CLIENT = "org.apache.spark.deploy.client.StandaloneAppClient$ClientEndpoint"
+ENDED = re.compile(r"Executor updated: \S+/(\d+) is now (?:EXITED|FAILED|LOST)(?: \((.*)\))?")
+DRIVER = "driver"
+ASKED_FOR = "killed by driver"
+"""In the reason of an executor that this process gave back, as with `spark.dynamicAllocation`."""
+
+
+class Executors:
+    """The executors of a session that others run, and what was said of them."""
+
+    def __init__(self, spark: SparkSession, log: Path) -> None:
+        self.store, self.log = spark.sparkContext._jsc.sc().statusStore(), log
+        self.came, self.began_s = False, time.monotonic()
+        self.address = spark.sparkContext.getConf().get("spark.driver.host", "")
+        self.said: set[str] = set()
+        log4j = spark.sparkContext._jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(CLIENT, log4j.Level.INFO)
+
+    def news(self) -> Iterator[str]:
+        """Yield a line for each reason that was not said yet."""
+        lost: dict[str, list[str]] = {}
+        for number, reason in dict([*self._ended(), *self._removed()]).items():
+            lost.setdefault(reason, []).append(number)
+        for reason in lost.keys() - self.said:
+            numbers = lost[reason]
+            names = f"executor {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} executors"
+            yield f"Spark lost {names}: {reason}"
+        self.said |= lost.keys()
+        if not self.came and "" not in self.said and time.monotonic() - self.began_s > WAITS_S:
+            self.said.add("")
+            yield (f"no executor has come within {WAITS_S} s: the cluster has no free cores or memory, or its machines"
+                   f" do not reach {self.address}, where hawb listens (--conf spark.driver.host=ADDRESS)")  # fmt: skip
+
+    def _removed(self) -> Iterator[tuple[str, str]]:
+        """Yield the executors that had come and went, each with Spark's reason."""
+        executors = self.store.executorList(False)
+        for place in range(executors.size()):
+            one = executors.apply(place)
+            if one.id() != DRIVER:
+                self.came = True
+                reason = one.removeReason()
+                told = reason.get() if reason.isDefined() else "for no reason that Spark knows"
+                if not one.isActive() and ASKED_FOR not in told:
+                    yield one.id(), told
+
+    def _ended(self) -> Iterator[tuple[str, str]]:
+        """Yield the executors of which a standalone master said that they ended, each with its reason."""
+        for number, reason in ENDED.findall(self.log.read_text(encoding="utf-8", errors="replace")):
+            yield number, reason or "for no reason that its worker knows"
+
+
+@contextmanager
+def told_of_executors(spark: SparkSession, say: Callable[[str], object]) -> Iterator[None]:
+    """Say what becomes of executors, beside the `with` block. Nothing of a local Spark, whose only executor is in its
+    driver, and nothing of a Connect server's, which are somebody else's."""
+    if is_remote(spark) or is_local(spark.sparkContext.master):
+        yield
+        return
+    executors, done = Executors(spark, java_log()), threading.Event()
+
+    def look() -> None:
+        while not done.wait(LOOK_S):
+            try:
+                for line in executors.news():
+                    say(line)
+            except (Py4JError, OSError):  # Java has ended
+                return
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        looking.join(LOOK_S)

@@ -1,0 +1,76 @@
+"""Quantiles of what trials had, and the share of trials that are above an objective, each with its interval of 95 %.
+
+Of a quantile p of n trials the ends are the values at the ranks p·n ± z·√(p(1 - p)·n): it is where an interval for the
+share of trials up to there would hold p (G. J. Hahn and W. Q. Meeker, "Statistical Intervals", 1991, section 5.2). An
+end beyond the least or the largest trial is not known. Spark finds ranks in one pass, to within 1 in `ACCURACY`.
+
+Trials that are weighted (`failure_biasing`) have no quantiles here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import sqrt
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from hawb.study.intervals import NORMAL, OBJECTIVE, QUANTILES, Share
+from hawb.study.trial_record import WEIGHT
+
+ACCURACY = 100_000
+STEPS = 100
+"""How many steps an empirical distribution has, and how many more in its last hundredth."""
+
+Row = Mapping[str, Any]
+
+
+def with_quantiles(
+    rows: Iterable[Row], trials: DataFrame, measures: Iterable[str], objectives: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """Return estimates of trials with `p50`, `p90`, `p99` and their ends, for some measures; where a measure has an
+    objective also `objective`, and `above`, the share of trials above it. In one pass over the trials."""
+    rows, measures = [dict(row) for row in rows], [*dict.fromkeys((*measures, *objectives))]
+    counts = {row["trials"] for row in rows}
+    asked = {count: [fraction for each in QUANTILES.values() for fraction in ranks(each, count)] for count in counts}
+    fractions = sorted({fraction for each in asked.values() for fraction in each if 0 < fraction < 1})
+    found = {(one.design, one.environment): one for one in _pass(trials, measures, fractions, objectives).collect()}
+    for row in rows:
+        of_cell, measure = found.get((row["design"], row["environment"])), row["measure"]
+        if measure in measures and of_cell is not None and of_cell.plain:
+            values = dict(zip(fractions, of_cell[measure], strict=True))
+            for name, share in QUANTILES.items():
+                value, *ends = (values.get(fraction) for fraction in ranks(share, row["trials"]))
+                row |= {name: value} | dict(zip((f"{name}_low", f"{name}_high"), ends, strict=True))
+            if measure in objectives:
+                above = Share(of_cell[f"above {measure}"], row["trials"])
+                row |= {OBJECTIVE: objectives[measure], "above": above.some / above.trials}
+                row |= dict(zip(("above_low", "above_high"), above.interval, strict=True))
+    return rows
+
+
+def spread(trials: DataFrame, measure: str, environment: str) -> dict[str, list[tuple[float, float]]]:
+    """Return for each design in an environment the values of a measure, the smallest first, each with the share of
+    trials that have more, at `STEPS` ranks and at the last hundredth of them: an empirical distribution."""
+    shares = sorted({*(1 - step / STEPS for step in range(STEPS + 1)), *(step / STEPS / 100 for step in range(STEPS))})
+    fractions = [1 - share for share in reversed(shares)]
+    values = sql.percentile_approx(sql.col(measure).cast("double"), fractions, ACCURACY).alias("spread")
+    found = trials.where(sql.col("environment") == environment).groupBy("design").agg(values).orderBy("design")
+    return {row.design: [*zip(row.spread, reversed(shares), strict=True)] for row in found.collect()}
+
+
+def ranks(share: float, trials: int) -> tuple[float, float, float]:
+    """Return at which share of the trials, in their order, a quantile stands, and the ends of its interval; those
+    outside 0 to 1 are beyond all trials."""
+    half = NORMAL * sqrt(share * (1 - share) / trials)
+    return share, share - half, share + half
+
+
+def _pass(
+    trials: DataFrame, measures: Iterable[str], fractions: list[float], objectives: Mapping[str, float]
+) -> DataFrame:
+    plain = sql.bool_and(sql.col(WEIGHT) == 1 if WEIGHT in trials.columns else sql.lit(True))
+    values = [sql.percentile_approx(sql.col(name).cast("double"), fractions, ACCURACY).alias(name) for name in measures]
+    above = [sql.count_if(sql.col(name) > most).alias(f"above {name}") for name, most in objectives.items()]
+    return trials.groupBy("design", "environment").agg(plain.alias("plain"), *values, *above)
