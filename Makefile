@@ -22,7 +22,7 @@ help: ## this list
 setup: $(VENV)/installed ## make .venv with hawb and everything it needs
 
 lab: setup build/trusted ## open the lab in JupyterLab (PORT=8888, ARGS=--no-browser)
-	$(BIN)/jupyter-lab --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
+	$(BIN)/python -m hawb.lab.server --ip=127.0.0.1 --port=$(PORT) --allow-root --ServerApp.root_dir=notebooks \
 	  --LabApp.default_url=/doc/tree/00-lab.ipynb $(ARGS)
 
 app: setup ## the lab as a page without code; open the address that it prints (PORT=8888)

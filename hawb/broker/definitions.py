@@ -178,7 +178,7 @@ def read_definitions(file: Path, vhost: str | None = None) -> Definitions:
     _make_objects(file, export)
     notes = _fill_vhosts(export, vhost)
     notes += _dropped_people(export)
-    notes += (f"section {quoted(name)} of the definitions: not carried" for name in _unread(sections))
+    notes += (f"section {quoted(name)} of the definitions: not imported" for name in _unread(sections))
     notes += _vhost_notes(export)
     notes += _parameter_notes(export)
     notes += _routing_notes(export)
@@ -364,18 +364,18 @@ def _unread(sections: dict[str, Raw]) -> list[str]:
 def _vhost_notes(export: Export) -> Iterator[str]:
     for vhost in export.vhosts:
         if vhost.limits:
-            yield f"limits of virtual host {quoted(vhost.name)} ({named(vhost.limits)}): not carried"
+            yield f"limits of virtual host {quoted(vhost.name)} ({named(vhost.limits)}): not imported"
         if told := [key for key, value in vhost.metadata.items() if value not in ("", [], None)]:
-            yield f"metadata of virtual host {quoted(vhost.name)} ({named(told)}): not carried"
+            yield f"metadata of virtual host {quoted(vhost.name)} ({named(told)}): not imported"
 
 
 def _parameter_notes(export: Export) -> Iterator[str]:
     for parameter in export.parameters:
         if parameter.component != "operator_policy":
             kind, name, vhost = quoted(parameter.component), quoted(parameter.name), quoted(parameter.vhost)
-            yield f"parameter {name} of {kind} in {vhost}: not carried"
+            yield f"parameter {name} of {kind} in {vhost}: not imported"
     if export.global_parameters:
-        yield f"global parameters {named(entry.name for entry in export.global_parameters)}: not carried"
+        yield f"global parameters {named(entry.name for entry in export.global_parameters)}: not imported"
 
 
 def _routing_notes(export: Export) -> Iterator[str]:
@@ -385,5 +385,5 @@ def _routing_notes(export: Export) -> Iterator[str]:
         kind = kinds.get((vhost, name), "predeclared")
         yield (
             f"exchange {quoted(name)} ({worded(kind)}, {bindings[vhost, name]} bindings) of {quoted(vhost)}:"
-            " not carried, a message sent or dead-lettered to it reaches no queue"
+            " not imported, a message sent or dead-lettered to it reaches no queue"
         )

@@ -80,7 +80,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
         "steps": [],
     }
     notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
-    notes.append(f"{_unknown(settings, defined.settings_left)}: in none of these files, the scenario's defaults stand")
+    notes.append(f"{_unknown(settings, defined.settings_left)}: not in these files; the scenario's defaults are used")
     live = Live(
         bool(told.nodes or defined.nodes), bool(told.queues) and queues.complete(), queues.unlisted(),
         queues.listed_down(), tuple(defined.vhosts),
@@ -157,7 +157,7 @@ def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: lis
     if not known:
         nodes = sorted({*standing, *in_policies})
         if nodes:
-            notes.append(f"no listing tells the nodes: taken are those that queues and policies name, {named(nodes)}")
+            notes.append(f"no listing has the nodes: those that queues and policies name are used, {named(nodes)}")
         else:
             nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
             notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
@@ -166,12 +166,13 @@ def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: lis
     for node in standing:
         if node not in nodes:
             nodes[node] = "forgotten"
-            notes.append(f"node {quoted(node)}: queues stand there but no listing of nodes names it, carried as a node"
-                         " that has left the cluster")  # fmt: skip
+            notes.append(f"node {quoted(node)}: has queues, but no node listing names it: imported as a node that"
+                         " has left the cluster")  # fmt: skip
     if strangers := [node for node in in_policies if node not in nodes]:
         notes.append(f"policies name {named(strangers)}, of which the cluster has none")
     if down := [node for node, how in nodes.items() if how == "stopped"]:
-        notes.append(f"down are {named(down)}: how and in which order is not told, carried as stopped in this order")
+        notes.append(f"{named(down)} are down: the files do not say in which order they went down; they are"
+                     " imported as stopped in this order")
     return nodes
 
 
@@ -193,4 +194,4 @@ def _needed_nodes(defined: Definitions) -> int:
 def _empty_vhosts(defined: Definitions, told: Listings) -> Iterator[str]:
     full = {vhost for table in (defined.queues, told.queues, defined.policies) for vhost, _ in table}
     if empty := [vhost for vhost in defined.vhosts if vhost not in full]:
-        yield f"virtual hosts {named(empty)}: neither queue nor policy, not carried"
+        yield f"virtual hosts {named(empty)}: neither queue nor policy, not imported"

@@ -126,7 +126,7 @@ class Listings:
         elif keys:
             raise ImportRefused(file, "the whole file", "a listing of something else", LISTINGS)
         else:
-            self.notes.append(f"{file.name}: empty, tells nothing")
+            self.notes.append(f"{file.name}: empty")
 
     def _open(self, file: Path, text: str) -> tuple[str, str | Raw, set[str]]:
         """(place, JSON, keys) of what a file holds: an object, or a list, whose first item has the keys."""
@@ -176,7 +176,7 @@ class Listings:
         fitting = [vhost for vhost, found in homes.items() if found == known]
         if len(fitting) != 1:
             raise ImportRefused(
-                file, "the queues' names", "names that do not tell their virtual host", f"VHOST={file.name}"
+                file, "the queues' names", "names without their virtual host", f"VHOST={file.name}"
             )
         return fitting[0]
 
@@ -188,7 +188,7 @@ class Listings:
             table = operator if key in operator and key not in plain else plain
             if table.get(key) != entry and operator.get(key) != entry:
                 told = "otherwise" if key in table else "not"
-                self.notes.append(f"policy {quoted('::'.join(key))}: {told} in the definitions, {file.name} stands")
+                self.notes.append(f"policy {quoted('::'.join(key))}: {told} in the definitions; {file.name} is used")
                 table[key] = entry
         vhosts = {vhost for vhost, name in listed if (vhost, name) in plain}
         for key in [key for key in plain if key not in listed and key[0] in vhosts]:
@@ -199,14 +199,14 @@ class Listings:
             self.notes.append(f"{file.name}: does not name node {quoted(node)}, which an earlier listing names")
         for node, running in nodes.items():
             if self.nodes.get(node, running) != running:
-                self.notes.append(f"{file.name}: tells otherwise than an earlier listing whether {quoted(node)} runs")
+                self.notes.append(f"{file.name}: contradicts an earlier listing on whether {quoted(node)} runs")
         self.nodes |= nodes
 
     def _add_node_facts(self, file: Path, nodes: list[NodeFacts]) -> None:
         self._add_nodes(file, {node.name: node.running for node in nodes})
         ticks = {node.net_ticktime for node in nodes if isinstance(node.net_ticktime, int) and node.net_ticktime}
         if len(ticks) > 1:
-            self.notes.append(f"{file.name}: the nodes differ in net_ticktime ({sorted(ticks)}), the largest stands")
+            self.notes.append(f"{file.name}: the nodes differ in net_ticktime ({sorted(ticks)}); the largest is used")
         self.net_ticktime = max(ticks, default=self.net_ticktime)
         self.fsync_ms = max((node.io_sync_avg_time for node in nodes if node.io_sync_avg_time), default=self.fsync_ms)
         for node in nodes:
@@ -217,24 +217,24 @@ class Listings:
                 "being drained": node.being_drained,
                 f"a partition from {named(node.partitions)}": node.partitions,
             }
-            self.notes += (f"node {quoted(node.name)}: {state}, not carried" for state, so in states.items() if so)
+            self.notes += (f"node {quoted(node.name)}: {state}, not imported" for state, so in states.items() if so)
 
     def _add_status(self, file: Path, status: ClusterStatus) -> None:
         running = set(status.running_nodes)
         members = dict.fromkeys([*status.disk_nodes, *status.ram_nodes, *status.running_nodes])
         self._add_nodes(file, {node: node in running for node in members})
-        self.notes += (f"node {quoted(node)}: a RAM node, not carried" for node in status.ram_nodes)
+        self.notes += (f"node {quoted(node)}: a RAM node, not imported" for node in status.ram_nodes)
         if status.alarms:
-            self.notes.append(f"{file.name}: {len(status.alarms)} alarms in effect, not carried")
+            self.notes.append(f"{file.name}: {len(status.alarms)} alarms in effect, not imported")
         for node, others in dict(status.partitions).items():
-            self.notes.append(f"node {quoted(node)}: a partition from {named(others)}, not carried")
+            self.notes.append(f"node {quoted(node)}: a partition from {named(others)}, not imported")
         for node, state in dict(status.maintenance_status).items():
             if state != "not under maintenance":
-                self.notes.append(f"node {quoted(node)}: {worded(state)}, not carried")
+                self.notes.append(f"node {quoted(node)}: {worded(state)}, not imported")
         releases = {told.rabbitmq_version for told in dict(status.versions).values()} - {None}
         if len(releases) > 1:
             told = ", ".join(map(released, sorted(releases)))
-            self.notes.append(f"{file.name}: nodes of different releases ({told}), none is taken")
+            self.notes.append(f"{file.name}: nodes of different releases ({told}); none is used")
         elif releases:
             self.release = releases.pop()
 

@@ -26,14 +26,16 @@ _USUAL_STATES = {None, "running", "idle", "flow", "syncing"}
 _DECLARED = {"type": "classic", "durable": True, "auto_delete": False, "arguments": {}}
 _DEFAULTS = _DECLARED | {"unacknowledged": 0, "mirrors": [], "synchronised_mirrors": []}
 
-_UNPLACED = "where they stand is not told: placed as when declared"
-_MIRRORS_UNTOLD = "mirrors are not told: carried without any"
-_SYNCHRONISED_UNTOLD = "which mirrors are synchronised is not told: carried as not synchronised"
-_ONLINE_UNTOLD = "which members are online is not told: carried as online where their node runs"
+_UNPLACED = "the files do not say where they are: placed as newly declared"
+_MIRRORS_UNTOLD = "the files do not list mirrors: imported without mirrors"
+_SYNCHRONISED_UNTOLD = "the files do not say which mirrors are synchronised: imported as unsynchronised"
+_ONLINE_UNTOLD = "the files do not say which members are online: imported as online if their node runs"
+_UNACKNOWLEDGED_UNTOLD = "the files do not say how many messages are unacknowledged: all are imported as ready"
 _OUT_OF_USE = {"down", "crashed", "stopped", "minority", "noproc", "terminated"}
 """The states in which a listing has a queue that no client can use."""
 
-UNLISTED, UNCOUNTED = "in no listing: carried as empty, placed as when declared", "depth is not told: carried as empty"
+UNLISTED = "in no listing: imported as empty, placed as newly declared"
+UNCOUNTED = "the files do not say the depth: imported as empty"
 """The oddities of queues that may hold messages, but for all that is known."""
 
 
@@ -118,9 +120,9 @@ class QueueEntries:
         for part, default in _DECLARED.items():
             defined, listed = getattr(queue, part, None), getattr(facts, part, None)
             if defined is None and listed is None:
-                self.met[f"{part} is not told: carried as {default!r}"].append(name)
+                self.met[f"the files do not say {part}: imported as {default!r}"].append(name)
             elif defined is not None and listed not in (None, defined):
-                self.met[f"{part} in a listing is not that of the definitions: the listing stands"].append(name)
+                self.met[f"{part} differs between listing and definitions: the listing is used"].append(name)
             known = defined if listed is None else listed
             declared[part] = default if known is None else known
         return declared
@@ -128,9 +130,9 @@ class QueueEntries:
     def _compare(self, key: Key, name: str, queue: DefinedQueue | None, facts: QueueFacts) -> None:
         """Notes what a scenario cannot hold about a queue's state and the policies in force."""
         if queue is None:
-            self.met["not in the definitions: carried from a listing"].append(name)
+            self.met["not in the definitions: imported from a listing"].append(name)
         if facts.state not in _USUAL_STATES:
-            oddity = f"in state {worded(facts.state)}: not carried"
+            oddity = f"in state {worded(facts.state)}: not imported"
             self.met[oddity].append(name)
             self.odd_states.add(oddity)
         for kind, policy, table in (
@@ -152,16 +154,16 @@ class QueueEntries:
         if unacknowledged is None:
             unacknowledged = 0
             if total:
-                self.met["how many messages are unacknowledged is not told: carried as ready"].append(name)
+                self.met[_UNACKNOWLEDGED_UNTOLD].append(name)
         if unacknowledged > total or total > _MOST_MESSAGES or facts.messages not in (None, total):
-            self.met["counts of messages contradict each other: ready and unacknowledged stand"].append(name)
+            self.met["counts of messages contradict each other: ready and unacknowledged are used"].append(name)
             total = min(max(total, unacknowledged), _MOST_MESSAGES)
         depth = {"messages": total, "unacknowledged": unacknowledged}
         size = round(facts.message_bytes / total) if total and facts.message_bytes is not None else None
         if size is not None and size <= _MOST_BYTES:
             depth["size"] = size
         elif total:
-            self.met["size of messages is not told: the default stands"].append(name)
+            self.met["the files do not say the message size: the default is used"].append(name)
         return depth
 
     def _mirrors(self, name: str, facts: QueueFacts, entry: dict[str, Any]) -> dict[str, Any]:
@@ -174,14 +176,14 @@ class QueueEntries:
         mirrors = [node for node in listed if node != facts.node]
         synchronised = [node for node in facts.synchronised or () if node in mirrors]
         if len(mirrors) < len(listed) or len(synchronised) < len(facts.synchronised or ()):
-            self.met["mirrors contradict each other: carried are those that agree"].append(name)
+            self.met["mirrors contradict each other: those that agree are imported"].append(name)
         if mirrors and facts.synchronised is None:
             self.met[_SYNCHRONISED_UNTOLD].append(name)
         place = {"master": facts.node, "mirrors": mirrors, "synchronised_mirrors": synchronised}
         if facts.recoverable:
             place["recoverable_mirrors"] = facts.recoverable
         elif facts.recoverable is None and mirrors and entry["durable"]:
-            self.met["recoverable mirrors are not told: left to the rules"].append(name)
+            self.met["the files do not list recoverable mirrors: they follow from the rules"].append(name)
         return place
 
     def _members(self, name: str, facts: QueueFacts) -> dict[str, Any]:
@@ -197,10 +199,10 @@ class QueueEntries:
         if leader in facts.members and leader not in stopped:
             place["leader"] = leader
         else:
-            self.met["no member is told to lead: carried without a leader"].append(name)
+            self.met["the files do not name a leader: imported without one"].append(name)
         for node in facts.offline():
             if not self.told.nodes:
-                self.met[f"the member on {quoted(node)} is not online: not carried"].append(name)
+                self.met[f"the member on {quoted(node)} is not online: not imported"].append(name)
         return place
 
 

@@ -248,7 +248,7 @@ def _read(resources: Iterable[_Resource]) -> Manifest:
         where = last.place("metadata" if last.kind == CLUSTER else "spec.rabbitmqClusterReference")
         raise ImportRefused(last.file, where, f"resources of {named(clusters)}", "those of one cluster")
     told = ", ".join(f"{count} {quoted(kind)}" for kind, count in sorted(others.items()))
-    found.notes += [f"resources of other kinds: not read ({told})"] if told else []
+    found.notes += [f"resources of other kinds: ignored ({told})"] if told else []
     return found
 
 
@@ -283,8 +283,8 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
     if release is not None:
         found.export["rabbitmq_version"] = release[1]
     else:
-        told = "has an image without a release" if spec.image else "names no image, and the operator has one of its own"
-        found.notes.append(f"{CLUSTER} {quoted(name)} {told}: no release")
+        told = "has an image without a release" if spec.image else "names no image; the operator uses its default image"
+        found.notes.append(f"{CLUSTER} {quoted(name)} {told}: release unknown")
     given = dict(SETTING.findall(spec.rabbitmq.additional_config)) | _advanced(spec.rabbitmq.advanced_config)
     for key, accepted in SETTINGS.items():
         value = given.get(key, OF_OPERATOR.get(key))
@@ -296,7 +296,7 @@ def _take_cluster(found: Manifest, metadata: _Metadata, spec: _Cluster) -> None:
             found.settings[key] = value
         else:
             found.settings_left.add(key)
-            found.notes.append(f"{key} of {CLUSTER} {quoted(name)}: not carried")
+            found.notes.append(f"{key} of {CLUSTER} {quoted(name)}: not imported")
     found.default_queue_type = found.settings.pop(DEFAULT_TYPE, None)
 
 

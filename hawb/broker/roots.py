@@ -74,7 +74,7 @@ def script(name: str) -> str:
 def release(version: str) -> Release:
     """The release of a profile, installed at its first use. Raises CannotPlay, saying what is lacking."""
     if version not in SUITES:
-        raise CannotPlay(f"there is no real broker for version {version}; there is one for {', '.join(SUITES)}")
+        raise CannotPlay(f"no real broker is available for version {version}; available: {', '.join(SUITES)}")
     return found(version) or install(Release(version, directory() / version))
 
 
@@ -94,7 +94,7 @@ def install(wanted: Release) -> Release:
     suite, number = SUITES[wanted.version], PROFILES[wanted.version].release
     name = f"RabbitMQ {number} of Debian {suite}"
     if shutil.which("debootstrap") is None:
-        raise CannotPlay(f"{name} takes debootstrap (apt-get install --no-install-recommends debootstrap)")
+        raise CannotPlay(f"{name} needs debootstrap (apt-get install --no-install-recommends debootstrap)")
     import fcntl  # Windows, where models are fuzzed too, has none
 
     source = mirror()

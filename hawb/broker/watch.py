@@ -139,7 +139,7 @@ def meaning_of(status: int) -> str:
     reasons = {
         401: "user or password is wrong, or the user has no tag; `monitoring` is enough",
         403: "the user may not see this; the tag `monitoring` is enough",
-        404: "there is no such page; is this RabbitMQ's management, and has its path no prefix?",
+        404: "no such page; is this RabbitMQ's management API, without a path prefix?",
     }
     moved = "the answer is a redirect, which is not followed; give the address that it leads to"
     return f"status {status}: {reasons.get(status, moved if 300 <= status < 400 else 'no answer that can be used')}"

@@ -3,65 +3,73 @@ that a node is not safe to stop, `migrate` a queue that cannot be moved, `explor
 loss; 2: the input was refused, a running cluster could not be asked, or there is no room for what is written; 130, 143
 or 129: it was stopped by Ctrl-C, SIGTERM or a terminal that was closed.
 
-Rooms are imported where a command needs them, so that each starts as fast as Python allows, and what an extra brings
-(`hawb.cli.extra`) is asked of those alone that use it.
+Each command's module is imported when the command is asked for, and heavy packages inside the command, so that each
+starts as fast as Python allows; what an extra brings (`hawb.cli.extra`) is asked of those alone that use it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+
 import click
 
 from hawb import __version__
-from hawb.cli import (
-    clusters,
-    incident,
-    migrating,
-    planning,
-    rates,
-    real_broker,
-    rules,
-    scenarios,
-    schema,
-    spark,
-    upgrade,
-    workbook,
-)  # fmt: skip
 from hawb.cli.destinations import looked_at_first
 from hawb.cli.extra import asked_first
 from hawb.cli.files import Refusing
 
-SECTIONS = {
-    "Understand": (scenarios.run, scenarios.check, workbook.lab, workbook.lessons, rules.rule),
-    "Your cluster": (
-        clusters.import_command, planning.safe, planning.lint, migrating.replicas, upgrade.upgrade, migrating.migrate,
-        clusters.watch, incident.incident, rates.rates,
-    ),
-    "At scale": (spark.study, spark.audit, planning.explore),
-    "For developers": (real_broker.compare, real_broker.record, real_broker.fuzz, schema.schema),
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Understand": {
+        "run": "scenarios", "check": "scenarios", "lab": "workbook", "lessons": "workbook", "rule": "rules",
+    },
+    "Your cluster": {
+        "import": "clusters", "safe": "planning", "lint": "planning", "replicas": "migrating", "upgrade": "upgrade",
+        "migrate": "migrating", "watch": "clusters", "incident": "incident", "rates": "rates",
+    },
+    "At scale": {"study": "spark", "audit": "spark", "explore": "planning"},
+    "For developers": {
+        "compare": "real_broker", "record": "real_broker", "fuzz": "real_broker", "schema": "schema",
+    },
 }  # fmt: skip
-"""The commands under the headings of `hawb --help`, in its order."""
+"""The commands under the headings of `hawb --help`, in its order, each with its module."""
+
+MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
 class Sections(Refusing):
-    """Lists the commands under the headings of `SECTIONS`."""
+    """Lists the commands under the headings of `SECTIONS`, and imports a command's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None if there is none of that name."""
+        if cmd_name in MODULES and cmd_name not in self.commands:
+            module = vars(import_module(f"hawb.cli.{MODULES[cmd_name]}"))
+            [command] = [each for each in module.values() if isinstance(each, click.Command) and each.name == cmd_name]
+            self.add_command(asked_first(looked_at_first(command)))
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section with the first sentence of each command's help."""
-        width = max(map(len, self.commands))
-        for heading, commands in SECTIONS.items():
+        width = max(map(len, MODULES))
+        every = every_command()
+        for heading, names in SECTIONS.items():
             with formatter.section(heading):
                 limit = formatter.width - formatter.current_indent - width - 2
-                formatter.write_dl(
-                    [(command.name.ljust(width), command.get_short_help_str(limit)) for command in commands]
-                )
+                formatter.write_dl([(name.ljust(width), every[name].get_short_help_str(limit)) for name in names])
 
 
 @click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hawb")
 def main() -> None:
-    """Simulate RabbitMQ's replicated queues: what is lost when a node goes, and why."""
+    """Simulate RabbitMQ's replicated queues: what is lost when a node goes down, and why."""
 
 
-for commands in SECTIONS.values():
-    for command in commands:
-        main.add_command(asked_first(looked_at_first(command)))
+def every_command() -> dict[str, click.Command]:
+    """Return all commands by their names, in alphabetical order."""
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}

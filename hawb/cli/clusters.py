@@ -19,22 +19,30 @@ if TYPE_CHECKING:
 
 @click.command(name="import")
 @click.argument("definitions")
-@click.option("--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or nodes; repeatable.")
-@click.option("-o", "--output", type=Destination(), help="The scenario to write, or -.")
-@click.option("--numbers", type=Destination(Kind.NEW_FILE),
-              help="A new file to write, or -: the numbers of this cluster for hawb study --numbers.")  # fmt: skip
-@click.option("--queue", metavar="NAME",
-              help="Whose rates and sizes --numbers takes, as VHOST::NAME.  [default: the busiest]")  # fmt: skip
+@click.option(
+    "--queues", "listings", multiple=True, metavar="FILE", help="A listing of queues or of nodes. Repeatable."
+)
+@click.option("-o", "--output", type=Destination(), help="Write the scenario to this file; - prints it.")
+@click.option(
+    "--numbers",
+    type=Destination(Kind.NEW_FILE),
+    help="Write the numbers of this cluster, for hawb study --numbers, to a new file; - prints them.",
+)
+@click.option(
+    "--queue",
+    metavar="NAME",
+    help="The queue whose rates and sizes --numbers takes, as VHOST::NAME.  [default: the busiest]",
+)
 def import_command(
     definitions: str, listings: tuple[str, ...], output: Path | None, numbers: Path | None, queue: str | None
 ) -> None:
     """Turn exported DEFINITIONS and listings into a scenario.
 
-    The same files give numbers for studies.
+    With --numbers, write what the same files say about rates and sizes, for studies.
 
-    A file may be written VHOST=FILE where it does not say which virtual host it is about. What the files do not tell,
-    and what a scenario cannot carry, is listed on standard error. Of numbers each says whether it was measured or is
-    assumed: replace what you know better.
+    Write VHOST=FILE for a file that does not name its virtual host. Standard error lists what the files leave out and
+    what a scenario cannot hold. Each number says whether it was measured or assumed: replace those that you know
+    better.
     """
     from hawb.broker.imported import import_cluster
     from hawb.broker.untrusted import ImportRefused
@@ -42,9 +50,9 @@ def import_command(
     if output is None and numbers is None:
         raise click.UsageError("Missing option '-o' / '--output', or '--numbers'.")
     if queue is not None and numbers is None:
-        raise click.UsageError("Option '--queue' goes with '--numbers'.")
+        raise click.UsageError("--queue needs --numbers.")
     if output == numbers:
-        raise click.UsageError("Options '-o' / '--output' and '--numbers' are two files.")
+        raise click.UsageError("-o and --numbers name the same file: give each its own.")
     try:
         imported = None if output is None else import_cluster(definitions, listings)
         if numbers is not None:
@@ -56,14 +64,20 @@ def import_command(
 
 
 @click.command()
-@click.option("--api", required=True, metavar="URL", help="Where its management listens, as http://HOST:15672.")
-@click.option("-o", "--output", required=True, type=Destination(), help="The scenario to write, or -.")
+@click.option("--api", required=True, metavar="URL", help="The address of the management API, as http://HOST:15672.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=Destination(),
+    help="Write the scenario to this file; - prints it.",
+)
 def watch(api: str, output: Path) -> None:
-    """Turn a running cluster, as it stands now, into a scenario.
+    """Turn the present state of a running cluster into a scenario.
 
-    Policies, queues and nodes are read over its management HTTP API; nothing is written to it. The user, for whom the
-    tag `monitoring` is enough, and the password are taken from HAWB_API_USER and HAWB_API_PASSWORD or asked for, and
-    kept nowhere. What a scenario cannot carry is listed on standard error.
+    hawb reads policies, queues and nodes over the management HTTP API and changes nothing. User and password are taken
+    from HAWB_API_USER and HAWB_API_PASSWORD, or asked for, and never stored; the tag `monitoring` is enough. Standard
+    error lists what a scenario cannot hold.
     """
     write_imported(output, read_live(api))
 

@@ -16,11 +16,11 @@ from hawb.cli.pages import OWN, is_page
 from hawb.scenario.saving import Kind, check
 from hawb.views.formatting import shown
 
-THERE = {errno.EEXIST: "is there already", errno.EISDIR: "is a folder"}
+THERE = {errno.EEXIST: "exists already", errno.EISDIR: "is a folder"}
 """Why something else is to be named."""
 OF_A_FOLDER = {
-    errno.ENOENT: "there is no folder {}; make it first",
-    errno.ENOTDIR: "{} is no folder",
+    errno.ENOENT: "the folder {} does not exist; create it first",
+    errno.ENOTDIR: "{} is not a folder",
     errno.EACCES: "the folder {} cannot be written to",
 }
 """Why nothing can be put into a folder."""
@@ -61,14 +61,14 @@ def _refusal(place: Path, kind: Kind, option: str, read: set[str], taken: dict[s
     try:
         real = os.path.realpath(place)
         if real in taken:
-            return f"is given for {taken[real]} already; {option} takes another place"
+            return f"is already named by {taken[real]}; give {option} another name"
         if real in read and os.path.isfile(real):  # noqa: PTH113 - a text
-            return f"is read by this command; {option} takes another place"
+            return f"is an input of this command; give {option} another name"
         check(place, kind)
     except (OSError, ValueError) as error:
         number = getattr(error, "errno", None)
         if number in THERE:
-            return f"{THERE[number]}; {option} takes {kind.value}"
+            return f"{THERE[number]}; {option} needs {kind.value}"
         folder = getattr(error, "filename2", None)
         if folder is not None and number in OF_A_FOLDER:
             return OF_A_FOLDER[number].format(shown(folder))

@@ -40,7 +40,7 @@ def of_fault(fault: Exception) -> int:
     *_, last = traceback.extract_tb(fault.__traceback__)
     place = f"{Path(last.filename).name}:{last.lineno}"
     refuse(f"hawb failed: {type(fault).__name__} in {place}. This is a fault of hawb, not of the input: please report"
-           f" this line to where you have hawb from, with the traceback that {VARIABLE}=1 prints")  # fmt: skip
+           f" this line with the traceback that {VARIABLE}=1 prints")  # fmt: skip
     return SOFTWARE
 
 

@@ -69,7 +69,7 @@ def asked_first(command: click.Command) -> click.Command:
         for taken in TAKEN:
             if taken.by(command.name, given) and (lacking := missing(taken.extra)):
                 install = f"pip install 'hawb[{taken.extra}]'"
-                reason = f"{taken} takes the extra `{taken.extra}`, of which {lacking[0]} is not installed: {install}"
+                reason = f"{taken} needs the extra `{taken.extra}` ({lacking[0]} is not installed): {install}"
                 raise SystemExit(refuse(reason))
         return played(**given)
 
@@ -94,5 +94,5 @@ def compile_first(study: Study) -> None:
     from hawb.study import trial_rows
 
     if not trial_rows.is_compiled(study):
-        click.echo("the kernel is compiled first, which takes a minute or two, and kept for the next time", err=True)
+        click.echo("compiling the simulation, once; this takes a minute or two", err=True)
     trial_rows.compile_kernel(study)

@@ -152,7 +152,7 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
 
     if any(map(is_scenario, files)):
         if len(files) > 1:
-            raise SystemExit(refuse(f"{files[1]}: one scenario, or an export and listings, not both"))
+            raise SystemExit(refuse(f"{files[1]}: give one scenario, or one export with its listings"))
         return read(Path(files[0])), (), Live()
     try:
         imported = imported_of(files)

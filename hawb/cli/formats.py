@@ -12,7 +12,7 @@ Command = TypeVar("Command", bound=Callable)
 TEXT = "text"
 
 
-def of_formats(*forms: str, json: str | None = None, told: str = "The form of the answer.") -> Callable:
+def of_formats(*forms: str, json: str | None = None, told: str = "The format of the answer.") -> Callable:
     """The options of a command that answers in several forms; it is called with the chosen one as `form`, empty for
     none. `json` says what its JSON is, if it has any, `told` what there is to know of the forms."""
 

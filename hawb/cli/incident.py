@@ -48,8 +48,16 @@ def moment_asked(context: click.Context, option: click.Parameter, text: str | No
 def of_unpacking(command: Callable) -> Callable:
     """Let a command limit what a compressed log unpacks to."""
     for name, accepted, told in (
-        ("--unpacked-ratio", click.FloatRange(min=1), "Unpack a log, beyond 16 MB, to at most so many times its size"),
-        ("--unpacked-mb", click.FloatRange(min=0), "Unpack a cluster's compressed logs to at most so many megabytes"),
+        (
+            "--unpacked-ratio",
+            click.FloatRange(min=1),
+            "Beyond 16 MB, unpack a compressed log to at most this many times its size",
+        ),
+        (
+            "--unpacked-mb",
+            click.FloatRange(min=0),
+            "Unpack the compressed logs of a cluster to at most this many megabytes",
+        ),
     ):
         default = getattr(UNPACKED, name[2:].replace("-", "_"))
         command = click.option(name, type=accepted, default=default, show_default=True, metavar="N", help=f"{told}.")(
@@ -61,44 +69,53 @@ def of_unpacking(command: Callable) -> Callable:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
-              help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
-@click.option("--after", multiple=True, type=Source(exists=True, dir_okay=False),
-              help="An export of after the incident, where FILES has those of before; repeatable.")  # fmt: skip
+              help="The time zone of log lines without one, such as those of RabbitMQ 3.8.")  # fmt: skip
+@click.option(
+    "--after",
+    multiple=True,
+    type=Source(exists=True, dir_okay=False),
+    help="A definitions export or listing from after the incident, if FILES has those from before. Repeatable.",
+)
 @click.option(
     "--since",
     metavar="TIME",
     callback=moment_asked,
-    help="Tell what happened from then on: a day, a time, or a time of day. Without a zone it is in --zone.",
+    help="The start of the incident: a date, a date with a time, or a time of day. Without a zone it is in --zone.",
 )
 @click.option("--until", metavar="TIME", callback=moment_asked,
-              help="Tell what happened until then; a day has all of its hours.")  # fmt: skip
+              help="The end of the incident; a date means the end of that day.")  # fmt: skip
 @of_pages
 @click.option("--scenario", type=Destination(),
-              help="The file for the story as a scenario, to be played and changed; - prints it.")  # fmt: skip
-@click.option("--events", is_flag=True, help="Every event in the order of time, in place of what they come to.")
-@click.option("--clients", is_flag=True, help="With --events: clients too, with their users, names and addresses.")
+              help="Write the story as a scenario, which you can change and play again; - prints it.")  # fmt: skip
+@click.option("--events", is_flag=True, help="List every event in time order, without conclusions.")
+@click.option(
+    "--clients", is_flag=True, help="With --events: also list clients, with their users, names and addresses."
+)
 @of_unpacking
-@of_formats("text", "json", json="What happened and what came of it, with all events, as JSON")
+@of_formats("text", "json", json="Print what happened and what was lost, with all events, as JSON")
 def incident(
     files: tuple[Path, ...], zone: tzinfo, after: tuple[Path, ...], since: When | None, until: When | None,
     page: Path | None, scenario: Path | None, events: bool, clients: bool, form: str,
     unpacked_mb: float, unpacked_ratio: float,
 ) -> None:  # fmt: skip
-    """Say from the nodes' logs what happened, broke and was lost.
+    """Say from the nodes' logs what happened, failed and was lost.
 
-    FILES are logs, and folders of them: RabbitMQ's own, as text or JSON, rotated or compressed; of containers and of
-    journald. Beside them, if there are any: a definitions export of the cluster and listings of its queues, which are
-    known by what they hold. Whether they are of before the incident or of after it is found out; where there are both,
-    --after has those of after it. What the logs tell is put in the order of time, told in sentences that name their
-    lines, and played as a scenario by RabbitMQ's rules: what is lost follows from that. Clients are not named.
+    FILES are logs or folders of logs: RabbitMQ's own, as text or JSON, rotated or compressed, or from containers or
+    journald. Add a definitions export and queue listings if you have them, from before or after the incident; hawb
+    recognises each file by its content and works out which of the two it is. If you have both, name those from after it
+    with --after.
 
-    Exit status: 0 nothing is lost or broken, 1 something is, 2 the input is refused, 3 that cannot be told. --events
-    and --scenario - only print, with 0.
+    hawb orders the events of all logs by time, describes each in a sentence that cites its lines, and plays them as a
+    scenario by RabbitMQ's rules. What was lost follows from that. Clients are not named.
 
-    Of months of logs, --since and --until tell one incident: all lines are read, for how the cluster stood before it.
+    Exit status: 0, nothing is lost or broken; 1, something is; 2, the input is refused; 3, cannot tell. --events and
+    --scenario - only print, and end with 0.
+
+    To examine one incident in months of logs, use --since and --until: hawb reads all lines, to know the cluster's
+    state before it.
     """
     if clients and not events:
-        raise click.UsageError("--clients goes with --events")
+        raise click.UsageError("--clients needs --events")
     logs, exports = parted(files)
     limits = Limits(unpacked_mb, unpacked_ratio)
     if events:
@@ -123,7 +140,7 @@ def parted(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 def no_log(path: Path) -> str:
     """The refusal where there is no log."""
-    return f"{path}: no log; accepted are files, and folders with files such as rabbit@a.log"
+    return f"{path}: no log found; accepted: log files, and folders with files such as rabbit@a.log"
 
 
 def listed(
@@ -187,7 +204,7 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
         write_page(page, incident_page.page(account))
     if scenario is not None:
         if found.retold is None:
-            raise SystemExit(refuse(f"--scenario: there is none: {found.untold}"))
+            raise SystemExit(refuse(f"--scenario: there is no scenario to write: {found.untold}"))
         write_scenario(scenario, dump(found.retold.scenario))
         if str(scenario) == "-":
             return 0

@@ -16,5 +16,5 @@ def _named(_context: click.Context, _option: click.Parameter, wanted: str) -> st
 
 in_a_language = click.option(
     "--language", default=languages.ENGLISH, envvar=languages.VARIABLE, show_envvar=True, show_default=True,
-    callback=_named, metavar="|".join(languages.LANGUAGES), help="In which language it is told.",
+    callback=_named, metavar="|".join(languages.LANGUAGES), help="The language of the answer.",
 )  # fmt: skip

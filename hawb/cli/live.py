@@ -46,5 +46,5 @@ def _told(variable: str, hidden: bool = False) -> str:
     try:
         return click.prompt(variable, hide_input=hidden, err=True)
     except click.Abort:
-        reason = f"\n{variable}: nothing\n  accepted: a variable of the environment, or an answer to the prompt"
+        reason = f"\n{variable}: not given\n  accepted: an environment variable, or an answer to the prompt"
         raise SystemExit(refuse(reason)) from None

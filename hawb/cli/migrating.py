@@ -27,23 +27,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The version to have.")
-@click.option("--from", "runs", metavar="RELEASE", help="The release that runs, such as 3.12.14, whatever FILES say.")
+@click.option(
+    "--to", type=click.Choice(list(PROFILES)), default="4.0", show_default=True, help="The release to move to."
+)
+@click.option("--from", "runs", metavar="RELEASE", help="The release that runs now, such as 3.12.14; overrides FILES.")
 @click.option("--via", metavar="LIST", help=VIA_HELP)
 @of_pages
 @click.option("--plan", type=Destination(Kind.NEW_FOLDER),
               help="Write the plan into a new folder: definitions to import, a runbook and a page.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
 def migrate(
     files: tuple[str, ...], to: str, runs: str | None, via: str | None, plan: Path | None, page: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Plan the move to quorum queues and to a newer release.
 
-    FILES are a definitions export and listings of its cluster, or a scenario (.yaml). Each queue is ready, ready with
-    changes, cannot be moved, or stays as it is; --plan writes definitions to import, a runbook and a page.
-    Nothing that is written holds users, passwords, permissions or parameters. Exit status 0: every queue that the move
-    is about can be moved; 1: one cannot; 2: a refused input; 3: the files do not tell.
+    FILES are a definitions export and listings of one cluster, or a scenario (.yaml). Each queue is ready, ready with
+    changes, cannot be moved, or stays as it is. --plan writes definitions to import, a runbook and a page; these
+    contain no users, passwords, permissions or parameters.
+
+    Exit status: 0, every queue that has to move can be moved; 1, at least one cannot; 2, the input is refused; 3,
+    cannot tell: the files lack a fact that decides it.
     """
     from hawb.planning.crossing import UNTOLD, crossed
     from hawb.rules.upgrade_road import NoRoad
@@ -94,10 +98,12 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 
     scenarios = [*filter(is_scenario, files)]
     if scenarios and len(files) > 1:
-        raise SystemExit(refuse(f"{files[1]}: a scenario is a cluster by itself; give it alone"))
+        raise SystemExit(refuse(f"{files[1]}: a scenario describes a whole cluster; give it alone"))
     try:
         if scenarios and release is not None:
-            raise SystemExit(refuse(f"--from: {files[0]} is a scenario, which says itself what runs (cluster.version)"))
+            raise SystemExit(
+                refuse(f"--from: {files[0]} is a scenario, which names its release itself (cluster.version)")
+            )
         if scenarios:
             return inventory.of_run(play(Path(files[0]))[1]), Routing()
         found = inventory.of_files(files, release), read_routing(files)
@@ -110,26 +116,31 @@ def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = Tr
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--failures", type=click.IntRange(0, 3), default=1, show_default=True,
-              help="How many nodes may fail with queues still in use.")  # fmt: skip
+              help="How many failed nodes each queue must survive.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(0, 100_000), default=1_000, show_default=True,
-              help="How often each row is played, for losses and outages; 0: not at all. What the kernel does not play"
-              " is played in fewer, as is told.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the trials.")
-@click.option("--numbers", type=Source(),
-              help="A file of your own numbers, such as hawb rates writes, laid over what is played.")  # fmt: skip
+              help="Simulated years for each row, for losses and outages; 0: none. Rows that cannot be compiled"
+              " get fewer, and the answer says so.")  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the simulated years."
+)
+@click.option(
+    "--numbers",
+    type=Source(),
+    help="Take failure rates and times from this file of your own numbers, as hawb rates writes it.",
+)
 @of_pages
-@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 def replicas(
     files: tuple[str, ...], failures: int, trials: int, seed: int, numbers: Path | None, page: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what 1 to 7 replicas cost and how many to have.
+    """Say what 1 to 7 replicas cost and how many you need.
 
-    FILES are a definitions export and listings of its cluster, or a scenario (.yaml). The first time some minutes go by
-    before the first row, in which the kernel is compiled.
+    FILES are a definitions export and listings of one cluster, or a scenario (.yaml). The first run compiles the
+    simulation, which takes some minutes.
 
-    Exit status: 0, yes, every queue and stream outlives --failures; 1, no: one does not, or is out of use already; 2,
-    the input is refused; 3, cannot tell: a file lacks that tells how many replicas there are.
+    Exit status: 0, yes, every queue and stream survives --failures; 1, no: at least one does not, or is unavailable
+    already; 2, the input is refused; 3, cannot tell: no file says how many replicas there are.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.study.numbers import lay_over
@@ -146,7 +157,7 @@ def replicas(
             asked, own = lay_over(asked, numbers)
         compile_first(asked)
     elif numbers is not None:
-        raise SystemExit(refuse(f"{numbers}: nothing is played over which its numbers could be laid; give --trials"))
+        raise SystemExit(refuse(f"{numbers}: --numbers has no effect without trials; give --trials"))
     rows = len(TYPES) * MOST if inventory.profile.mirroring else MOST + 1
     with click.progressbar(length=rows, label="Rows", file=sys.stderr) as bar:
         found = what_if(inventory, features(), failures, trials, seed, lambda done: bar.update(done - bar.pos), own,

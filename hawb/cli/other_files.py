@@ -26,7 +26,7 @@ KEYS: tuple[tuple[set[str], str, str], ...] = (
         "numbers for a study",
         "use `hawb study data/studies/policies.yaml --numbers {file} --output policies-tables`, or another study",
     ),
-    ({"contract", "ledger", "events"}, "the outcome of a scenario", "give the scenario that it came of"),
+    ({"contract", "ledger", "events"}, "the outcome of a scenario", "give the scenario that was played"),
     (
         {"glances", "outcome"},
         "the recording of a scenario on a real broker",

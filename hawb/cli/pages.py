@@ -31,21 +31,19 @@ def of_pages(command: Command) -> Command:
         own = None if output is None or is_page(name, output) else OWN[name]
         if own is not None:
             if others[own] is not None:
-                raise click.UsageError(f"-o and --{own} are one file: give --{own} alone.")
+                raise click.UsageError(f"-o FILE meant --{own} FILE here: give --{own} alone.")
             others[own], output = output, None
             here = shown(others[own])
-            at_the_end(f"note: -o is for the answer as a page (.html); what was written is --{own} {here}")
+            at_the_end(f"note: -o writes the answer as a page (.html); this was taken as --{own} {here}")
         if report is not None:
             if output is not None:
-                raise click.UsageError("--report is the older name of -o: give -o alone.")
-            at_the_end(f"note: --report is the older name of -o: -o {shown(report)}")
+                raise click.UsageError("--report is the old name of -o: give -o alone.")
+            at_the_end(f"note: --report is the old name of -o; use -o {shown(report)}")
         return command(*arguments, page=output or report, **others)
 
     a_file = Destination()
     chosen = click.option("--report", type=a_file, hidden=True)(chosen)
-    return click.option("-o", "--output", type=a_file, metavar="PAGE", help="Write the answer as one page, HTML.")(
-        chosen
-    )
+    return click.option("-o", "--output", type=a_file, metavar="PAGE", help="Write the answer as an HTML page.")(chosen)
 
 
 def is_page(command: str, file: Path) -> bool:

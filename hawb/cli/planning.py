@@ -44,27 +44,28 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1)
-@click.option("--live", metavar="URL", help="In place of FILES: a running cluster, where its management listens, as"
-              " http://HOST:15672. It is read as by hawb watch.")  # fmt: skip
-@click.option("--node", metavar="NAME", help="This node alone; answer and exit status are about it.")
+@click.option("--live", metavar="URL", help="Instead of FILES: read a running cluster over its management API, as"
+              " http://HOST:15672, as hawb watch does.")  # fmt: skip
+@click.option("--node", metavar="NAME", help="Answer for this node only.")
 @of_pages
-@of_formats("text", "line", "json", "prometheus", json="The forecasts as JSON",
-            told="line: one for each node; by default with --live and --node. prometheus: gauges.")  # fmt: skip
+@of_formats("text", "line", "json", "prometheus", json="Print the forecasts as JSON",
+            told="line: one line for each node, the default with --live and --node. prometheus: gauges.")  # fmt: skip
 def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path | None, form: str) -> None:
     """Say whether a node can be stopped without harm.
 
-    FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of its cluster. For each
-    node that runs there: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
+    FILES are a scenario (.yaml, - for standard input), or a definitions export and listings of one cluster. For each
+    running node: what a controlled stop and a kill would do to each queue, and what RabbitMQ's own checks say.
 
-    With --live and --node the answer is one line, for a hook or a script. Exit status, about --node or about any node:
-    0, yes, a controlled stop is safe; 1, no: it would hurt, or a queue is out of use already; 2, the input is refused
-    (no such node runs, nobody answers, the login is refused); 3, cannot tell: a file lacks that decides it.
+    With --live and --node the answer is one line, for a hook or a script. Exit status, for --node or, without it, for
+    any node: 0, yes, a controlled stop is safe; 1, no: a stop does harm, or a queue is unavailable already; 2, the
+    input is refused (the node does not run, the API does not answer or refuses the login); 3, cannot tell: the files
+    lack a fact that decides it.
     """
     from hawb.planning.safe_to_stop import outlook
     from hawb.views.planning.forecast_verdict import verdict
 
     if bool(files) == (live is not None):
-        raise click.UsageError("Give FILES, or --live with an address.")
+        raise click.UsageError("Give either FILES or --live with an address.")
     form = form or ("line" if live is not None and node is not None else TEXT)
     where = files[0] if live is None else live
     scenario, notes, known = cluster_of(files) if live is None else live_cluster(live)
@@ -104,8 +105,8 @@ def answer_safe(
 def no_such_node(where: str, node: str, played: Run) -> str:
     """Why there is no forecast: where, which node was given, and which are accepted."""
     running = [played.settings.names[index] for index in played.moment().state.running()]
-    given = f"--node: '{shown(node)}' is none of the nodes that run there"
-    accepted = f", which are {', '.join(map(shown, running))}" if running else ""
+    given = f"--node: '{shown(node)}' is not a running node"
+    accepted = f"; these run: {', '.join(map(shown, running))}" if running else ""
     return f"{shown(where)}: {given}{accepted}"
 
 
@@ -116,32 +117,38 @@ MOST_STATES = 1_000_000
 @click.command()
 @click.argument("file", type=Source())
 @click.option("--for", "goal", type=click.Choice(list(GOALS)), default="lost-confirmed", show_default=True,
-              help="What is looked for.")  # fmt: skip
+              help="The harm to search for.")  # fmt: skip
 @click.option("--faults", type=click.IntRange(0, 9), default=1, show_default=True,
-              help="At most so many; nodes that die together are as many.")  # fmt: skip
+              help="The highest number of faults; each node that dies counts.")  # fmt: skip
 @click.option("--operations", type=click.IntRange(0, 9), default=2, show_default=True,
-              help="At most so many publishes, controlled stops, starts, synchronisations and healings.")  # fmt: skip
-@click.option("--without", type=click.Choice(list(MOVES)), multiple=True, help="No steps of this verb; repeatable.")
+              help="The highest number of other steps: publishes, controlled stops, starts, synchronisations, healed"
+              " partitions.")  # fmt: skip
+@click.option(
+    "--without", type=click.Choice(list(MOVES)), multiple=True, help="Leave out steps with this verb. Repeatable."
+)
 @click.option("--states", type=click.IntRange(min=1), default=MOST_STATES, show_default=True,
-              help="End the search after so many distinct states: where clients publish or time counts, some have no"
-              " end.")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(min=0), help="End the search after so many seconds.")
-@click.option("--scenario", type=Destination(), help="Write the story as a scenario.")
+              help="End the search after this many distinct states; where clients publish or time counts, some searches"
+              " have no end.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=0), help="End the search after this many seconds.")
+@click.option("--scenario", type=Destination(), help="Write the story that was found as a scenario.")
 @of_pages
-@click.option("--json", "as_json", is_flag=True, help="The answer as one JSON object.")
-@click.option("--master", metavar="URL", help="A Spark to spread the search over; this process alone without one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
+@click.option("--master", metavar="URL", help="Run the search on this Spark.  [default: in this process]")
 @with_settings
 def explore(
     file: Path, goal: str, faults: int, operations: int, without: tuple[str, ...], states: int,
     seconds: float | None, scenario: Path | None, page: Path | None, as_json: bool, master: str | None,
     settings: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Search for the shortest way from a scenario FILE to harm.
+    """Search for the shortest story that ends in harm.
 
-    The story is a scenario: `hawb run` plays it, the lab opens it. It follows the answer, or goes to --scenario. Stop
-    the search whenever you like, or limit it with --states or --seconds; then it says how far it came. Progress is on
-    standard error: without a terminal, a line every ten seconds. Exit status: 0, no story ends badly; 1, one does; 2,
-    the scenario is refused; 3, the search ended before it could tell (130, 143 or 129 if a signal stopped it).
+    The search starts where the scenario FILE ends. The story that it finds is a scenario, printed after the answer or
+    written to --scenario: play it with hawb run or open it in the lab. You can stop the search at any time, or limit it
+    with --states or --seconds; the answer then says how far it got. Progress goes to standard error: in a terminal at
+    once, otherwise a line every ten seconds.
+
+    Exit status: 0, no story ends in harm; 1, one does; 2, the scenario is refused; 3, the search ended before it could
+    tell (130, 143 or 129 if a signal stopped it).
     """
     from hawb.planning.explore import Question
     from hawb.planning.explore import explore as search
@@ -179,7 +186,7 @@ TELL_EVERY_S = 10
 
 def tell_of_compiling() -> None:
     """Says that a search continues once it is compiled."""
-    click.echo("\nthe search is compiled first, which takes up to a minute, and kept for the next time", err=True)
+    click.echo("\ncompiling the search, once; this takes up to a minute", err=True)
 
 
 def watched(
@@ -212,20 +219,20 @@ def watched(
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @of_pages
-@of_formats("text", "json", *CI_FORMS, json="A JSON array with an object for each cluster",
-            told="sarif, junit: for systems that show beside a file what is wrong in it.")  # fmt: skip
+@of_formats("text", "json", *CI_FORMS, json="Print a JSON array with one object for each cluster",
+            told="sarif, junit: for CI systems that show findings beside the lines of a file.")  # fmt: skip
 @click.option("--network-mb-s", type=click.FloatRange(min=0.001), metavar="RATE",
-              help="What a link carries, in megabytes a second; 100, or what the scenario says.")  # fmt: skip
+              help="The bandwidth of a link in megabytes per second.  [default: the scenario's, or 100]")  # fmt: skip
 def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: float | None) -> None:
-    """Find what is wrong with policies and queues.
+    """Find mistakes in policies and queue settings.
 
-    The report says which policy applies to each queue, and which policies that one silences.
+    The report says which policy applies to each queue, and which policies it overrides.
 
-    FILES are scenarios (.yaml, each a cluster as it stands at its end), or a definitions export and listings of its
+    FILES are scenarios (.yaml; each is checked in the state at its end), or a definitions export and listings of one
     cluster.
 
-    Exit status: 0, there is neither an error nor a warning among the findings; 1, there is; 2, a file is refused; 3, it
-    cannot be told, since no file tells the queues or the policies.
+    Exit status: 0, no error and no warning; 1, at least one; 2, a file is refused; 3, cannot tell: no file lists the
+    queues or the policies.
     """
     from hawb.broker.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
@@ -240,7 +247,7 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
         raise SystemExit(refuse(refused)) from None
     if page is not None:
         if len(reports) > 1:
-            raise SystemExit(refuse("-o: a page is about one cluster; give its files alone"))
+            raise SystemExit(refuse("-o: a page shows one cluster; give only the files of one cluster"))
         [(name, found)] = reports.items()
         write_page(page, findings.page(name, found, clusters[name].notes))
     answers = [findings.report_of(name, found, clusters[name].notes) for name, found in reports.items()]

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("logs", nargs=-1, required=True, type=Source())
 @click.option("--zone", default="UTC", show_default=True, callback=zone_asked,
-              help="The zone of times that have none, as those of RabbitMQ 3.8.")  # fmt: skip
+              help="The time zone of log lines without one, such as those of RabbitMQ 3.8.")  # fmt: skip
 @click.option(
     "--since",
     metavar="TIME",
     callback=moment_asked,
-    help="Count from then on: a day, or a time with its day. Without a zone it is in --zone.",
+    help="The start of the period: a date, or a date with a time. Without a zone it is in --zone.",
 )
 @click.option("--until", metavar="TIME", callback=moment_asked,
-              help="Count until then; a day has all of its hours.")  # fmt: skip
+              help="The end of the period; a date means the end of that day.")  # fmt: skip
 @click.option("--numbers", type=Destination(Kind.NEW_FILE),
-              help="A new file to write, or -: the rates, for hawb study --numbers.")  # fmt: skip
+              help="Write the rates, for hawb study --numbers, to a new file; - prints them.")  # fmt: skip
 @of_unpacking
 @of_pages
-@of_formats("text", "json", json="Rates, shares and numbers as one JSON object")
-@click.option("--master", metavar="URL", help="A Spark to spread the reading over; this process alone without one.")
+@of_formats("text", "json", json="Print rates, shares and numbers as one JSON object")
+@click.option("--master", metavar="URL", help="Read the logs on this Spark.  [default: in this process]")
 @with_settings
 def rates(
     logs: tuple[Path, ...], zone: tzinfo, since: When | None, until: When | None, numbers: Path | None,
@@ -50,11 +50,13 @@ def rates(
 ) -> None:  # fmt: skip
     """Measure from logs how often and how long nodes fail.
 
-    LOGS are folders: one with logs in it is a cluster, any other has a folder for each cluster. Files given by name are
-    one cluster. Each time is fitted with what the logs do not see begin or end; what comes of it is told with
-    intervals, and what may be a rack's doing apart. With --numbers it lies over any study, whose intervals then take in
-    how well the rates are known. With --since and --until it is as if the logs were of that time alone: since an
-    upgrade, say, or up to it.
+    LOGS are folders. A folder that contains logs is one cluster; any other folder contains a folder for each cluster.
+    Log files given by name are one cluster.
+
+    Each rate has a 95 % interval. A failure or an outage that was not over at the end of the logs counts for as long as
+    it was seen. Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the
+    rates for other commands: their intervals then reflect how well the rates are known. --since and --until limit the
+    count to a period, such as that since an upgrade.
     """
     from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.fleets import clusters
@@ -68,11 +70,11 @@ def rates(
     try:
         files = clusters(logs)
         if not files:
-            raise SystemExit(refuse(f"{logs[0]}: no log; accepted are folders with files such as rabbit@a.log"))
+            raise SystemExit(refuse(f"{logs[0]}: no log found; accepted: folders with files such as rabbit@a.log"))
         span = asked(since, until, zone)
         fleet = read(files, zone, master, settings, span, Limits(unpacked_mb, unpacked_ratio))
         if not fleet.spans and fleet.refused:
-            raise SystemExit(refuse("{}: could not be read to its end: {}".format(*fleet.refused[0])))
+            raise SystemExit(refuse("{}: could not be read to the end: {}".format(*fleet.refused[0])))
         found = rates_of(fleet.spans)
     except OSError as error:
         raise SystemExit(refuse(f"{error.filename}: {error.strerror}")) from None

@@ -35,7 +35,7 @@ RECORDED = "data/recorded"
 asking_broker = click.option(
     "--broker",
     type=click.Choice(["3.8", "3.10", "4.0", "4.3"]),
-    help="The version of the real broker; the scenario's own where there is such a broker, else 3.10.",
+    help="The release of the real broker.  [default: the scenario's if available, else 3.10]",
 )
 
 
@@ -43,13 +43,13 @@ asking_broker = click.option(
 @click.argument("files", type=Source(), nargs=-1, required=True)
 @asking_broker
 @click.option(
-    "--known", type=Source(), default=KNOWN, show_default=True, help="What is known to differ."
+    "--known", type=Source(), default=KNOWN, show_default=True, help="The file of known differences."
 )
 def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
     """Compare scenario FILES on the model and on a real RabbitMQ.
 
-    The model plays them by the rules of the version that the broker has. Fields that are racy, as the scenario says,
-    or known to differ are left out and listed.
+    The model uses the rules of the broker's release. Fields that the scenario declares racy, and known differences, are
+    listed and not compared.
     """
     from hawb.broker import real
 
@@ -85,23 +85,23 @@ def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None,
 @click.argument("files", type=Source(), nargs=-1, required=True)
 @asking_broker
 @click.option(
-    "--to", type=Destination(Kind.FOLDER), default=RECORDED, show_default=True, help="The folder of recordings."
+    "--to", type=Destination(Kind.FOLDER), default=RECORDED, show_default=True, help="The folder for the recordings."
 )
 @click.option("--takes", type=click.IntRange(1, 100), default=1, show_default=True,
-              help="How often each is played; what is racy shows in takes that differ.")  # fmt: skip
-@click.option("--log", is_flag=True, help="Keep what the nodes logged too, in a file of the same name.")
+              help="How often to play each scenario; takes that differ reveal races.")  # fmt: skip
+@click.option("--log", is_flag=True, help="Also keep the nodes' logs, in a file of the same name.")
 @click.option("--logs", type=Destination(Kind.FOLDER), metavar="DIR",
-              help="In place of a recording, keep in DIR/RELEASE/NAME the nodes' whole logs, what an operator would"
-                   " export before and after, and what truly happened.")  # fmt: skip
+              help="Instead of a recording, keep in DIR/RELEASE/NAME the complete logs, the exports of an operator"
+                   " before and after, and what really happened.")  # fmt: skip
 def record(files: tuple[Path, ...], broker: str | None, to: Path, takes: int, log: bool, logs: Path | None) -> None:
     """Play scenario FILES on a real RabbitMQ and keep the outcome.
 
-    What the nodes logged is kept beside it if told so, and wherever it was kept before.
+    The nodes' logs are kept too with --log, and for scenarios whose recordings have logs already.
     """
     from hawb.broker import real
 
     if logs and (log or takes > 1):
-        raise SystemExit(refuse("--logs keeps a story as it was played once, in place of a recording: give it without"
+        raise SystemExit(refuse("--logs keeps one run instead of a recording: give it without"
                                 " --log and --takes"))  # fmt: skip
     try:
         with real.bench() as bench:
@@ -174,36 +174,50 @@ def stories(real: ModuleType, bench: Bench, folder: Path) -> Keeping:
 
 
 @click.command()
-@click.option("--count", type=click.IntRange(1, 10_000), help="How many scenarios: 200, or 10 wide ones, or a soak.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Which ones.")
 @click.option(
-    "--out", type=Destination(Kind.FOLDER), default="build/fuzz", show_default=True, help="Where results are kept."
+    "--count",
+    type=click.IntRange(1, 10_000),
+    help="How many scenarios to play.  [default: 200; 10 with --wide; 1 with --soak]",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The seed of the scenarios."
+)
+@click.option(
+    "--out",
+    type=Destination(Kind.FOLDER),
+    default="build/fuzz",
+    show_default=True,
+    help="The folder for the results.",
 )
 @click.option("--on", type=click.Choice(["broker", "model"]), default="broker", show_default=True,
-              help="What plays beside the model: a real cluster, or the model itself by another seed.")  # fmt: skip
+              help="Compare the model with a real cluster, or with itself under another seed.")  # fmt: skip
 @asking_broker
 @click.option("--replays", type=click.IntRange(0), default=20, show_default=True,
-              help="How often what differs is played again to find the shortest that does; 0: not at all.")  # fmt: skip
+              help="How often to replay a scenario that differs, to shrink it; 0: do not shrink.")  # fmt: skip
 @click.option("--wide", is_flag=True,
-              help="Each is a story of faults for fifty queues, which have settings of their own.")  # fmt: skip
+              help="Give each scenario fifty queues with different settings, and faults.")  # fmt: skip
 @click.option("--soak", is_flag=True,
-              help="Each is one long story: six hours of operations and faults, compared after each.")  # fmt: skip
-@click.option("--keep", type=Destination(Kind.FOLDER),
-              help="With --wide: a folder for how often each two settings were asked, and agreed.")  # fmt: skip
+              help="Make each scenario six hours of operations and faults, compared after each step.")  # fmt: skip
+@click.option(
+    "--keep",
+    type=Destination(Kind.FOLDER),
+    help="With --wide: write to this folder how often each pair of settings was tried, and agreed.",
+)
 def fuzz(
     count: int | None, seed: int, out: Path, on: str, broker: str | None, replays: int, wide: bool, soak: bool,
     keep: Path | None,
 ) -> None:  # fmt: skip
     """Compare random scenarios with a real RabbitMQ.
 
-    Scenarios that differ are shrunk.
+    A scenario that differs is shrunk to a shorter one.
 
-    Results and shrunk files are kept in --out, where a run that was interrupted goes on. At the end comes what was
-    covered and how many agreed. Ten --wide ones have every triple of their queues' settings; each queue that differs is
-    played alone before it is shrunk. Of --soak stories a real cluster plays the quiet times short.
+    Results and shrunk scenarios are kept in --out; a run that was interrupted continues there. The report says what was
+    covered and how many scenarios agreed. Ten --wide scenarios cover every triple of queue settings; each queue that
+    differs is played alone before it is shrunk. With --soak, the real cluster shortens the times in which nothing
+    happens.
     """
     if wide and soak:
-        raise SystemExit(refuse("--wide and --soak are two kinds of stories: give one of them"))
+        raise SystemExit(refuse("--wide and --soak exclude each other: give one of them"))
     from hawb.broker import fuzz as room
     from hawb.broker import real
 

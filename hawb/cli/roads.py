@@ -10,7 +10,7 @@ from hawb.rules.upgrade_releases import RELEASES
 from hawb.rules.upgrade_road import series_of
 
 NO_STOP = "none"
-VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; none: one step. By default as few as lead there."
+VIA_HELP = "The releases to stop at on the way, such as 4.0,4.2; none: one step.  [default: as few as possible]"
 
 
 def known_release(option: str, given: str | None) -> str | None:
@@ -20,7 +20,7 @@ def known_release(option: str, given: str | None) -> str | None:
     from hawb.broker.untrusted import released
 
     told = repr(given) if option.startswith("--") else released(given)
-    raise SystemExit(refuse(f"{option}: {told}: no release of {', '.join(RELEASES)}"))
+    raise SystemExit(refuse(f"{option}: {told}: not a known release; accepted: releases of {', '.join(RELEASES)}"))
 
 
 def stops(given: str | None) -> tuple[str, ...] | None:
@@ -43,7 +43,9 @@ def release_of(files: Sequence[str], given: str | None) -> str:
 
     if any(map(is_scenario, files)):
         if given is not None:
-            raise SystemExit(refuse(f"--from: {files[0]} is a scenario, which says itself what runs (cluster.version)"))
+            raise SystemExit(
+                refuse(f"--from: {files[0]} is a scenario, which names its release itself (cluster.version)")
+            )
         return read(Path(files[0])).cluster.version
     if known_release("--from", given) is not None:
         return str(given)
@@ -52,5 +54,5 @@ def release_of(files: Sequence[str], given: str | None) -> str:
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
     if told is None:
-        raise SystemExit(refuse("--to: no file tells the release that runs; give it with --from"))
+        raise SystemExit(refuse("--to: no file says which release runs; name it with --from"))
     return known_release("the release that the files tell", told) or told

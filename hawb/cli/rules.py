@@ -12,12 +12,11 @@ from hawb.cli.files import refuse
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 def rule(words: tuple[str, ...]) -> None:
-    """Show the rule for WORDS, and where hawb has it.
+    """Show the rules about WORDS, with their code and source.
 
-    WORDS are the field's own, as "promote on shutdown", "delivery limit", "forget offline", or a function's name. One
-    rule is shown with its code, its source in RabbitMQ, what the guide says, and the scenarios that show it with what
-    real clusters did in them; of several, where each of them is. Where none has all WORDS, those with most of them are
-    named.
+    WORDS are RabbitMQ's own, such as "promote on shutdown", "delivery limit" or "forget offline", or the name of a
+    function. If one rule matches, print its code, its source in RabbitMQ, the guide's sentence, the scenarios that show
+    it, and what real clusters did in them. If several match, list them. If none has all WORDS, list the nearest.
     """
     from hawb.lessons.behaviours import all_behaviours, found, nearest
     from hawb.lessons.rule_sources import rule as told
@@ -30,9 +29,9 @@ def rule(words: tuple[str, ...]) -> None:
         return
     near = nearest(asked)
     if not near:
-        raise SystemExit(refuse(f"no rule is about {asked!r}{_typo(asked)}. All of them: data/rules.md"))
+        raise SystemExit(refuse(f"no rule matches {asked!r}{_typo(asked)}. data/rules.md lists all rules"))
     if not behaviours:
-        click.echo(f"No rule has all of {asked!r}; nearest:")
+        click.echo(f"No rule has all the words of {asked!r}. The nearest are:")
     for each in behaviours or near:
         click.echo(f"{each.name}, {each.file}: {each.asked}")
 
@@ -43,4 +42,4 @@ def _typo(asked: str) -> str:
 
     known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})
     near = [one for word in words_of(asked) for one in difflib.get_close_matches(word, known)]
-    return f"; there is {', '.join(near)}" if near else ""
+    return f"; did you mean {', '.join(near)}?" if near else ""

@@ -24,26 +24,29 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=Source())
 @of_pages
-@click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object.")
-@click.option("--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as one JSON object.")
+@click.option(
+    "--on", type=click.Choice(["model", "broker"]), default="model", show_default=True, help="What plays the scenario."
+)
 @asking_broker
 @in_a_language
 def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | None, language: str) -> None:
     """Play a scenario FILE (- for standard input) and show its outcome.
 
-    With --on broker a real RabbitMQ cluster plays it, in network namespaces of its own, which takes root: this
-    machine's own rabbitmq-server, or another release, which debootstrap installs below ~/.cache/hawb at its first use.
-    Its outcome is always JSON; what no broker tells is left out and listed. JSON is the same in every language.
+    With --on broker, a real RabbitMQ cluster plays the scenario. This needs root: each node runs in its own network
+    namespace. hawb uses the rabbitmq-server of this machine, or another release, which debootstrap installs below
+    ~/.cache/hawb the first time. The outcome is then always JSON, without what a real broker does not report; the
+    missing keys are listed. JSON is the same in every language.
 
-    Exit status: 0, the scenario was played, whatever came of it; 2, it is refused.
+    Exit status: 0, the scenario was played, whatever its outcome; 2, the scenario is refused.
     """
     if on == "broker":
         if page is not None:
-            raise click.UsageError("-o goes with --on model")
+            raise click.UsageError("-o needs --on model")
         run_on_broker(file, broker)
         return
     if broker:
-        raise click.UsageError("--broker goes with --on broker")
+        raise click.UsageError("--broker needs --on broker")
     scenario, played = play(file)
     with languages.language(language):
         tell(scenario, played, page, as_json)
@@ -51,13 +54,14 @@ def run(file: Path, page: Path | None, as_json: bool, on: str, broker: str | Non
 
 def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> None:
     """Prints what came of a scenario, and writes its page where one is asked for."""
-    from hawb.planning.advised import advised
     from hawb.scenario.outcome import outcome, outcome_json
 
     if as_json:
         click.echo(outcome_json(played))
         if page is None:
             return
+    from hawb.planning.advised import advised
+
     told = outcome(played)
     advice = advised(played, told)
     if page is not None:
@@ -74,13 +78,13 @@ def tell(scenario: Scenario, played: Run, page: Path | None, as_json: bool) -> N
 
 @click.command()
 @click.argument("files", type=Source(), nargs=-1, required=True)
-@of_formats("text", *CI_FORMS, told="sarif, junit: for systems that show beside a file what is wrong in it.")
+@of_formats("text", *CI_FORMS, told="sarif, junit: for CI systems that show findings beside the lines of a file.")
 def check(files: tuple[Path, ...], form: str) -> None:
-    """Compare what scenario FILES expect with what happens.
+    """Compare the outcomes of scenario FILES with what they expect.
 
-    Print a line for each file, and below it what differs.
+    Print a line for each file, followed by the differences.
 
-    Exit status: 0, every file leads to what it expects; 1, one does not; 2, one is refused.
+    Exit status: 0, every file has the outcome that it expects; 1, at least one does not; 2, a file is refused.
     """
     if form in CI_FORMS:
         raise SystemExit(check_for_ci(files, form))

@@ -10,9 +10,9 @@ from hawb.views.schemas import COMMANDS, kept
 @click.command()
 @click.argument("command", type=click.Choice(COMMANDS))
 def schema(command: str) -> None:
-    """Print the JSON Schema of what COMMAND answers with --json.
+    """Print the JSON Schema of COMMAND's --json output.
 
-    Its $id ends in a version and the command. Within a version keys are added, and none is taken away or comes to mean
-    something else; a program passes over keys that it does not know.
+    The $id contains a version and the command. Within a version, keys may be added; no key is removed or changes its
+    meaning. Programs must ignore keys that they do not know.
     """
     click.echo(kept(command), nl=False)

@@ -37,7 +37,7 @@ on_master = click.option(
     show_default=True,
     envvar="HAWB_MASTER",
     show_envvar=True,
-    help="The Spark that does it: this machine's own, any master, or a Spark Connect server (sc://HOST:PORT).",
+    help="The Spark to use: local, any master, or a Spark Connect server (sc://HOST:PORT).",
 )
 
 _SETTING = re.compile(r"(spark\.[A-Za-z0-9_.-]+)=([^\x00-\x1f\x7f]*)\Z")
@@ -101,20 +101,21 @@ ROWS_PER_FILE = 1_000_000
 @click.command()
 @click.argument("paths", type=Source(), nargs=-1, required=True)
 @of_pages
-@click.option("--tables", type=Tables(Kind.NEW_FOLDER), help="A new folder for the tables of queues and clusters.")
-@of_formats("text", "json", "prometheus", json="The summary as one JSON object", told="prometheus: gauges.")
+@click.option("--tables", type=Tables(Kind.NEW_FOLDER), help="Write the tables into this new folder.")
+@of_formats("text", "json", "prometheus", json="Print the summary as one JSON object", told="prometheus: gauges.")
 @on_spark
 def audit(
     paths: tuple[Path, ...], page: Path | None, tables: Path | None, form: str, master: str,
     settings: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Find what is risky about the queues of many clusters.
+    """Find risks to the queues of many clusters.
 
-    PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). Files
-    beside a definitions.json are one cluster, and so are files whose names agree up to the first dot. A file that
-    cannot be read is listed and stops nothing. --tables writes tables of queues, clusters, findings and refused files,
-    as Parquet.
-    Exit status 2: nothing could be read.
+    PATHS are definitions exports and queue listings, or folders of them (.json, .txt, and .yaml of operators). All
+    files beside a definitions.json belong to one cluster; so do files whose names are the same up to the first dot. A
+    file that cannot be read is listed, and the others are still audited. --tables writes tables of queues, clusters,
+    findings and refused files, as Parquet.
+
+    Exit status: 0, the clusters were audited; 2, no file could be read.
     """
     from hawb.study.fleet import clusters
 
@@ -124,7 +125,7 @@ def audit(
     except OSError as error:
         raise SystemExit(refuse(error)) from None
     if not found:
-        raise SystemExit(refuse(f"{paths[0]}: no .json, no .txt and no operators' .yaml file in it"))
+        raise SystemExit(refuse(f"{paths[0]}: no .json, .txt or operator's .yaml file found"))
     made = tempfile.TemporaryDirectory(prefix="audit-", dir=process.folder())
     with made as aside, spark_session(master, settings) as spark:
         from hawb.study import audit as room
@@ -169,16 +170,19 @@ def on_disk(files: Sequence[Path]) -> list[Path]:
 def of_trials(table: str) -> Callable:
     """An option for a table that is also written."""
     return click.option(f"--{table}", type=click.IntRange(min=1), metavar="N",
-                        help=f"Also write the {table} of the first N trials of each pair, a row each.")  # fmt: skip
+                        help=f"Also write the {table} of the first N trials of each pair, one per row.")  # fmt: skip
 
 
 @click.command()
 @click.argument("file", type=Source())
 @click.option("--output", type=Tables(Kind.FOLDER), required=True,
-              help="The folder of its tables; a study that was stopped goes on there.")  # fmt: skip
-@click.option("--numbers", type=Source(),
-              help="A file of your own numbers, laid over every environment; hawb import begins one.")  # fmt: skip
-@click.option("--baseline", metavar="DESIGN", help="The design that others are compared with.  [default: the first]")
+              help="The folder of the study's tables; a study that was stopped continues there.")  # fmt: skip
+@click.option(
+    "--numbers",
+    type=Source(),
+    help="Use this file of your own numbers in every environment; hawb import and hawb rates write one.",
+)
+@click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
               help="A number of environments to play at half and twice, as timing.election_s; repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
@@ -186,10 +190,14 @@ def of_trials(table: str) -> Callable:
 @click.option("--compact", is_flag=True, help="At the end, write each batch into few files, of 1,000,000 rows or N.")
 @of_trials("faults")
 @of_trials("losses")
-@click.option("--keep", "to_keep", type=Destination(),
-              help="A file for the estimates and how they were made: data/studies/results/NAME.json.")  # fmt: skip
-@click.option("--report", "page", type=Destination(), help="Write the answer as one page, HTML.")
-@click.option("--json", "as_json", is_flag=True, help="The estimates as a JSON array.")
+@click.option(
+    "--keep",
+    "to_keep",
+    type=Destination(),
+    help="Write the estimates and how they were made to this file (data/studies/results/NAME.json).",
+)
+@click.option("--report", "page", type=Destination(), help="Write the answer as an HTML page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the estimates as a JSON array.")
 @on_spark
 def study(
     file: Path, output: Path, numbers: Path | None, baseline: str | None, varied: tuple[str, ...],
@@ -198,10 +206,10 @@ def study(
 ) -> None:  # fmt: skip
     """Play a study FILE and show each figure with its interval.
 
-    Tables are kept in --output as Parquet: trials, a row each, and cells, the settings that they were played with
-    (data/tables.md). Stop it whenever you like: nothing that is there is played again, and a file that asks for more,
-    or for something else, adds to it. With --numbers the answer ends with what of it was measured and what is assumed;
-    where numbers have draws, as those of hawb rates, intervals take in how well they are known.
+    --output keeps the trials and their settings as Parquet tables (data/tables.md). You can stop a study at any time:
+    the next run plays only what is missing, also after FILE has changed. With --numbers, the answer ends with which
+    inputs were measured and which are assumed; if the numbers have draws, as those of hawb rates do, the intervals
+    reflect how well they are known.
     """
     process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings as numbers_of
@@ -214,15 +222,20 @@ def study(
     if baseline is None:
         baseline = next(iter(asked.designs))
     elif baseline not in asked.designs:
-        raise SystemExit(refuse(f"--baseline {baseline}: is none of {', '.join(asked.designs)}"))
+        raise SystemExit(
+            refuse(f"--baseline: {baseline!r} is not a design of the study; accepted: {', '.join(asked.designs)}")
+        )
     for path in varied:
         try:
             check_path(asked, path)
         except ValueError as error:
             raise SystemExit(refuse(f"--vary {shown(str(error))}")) from None
     for reason, count in slow(asked).items():
-        click.echo(f"{count} of {len(asked.cells)} pairs are played by the engine, some thousand times as slowly as by"
-                   f" the kernel, which does not play {reason}", err=True)  # fmt: skip
+        click.echo(
+            f"{count} of {len(asked.cells)} pairs are played by the engine, about a thousand times slower than by"
+            f" the compiled kernel, which does not support {reason}",
+            err=True,
+        )
     if master.startswith("local"):
         compile_first(asked)
     with spark_session(master, settings) as spark:
@@ -261,7 +274,7 @@ def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None,
         return given, None, None
     asked, own = lay_over(given, numbers)
     if names := left_out(asked, own):
-        told = f"{numbers}: left out, for it happens in no environment: {', '.join(names)}"
+        told = f"{numbers}: not used, because no environment of the study has it: {', '.join(names)}"
         click.echo(shown(told), err=True)
     return asked, own, drawn(given, own) if own.draws else None
 

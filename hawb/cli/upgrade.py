@@ -35,24 +35,30 @@ FORMATS = (".svg", ".png", ".pdf")
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--objective", metavar="LIST", default=",".join(MEASURES), show_default=True,
-              help="What is to be least, the first counts most.")  # fmt: skip
+              help="The measures to minimise, the most important first.")  # fmt: skip
 @click.option("--wait", "waits", type=click.Choice(WAITS), multiple=True,
-              help="A wait that may be chosen; repeatable. All but none by default.")  # fmt: skip
-@click.option("--order", metavar="LIST", help="The nodes in the only order that comes into question.")
-@click.option("--away-s", type=click.FloatRange(0, 86_400), help="How long a node is away for its upgrade, beside its"
-              " stop and its boot.  [default: what --numbers tells, or 30]")  # fmt: skip
+              help="A wait that the plan may use. Repeatable.  [default: all but none]")  # fmt: skip
+@click.option("--order", metavar="LIST", help="Plan this order of nodes only.")
+@click.option("--away-s", type=click.FloatRange(0, 86_400), help="Seconds that a node is down for its upgrade, without"
+              " stop and boot.  [default: from --numbers, or 30]")  # fmt: skip
 @click.option("--numbers", type=Source(),
-              help="A file of your own numbers, whose times replace assumed ones; hawb rates writes one.")  # fmt: skip
+              help="Take times from this file of your own numbers, as hawb rates writes it.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="Put each node into maintenance mode before it stops.")
-@click.option("--to", metavar="RELEASE", help="The release to have in the end, such as 4.3, by all steps.")
-@click.option("--from", "runs", metavar="RELEASE", help="With --to: what runs, such as 3.12.14, whatever FILES say.")
+@click.option("--to", metavar="RELEASE", help="Plan every step to this release, such as 4.3.")
+@click.option(
+    "--from", "runs", metavar="RELEASE", help="With --to: the release that runs now, such as 3.12.14; overrides FILES."
+)
 @click.option("--via", metavar="LIST", help=f"With --to: {VIA_HELP[0].lower()}{VIA_HELP[1:]}")
-@click.option("--full-stop", is_flag=True, help="All nodes stop and start again, in an order that cannot deadlock.")
+@click.option(
+    "--full-stop", is_flag=True, help="Stop all nodes and start them again, in an order that cannot deadlock."
+)
 @of_pages
 @click.option("--runbook", type=Destination(), help="Write the runbook, in Markdown; - prints it.")
-@click.option("--scenario", "rehearsal", type=Destination(), help="The scenario that rehearses the plan.")
-@click.option("--gantt", type=Destination(), help="The plan over time as a figure: .svg, .png or .pdf.")
-@click.option("--json", "as_json", is_flag=True, help="The plan as one JSON object.")
+@click.option(
+    "--scenario", "rehearsal", type=Destination(), help="Write the scenario that rehearses the plan."
+)
+@click.option("--gantt", type=Destination(), help="Draw the plan over time: .svg, .png or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
 def upgrade(
     files: tuple[str, ...], objective: str, waits: tuple[str, ...], order: str | None, away_s: float | None,
     numbers: Path | None, drain: bool, to: str | None, runs: str | None, via: str | None, full_stop: bool,
@@ -60,14 +66,14 @@ def upgrade(
 ) -> None:  # fmt: skip
     """Plan a rolling upgrade: the order of nodes and the waits.
 
-    FILES are a scenario (.yaml, - for standard input), which is gone on from where it ends, or a definitions export and
-    listings of its cluster. The best plan is searched for, and compared with what is done without one. With --to it is
-    planned for each release on the way, by its rules, with what each step asks for. With --numbers nodes are away for
-    as long as yours were, and the cluster takes your times; where numbers have draws, the answer says between what the
-    plan's figures lie by 95 %.
+    FILES are a scenario (.yaml, - for standard input; the plan starts where it ends), or a definitions export and
+    listings of one cluster. hawb searches for the best plan and compares it with upgrades without a plan. With --to, it
+    plans each release on the way by the rules of that release, and lists what each step requires. With --numbers, it
+    uses the restart times and synchronisation rates that you measured; if the file has draws, the answer gives 95 %
+    intervals.
 
-    Exit status: 0, yes; 1, no: the best plan loses messages or leaves a node behind, or a queue is out of use before
-    it; 2, the input is refused; 3, cannot tell: a file lacks that decides it.
+    Exit status: 0, yes; 1, no: the best plan loses messages or leaves a node behind, or a queue is unavailable before
+    it starts; 2, the input is refused; 3, cannot tell: the files lack a fact that decides it.
     """
     from hawb.planning.beforehand import beforehand
     from hawb.planning.upgrade import task_of
@@ -78,11 +84,11 @@ def upgrade(
 
     measures = _listed("--objective", objective, MEASURES)
     if gantt is not None and gantt.suffix not in FORMATS:
-        raise SystemExit(refuse(f"--gantt: '{gantt}' is none of {', '.join(FORMATS)}"))
+        raise SystemExit(refuse(f"--gantt: '{gantt}' does not end in {', '.join(FORMATS)}"))
     legs = _legs(files, to, runs, via)
     alone = {"--full-stop": full_stop or None, "--scenario": rehearsal, "--gantt": gantt, "--numbers": numbers}
     if legs and (given := next((option for option, value in alone.items() if value is not None), None)):
-        raise SystemExit(refuse(f"{given}: does not go with --to, which has a plan for each release on the way"))
+        raise SystemExit(refuse(f"{given}: cannot be used with --to, which makes a plan for each release on the way"))
     scenario, notes, live = cluster_of(files)
     own = None if numbers is None else _own_times(numbers, away_s)
     away = away_s if own is None else own.times.away_s
@@ -134,7 +140,7 @@ def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | N
 
     if to is None:
         if runs is not None or via is not None:
-            raise SystemExit(refuse(f"{'--from' if runs is not None else '--via'}: goes with --to alone"))
+            raise SystemExit(refuse(f"{'--from' if runs is not None else '--via'}: needs --to"))
         return ()
     known_release("--to", to)
     start, goal = series_of(release_of(files, runs)), series_of(to)
@@ -143,7 +149,7 @@ def _legs(files: tuple[str, ...], to: str | None, runs: str | None, via: str | N
     except NoRoad as refused:
         raise SystemExit(refuse(refused)) from None
     if not legs:
-        raise SystemExit(refuse(f"--to: {to!r}: runs already; accepted: a newer release"))
+        raise SystemExit(refuse(f"--to: {to!r}: this release runs already; accepted: a newer release"))
     return legs
 
 
@@ -183,7 +189,7 @@ def _full_stop(
     from hawb.views.planning.planned_upgrade import all_at_once
 
     if waits or orders or task.drain:
-        raise click.UsageError("--wait, --order and --drain do not go with --full-stop")
+        raise click.UsageError("--wait, --order and --drain cannot be used with --full-stop")
     return all_at_once(run, task, measures, notes, before)
 
 
@@ -192,7 +198,7 @@ def _listed(option: str, given: str, accepted: tuple[str, ...], every: bool = Fa
     names = tuple(name.strip() for name in given.split(","))
     strangers = [name for name in names if name not in accepted]
     if strangers or len(set(names)) < len(names) or (every and len(names) < len(accepted)):
-        problem = f"'{strangers[0]}' is none of them" if strangers else "each once, and none missing"
+        problem = f"'{strangers[0]}' is not accepted" if strangers else "name each one exactly once"
         raise SystemExit(refuse(f"{option}: {given!r}: {problem}; accepted: {', '.join(accepted)}"))
     return names
 

@@ -26,31 +26,33 @@ def at_home() -> Path:
     try:
         return Path.home() / "hawb"
     except RuntimeError:
-        raise SystemExit(refuse("you have no home here: name a folder for notebooks and data with --folder")) from None
+        raise SystemExit(
+            refuse("there is no home directory: name a folder for notebooks and data with --folder")
+        ) from None
 
 
 in_a_folder = click.option(
     "--folder", type=Destination(Kind.FOLDER), default=at_home,
-    show_default="hawb in your home", help="Where notebooks and data are, or are copied to.",
+    show_default="hawb in your home", help="The folder for the copies of notebooks and data.",
 )  # fmt: skip
 on_a_port = click.option("--port", type=click.IntRange(0, 65535), default=8888, show_default=True,
-                         help="The port on loopback; the next one that is free if it is taken.")  # fmt: skip
-unopened = click.option("--no-browser", is_flag=True, help="Only print the address, with its token.")
+                         help="The port on loopback. If it is taken, the next free one is used.")  # fmt: skip
+unopened = click.option("--no-browser", is_flag=True, help="Print the address with its token; open no browser.")
 
 
 @click.command()
 @click.argument("files", nargs=-1)
 @in_a_folder
-@click.option("--app", is_flag=True, help="The lab alone, as a page without code, by Voilà.")
+@click.option("--app", is_flag=True, help="Open the lab alone, as a page without code (Voilà).")
 @on_a_port
 @unopened
 @in_a_language
 def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: bool, language: str) -> None:
     """Open the lab in JupyterLab, on this machine only and with a token.
 
-    FILES are what it opens with: a scenario (.yaml, - for standard input), or a definitions export and listings of its
-    cluster; without any it has a cluster of its own. Notebooks and data are copied to a folder of yours first; what
-    you change there stays as it is.
+    Without FILES the lab opens its own example cluster. FILES are a scenario (.yaml, - for standard input), or a
+    definitions export and listings of one cluster. hawb first copies notebooks and data to a folder; it never
+    overwrites a file there that you have changed.
     """
     opened = cluster_of(files)[0] if files else None
     os.environ[VARIABLE] = language  # for the kernels
@@ -73,8 +75,9 @@ def lab(files: tuple[str, ...], folder: Path, app: bool, port: int, no_browser: 
 def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
     """Open the lessons in JupyterLab, on this machine only.
 
-    Notebooks and data are copied to a folder of yours first; what you change there stays as it is. In Chinese (zh) and
-    Brazilian Portuguese (pt) it opens lessons 10 and 11, which have been translated; the others are in English.
+    hawb first copies notebooks and data to a folder; it never overwrites a file there that you have changed. Lessons 10
+    and 11 are translated into Chinese (zh) and Brazilian Portuguese (pt) and open in that language; the others are in
+    English.
     """
     from hawb.lessons.translated import editions
 
@@ -87,6 +90,9 @@ def lessons(folder: Path, port: int, no_browser: bool, language: str) -> None:
 def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     """Brings a folder's notebooks and data up to date, with what is made for its owner, and says what was changed.
     Jupyter trusts the notebooks that were written."""
+    from hawb.lab.server import leave_out_unused
+
+    leave_out_unused()  # before the first import of jsonschema, which is nbformat's
     from hawb.lab.workbook import hand_out, trust
 
     written: list[Path] = []
@@ -95,7 +101,7 @@ def bring(folder: Path, made: Mapping[str, bytes] | None = None) -> None:
     trust(file for file in written if file.suffix == ".ipynb")
     click.echo(f"notebooks and data are in {shown(folder)}", err=True)
     if kept:
-        told = f"kept as you have changed them (delete one to have it anew): {', '.join(kept)}"
+        told = f"you have changed these files, so they were kept (delete a file to get a new copy): {', '.join(kept)}"
         click.echo(shown(told), err=True)
 
 
@@ -111,7 +117,7 @@ def written_to(folder: Path) -> Iterator[None]:
 def serve(folder: Path, notebook: Path, port: int, no_browser: bool) -> None:
     """Serves a folder by JupyterLab until it is told to stop."""
     _without_news()
-    from jupyterlab.labapp import main
+    from hawb.lab.server import main
 
     where = notebook.relative_to(folder).as_posix()
     told = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/doc/tree/{where}"]

@@ -26,7 +26,7 @@ def cli_page() -> str:
     """The page, from what each command says of itself."""
     root = click.Context(hawb.cli.main, info_name="hawb")
     parts = [HEAD.format(doc=paragraphs(_exits())), _overview()]
-    for name, command in sorted(hawb.cli.main.commands.items()):
+    for name, command in hawb.cli.every_command().items():
         parts += [f"## `hawb {name}`\n", *_command(click.Context(command, info_name=name, parent=root))]
     return "\n".join(parts)
 
@@ -38,7 +38,7 @@ def _exits() -> str:
 
 def _overview() -> str:
     rows = [(f"[`{name}`](#hawb-{name})", line(command.get_short_help_str(200)))
-            for name, command in sorted(hawb.cli.main.commands.items())]  # fmt: skip
+            for name, command in hawb.cli.every_command().items()]  # fmt: skip
     return markdown.table(("command", "what for"), rows) + "\n"
 
 
@@ -51,7 +51,7 @@ def _command(context: click.Context) -> Iterator[str]:
     yield markdown.table(("option", "what it does"), rows) + "\n"
     for taken in TAKEN:
         if taken.command == command.name:
-            yield f"- `{taken}` takes the extra `{taken.extra}`.\n"
+            yield f"- `{taken}` needs the extra `{taken.extra}`.\n"
 
 
 def _records(context: click.Context) -> Iterator[tuple[str, str]]:

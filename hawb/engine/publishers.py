@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from decimal import Decimal
 
 from hawb.engine.clients import Clock, Publisher
 from hawb.engine.turn import Turn
@@ -10,7 +10,7 @@ from hawb.engine.turn import Turn
 
 def clock_from(turn: Turn, rate: float) -> Clock:
     """A clock that starts now with `rate` beats a second; a rate of 0.1 is exactly a tenth."""
-    beats, us = (Fraction(str(rate)) / 1_000_000).as_integer_ratio()
+    beats, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
     return Clock(turn.now_us, beats, us)
 
 

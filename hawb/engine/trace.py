@@ -185,22 +185,21 @@ EVENTS: dict[str, str] = {
 
 CAUSES: dict[str, str] = {
     "unsynchronised_promotion": N_(
-        "A mirror became master that did not hold them; copies elsewhere are wiped on return."
+        "A mirror that did not hold them became master; other copies are deleted when their nodes return."
     ),
     "transient_message": N_("They were not persistent and the last process that held them ended."),
     "transient_queue": N_("Their queue was not durable and the last process that held them ended."),
     "exclusive_queue": N_("Their queue was exclusive and the only process that held them ended."),
-    "dropped_replicas": N_("Every replica was dropped but one mirror, and that one refused to take over."),
+    "dropped_replicas": N_("All replicas but one mirror were dropped, and that mirror refused to take over."),
     "disk_lost": N_("They were on a disk that is lost, and no other node had a copy that could be served."),
-    "shrunk_by_force": N_("Only members had them that were given up when their queue was shrunk to one by force."),
+    "shrunk_by_force": N_("Only members that a forced shrink removed had them."),
     "node_forgotten": N_("Their master's node was forgotten, and no stopped mirror that could take over has them."),
     "side_given_up": N_(
-        "Only nodes had them that have given up their records for those of others: another side of a "
-        "partition, or a node that was made to boot without waiting."
+        "Only nodes that replaced their metadata with that of other nodes had them, after a partition or a forced boot."
     ),
     "node_reset": N_("Their master's node was reset, and no stopped mirror that could take over has them."),
     "auto_ack_in_flight": N_(
-        "They were sent with automatic acknowledgement, and the sending or the client's node died."
+        "They were sent with automatic acknowledgement, and the sending node or the client's node died."
     ),
 }
 """Every cause of loss."""

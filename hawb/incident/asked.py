@@ -83,7 +83,7 @@ def when(text: str) -> When:
             return When(text, kind.fromisoformat(re.sub(r" (?=[Z+-])", "", said).replace(",", ".")))
     except ValueError:
         pass
-    raise ValueError(f"{text!r} is no moment; accepted is {ACCEPTED}")
+    raise ValueError(f"{text!r} is not a time; accepted: {ACCEPTED}")
 
 
 def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: Reading | None = None) -> Asked:
@@ -95,11 +95,11 @@ def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: R
     since_us = None if since is None else _moment("--since", since, zone, ends, None)
     until_us = None if until is None else _moment("--until", until, zone, ends, since_us)
     if since and until and since_us is not None and until_us is not None and until_us <= since_us:
-        raise SpanRefused(f"--until: {until.text} is no later than --since; accepted is what comes after {since.text}")
+        raise SpanRefused(f"--until: {until.text} is not later than --since; accepted: a time after {since.text}")
     if ends and since and since_us is not None and since_us > ends[1]:
-        raise SpanRefused(f"--since: {since.text} is after all logs; accepted is up to {_told(ends[1])}")
+        raise SpanRefused(f"--since: {since.text} is after the end of all logs; accepted: up to {_told(ends[1])}")
     if ends and until and until_us is not None and until_us < ends[0]:
-        raise SpanRefused(f"--until: {until.text} is before all logs; accepted is from {_told(ends[0])} on")
+        raise SpanRefused(f"--until: {until.text} is before the start of all logs; accepted: from {_told(ends[0])} on")
     return Asked(since_us, until_us)
 
 
@@ -119,7 +119,7 @@ def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None
         told = found[:1]
     if len(told) != 1:
         where = f"the logs go from {_told(ends[0])} to {_told(ends[1])}" if ends else "there is more than one log"
-        raise SpanRefused(f"{option}: {given.text} tells no day, and {where}; accepted is 2026-11-27 {given.text}")
+        raise SpanRefused(f"{option}: {given.text} has no date, and {where}; accepted: 2026-11-27 {given.text}")
     return told[0]
 
 

@@ -11,52 +11,52 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 DOUBTS: Mapping[str, str] = {
-    "no_listing": "No listing of queues was given: queues stand where the logs show them, and how many messages they "
-    "held is not known.",
-    "listed_after": "The listing of queues is of after the incident: where replicas were before is worked out from the "
-    "logs, and how many messages the queues held then is not known.",
-    "listed_before": "The listing of queues fits what the logs show before the first fault: it is taken as that "
-    "moment's.",
-    "listed_long_before": "Queues stood otherwise than the listing has them before the story begins: where replicas "
-    "were then is worked out from the logs, and how many messages the queues held is not known.",
-    "no_definitions": "No definitions were given: policies are taken to keep as many mirrors as were seen, and to "
-    "leave all else to RabbitMQ.",
-    "release_unknown": "The rules of RabbitMQ {name} are not known: those of the nearest release that are known are "
-    "taken.",
-    "clients": "Clients were connected, and what they published, acknowledged, purged, declared and deleted is in no "
-    "log.",
-    "clients_untold": "These logs tell of no client's connection: there may have been some, and what they did is in no "
-    "log.",
-    "master_unknown": "Where the master of {queue} was is not told: {node} is taken.",
-    "mirrors_unknown": "Which mirrors of {queue} were synchronised is not told: all of them are taken to be.",
-    "policy_unknown": "The policy {name} was set, unless it was refused, and what it says is not told: nothing is "
-    "set.",
-    "policy_refused": "The policy {name} is none that this release would take: it is left out.",
-    "policy_as_exported": "The policy {name} was set, and is taken to say what the definitions have.",
-    "policy_worked_out": "The policy {name} was set, and what it said is in no export: it is taken to have said what "
-    "agrees best with the mirrors that came and went.",
-    "policy_cleared": "The policy {name} is not in the definitions of after: it is taken to have been cleared as the "
-    "logs end.",
-    "policy_set_meanwhile": "The policy {name} is another one in the definitions of after, and no log tells since "
-    "when: it is taken to have been set as the logs end.",
-    "declared_meanwhile": "{queue} is in the listing of after alone: it is taken to have been declared as the logs "
-    "end.",
-    "deleted_meanwhile": "{queue} is not in the listing of after: it is taken to have been deleted as the logs end.",
-    "members_changed": "By the listing of after, {queue} has got or lost its member on {node} meanwhile: it is taken "
-    "to have been as the logs end.",
-    "no_log": "There is no log of {node}: how it went is what the others saw.",
-    "end_unseen": "Nobody saw when {node} went: its last line is taken.",
-    "handling_unknown": "Nothing tells what the cluster does about partitions: it is taken to ignore them.",
-    "healed": "Whom autoheal restarts depends on which links it has heard of when it decides: that it restarted {node} "
-    "is told as a stop and a start, in a cluster that ignores partitions.",
-    "silent_since": "When the links broke is not told: net_ticktime before they were missed is taken.",
-    "depth_seen": "When {queue} was synchronised {count} of its messages were ready: as many are taken to have been "
-    "published, or taken out, just then.",
-    "depth_listed": "In the end {count} messages of {queue} were ready: as many are taken to have been published, or "
-    "taken out, just before.",
-    "forced_boot": "{node} booted without waiting for nodes that had stopped after it: it is taken to have been forced "
-    "to, and not to have forgotten them while it was down.",
-    "chance": "Who is elected is chance: {queue} is handed over to {node}, which the logs have seen lead.",
+    "no_listing": "No queue listing was given: queues are assumed to be where the logs show them; how many"
+                  " messages they held is unknown.",
+    "listed_after": "The queue listing is from after the incident: where replicas were before is derived from the"
+                    " logs; how many messages the queues held before is unknown.",
+    "listed_before": "The queue listing agrees with the logs before the first fault: it is assumed to be from that"
+                     " time.",
+    "listed_long_before": "The queue listing differs from the logs at the beginning of the story: where replicas"
+                          " were is derived from the logs; how many messages the queues held is unknown.",
+    "no_definitions": "No definitions were given: policies are assumed to ask for as many mirrors as the logs"
+                      " show, and to set nothing else.",
+    "release_unknown": "hawb does not have the rules of RabbitMQ {name}: it uses those of the nearest release.",
+    "clients": "Clients were connected. What they published, acknowledged, purged, declared and deleted is not in"
+               " the logs.",
+    "clients_untold": "These logs show no client connections. There may have been some; what they did is not in"
+                      " the logs.",
+    "master_unknown": "No file says where the master of {queue} was: {node} is assumed.",
+    "mirrors_unknown": "No file says which mirrors of {queue} were synchronised: all are assumed to be.",
+    "policy_unknown": "The policy {name} was set or refused. No file says what it contains: it is left out.",
+    "policy_refused": "This release would refuse the policy {name}: it is left out.",
+    "policy_as_exported": "The policy {name} was set; its content is assumed to be that in the definitions.",
+    "policy_worked_out": "The policy {name} was set, but no export has it: its content is assumed to be what"
+                         " agrees best with the mirrors that were added and removed.",
+    "policy_cleared": "The policy {name} is not in the definitions from after the incident: it is assumed to have"
+                      " been cleared at the end of the logs.",
+    "policy_set_meanwhile": "The policy {name} is different in the definitions from after the incident, and no log"
+                            " says since when: it is assumed to have been set at the end of the logs.",
+    "declared_meanwhile": "{queue} is only in the listing from after the incident: it is assumed to have been"
+                          " declared at the end of the logs.",
+    "deleted_meanwhile": "{queue} is not in the listing from after the incident: it is assumed to have been"
+                         " deleted at the end of the logs.",
+    "members_changed": "According to the listing from after the incident, {queue} got or lost its member on"
+                       " {node}: this is assumed to have happened at the end of the logs.",
+    "no_log": "There is no log of {node}: when it stopped or failed follows from what the other nodes saw.",
+    "end_unseen": "No log says when {node} stopped or failed: the time of its last line is assumed.",
+    "handling_unknown": "No file says how the cluster handles partitions: it is assumed to ignore them.",
+    "healed": "Which nodes autoheal restarts depends on which links it knows of when it decides. The story has the"
+              " restart of {node} as a stop and a start, in a cluster that ignores partitions.",
+    "silent_since": "No log says when the links failed: net_ticktime before the nodes noticed is assumed.",
+    "depth_seen": "When {queue} was synchronised, {count} of its messages were ready: this many are assumed to"
+                  " have been published, or removed, just then.",
+    "depth_listed": "At the end, {count} messages of {queue} were ready: this many are assumed to have been"
+                    " published, or removed, just before.",
+    "forced_boot": "{node} booted without waiting for nodes that had stopped after it: a forced boot is assumed,"
+                   " and not that it had forgotten these nodes while it was down.",
+    "chance": "Elections are random: in the story, {queue} is transferred to {node}, which was its leader"
+              " according to the logs.",
 }
 """Every kind of doubt as a sentence."""
 

@@ -47,7 +47,8 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"zone: {name!r} is no zone, such as Europe/Stockholm or UTC") from None
+        accepted = "names such as Europe/Stockholm or UTC"
+        raise ValueError(f"zone: {name!r} is not a time zone; accepted: {accepted}") from None
 
 
 class Entry(Struct):

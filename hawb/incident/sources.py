@@ -59,7 +59,7 @@ class Logs(DataSource):
         self.clients = options.get("clients", "false").lower() == "true"
         self.mode = options.get("mode", MODES[0]).upper()
         if self.mode not in MODES:
-            raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
+            raise ValueError(f"mode: {self.mode} is not one of {', '.join(MODES)}")
         self.zone = zone_of(options.get("zone", "UTC"))
         self.limits = Limits(**{name: float(options[name]) for name in Limits.__struct_fields__ if name in options})
 

@@ -44,8 +44,8 @@ from hawb.scenario.run import Run
 
 MOST_KEEPERS = 3
 """For how many losses, the first ones, it is looked for what would have kept the messages."""
-NOTHING = "no log tells of anything that went wrong or was changed"
-NOT_PLAYED = "no log tells of a node that stopped, started or lost a link: there is nothing to be played"
+NOTHING = "no log shows a fault or a change"
+NOT_PLAYED = "no log shows a node that stopped, started or lost a link: there is nothing to play"
 CAME_OF_IT = frozenset({
     "partition_found", "mirrors_stopped", "messages_dropped", "member_anew", "queue_stale", "mirror_failed",
     "vhost_failed", "autoheal", "autoheal_refused", "node_waiting",
@@ -168,14 +168,14 @@ def of_reading(
 def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
     """Why there is nothing to be played."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
-        return "the logs show what came of it, and not what went wrong before"
+        return "the logs show consequences, but not the fault that caused them"
     if any(one.kind in BROKEN for one in found if one.at_us in span):
         return NOT_PLAYED
     if reading.events:
         return NOTHING if span == WHOLE else f"{NOTHING} in the span that was asked for"
     if any(file.timeless for file in reading.files):
-        return "no message in these files has both a day and a time"
-    return "no line of these files is a message of RabbitMQ's that is known"
+        return "no message in these files has both a date and a time"
+    return "hawb recognises no line of these files as a message of RabbitMQ"
 
 
 def listed_us(files: Sequence[Path], reading: Reading) -> int | None:

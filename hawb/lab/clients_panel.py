@@ -21,10 +21,10 @@ class ClientsPanel:
         self.controller, self.changed = controller, changed
         self.message = Message(Place.CLIENTS)
         self.table = fields.named(widgets.HTML(), "hawb-table")
-        self.client = fields.combobox(_("client"), _("whom the buttons beside are about"), _("a name"), width="170px")
+        self.client = fields.combobox(_("client"), _("the client that the buttons act on"), _("a name"), width="170px")
         many = _("how many deliveries to answer, oldest first, or all")
         self.count = fields.text(_("count"), many, "all", width="90px")
-        closing = _("the client goes away and gives back what it holds")
+        closing = _("the client disconnects and its deliveries are requeued")
         operations = fields.row(
             fields.button(_("consume…"), "basic.consume", lambda: open_form("consume")),
             fields.button(_("publisher…"), _("a steady publisher"), lambda: open_form("publisher")),

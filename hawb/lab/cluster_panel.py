@@ -13,8 +13,8 @@ from hawb.languages import N_, _
 from hawb.rules.profiles import PROFILES
 
 ABOUT = N_(
-    "Your own cluster: a definitions export, then if you have them listings of its queues and nodes. They are read here"
-    " and kept nowhere."
+    "Your own cluster: a definitions export and, if you have them, listings of its queues and nodes. They are read"
+    " here and not stored."
 )
 OTHERWISE = N_("The same steps under the rules of another release, or with another seed.")
 
@@ -33,10 +33,11 @@ class ClusterPanel:
             _("listings"), _("then add listings of queues and nodes, such as /api/queues"), True
         )
         fields.watch(self.listings, self._open_listings)
-        self.vhost = fields.text("vhost", _("the virtual host of an export's entries that name none"), width="150px")
-        self.profile = fields.dropdown(_("release"), _("whose rules: a version of RabbitMQ"), profiles(), width="170px")
+        self.vhost = fields.text("vhost", _("the virtual host for entries that name none"), width="150px")
+        whose = _("the RabbitMQ release whose rules apply")
+        self.profile = fields.dropdown(_("release"), whose, profiles(), width="170px")
         fields.watch(self.profile, self._set_profile)
-        self.seed = fields.text(_("seed"), _("the only source of chance"), width="150px")
+        self.seed = fields.text(_("seed"), _("the seed of all random choices"), width="150px")
         fields.watch(self.seed, self._set_seed)
         imported = fields.row(self.definitions, self.listings, self.vhost)
         self.box = fields.column(

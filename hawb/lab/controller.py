@@ -39,8 +39,8 @@ from hawb.scenario.run import Run
 from hawb.scenario.saving import write
 from hawb.views.story.why import why
 
-REFUSED = N_("RabbitMQ refused {verb}. The refusal is part of the story; undo takes it back.")
-WITH_CODE = N_("RabbitMQ refused {verb} with code {code}. The refusal is part of the story; undo takes it back.")
+REFUSED = N_("RabbitMQ refused {verb}. The refusal is part of the story; undo removes it.")
+WITH_CODE = N_("RabbitMQ refused {verb} with code {code}. The refusal is part of the story; undo removes it.")
 UNCHANGED = N_("Nothing was changed.")
 
 
@@ -403,7 +403,7 @@ class Controller:
             refused = N_("step {number}, {verb}: {refusal}")
             lines = [_(refused, number=numbering.number(at), verb=steps[at].name, refusal=text) for at, text in told]
             if lines:
-                self.messages[place] = "\n".join([_("RabbitMQ refuses now what it took before:"), *lines])
+                self.messages[place] = "\n".join([_("RabbitMQ now refuses what it accepted before:"), *lines])
 
     @contextmanager
     def _answer(self, place: Place, file: str | None = None) -> Iterator[None]:

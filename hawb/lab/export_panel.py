@@ -12,13 +12,13 @@ from hawb.lab.history import Point
 from hawb.languages import N_, _
 
 WHAT = {
-    "scenario": N_("a file for hawb, to be played by hawb run and compared with a real cluster by hawb compare"),
+    "scenario": N_("a scenario file: play it with hawb run, or compare it with a real cluster with hawb compare"),
     "Python": N_("a script of calls to hawb.Cluster"),
-    "report": N_("a web page that needs nothing but itself: figures, story, ledger, and why whatever was lost is lost"),
+    "report": N_("a self-contained web page: figures, story, ledger, and why messages were lost"),
 }
 LABELS = {"scenario": N_("scenario"), "Python": N_("Python"), "report": N_("report")}
 ASK = N_(
-    "The story so far, with whatever it has led to. Choose what to make of it; a link to download it is then here."
+    "Export the story so far and its outcome. Choose a form; a link to download it then appears here."
 )
 
 

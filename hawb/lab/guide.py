@@ -29,13 +29,13 @@ COST = Plural(
     "That cost {count} confirmed messages. Read why below, then press ↻ again and watch it once more.",
 )
 COST_UNCONFIRMED = N_("That cost {messages}. Read why below, then press ↻ again and watch it once more.")
-TRY = N_("What would have kept them stands on the right, with its price. Try one.")
-NOTHING_TO_TRY = N_("No single change would have kept them. Undo takes everything back, however often you press it.")
+TRY = N_("The changes that would have kept them are on the right, with their cost. Try one.")
+NOTHING_TO_TRY = N_("No single change would have kept them. Press undo as often as you like: it takes back every step.")
 NOT_LOST = N_(
-    "{node} is down, and no message is lost: read above what that costs instead. Undo until {node} runs, and change "
-    "the policy or the moment."
+    "{node} is down and no message is lost; read above what that costs instead. Undo until {node} runs again, then"
+    " change the policy or kill it at another time."
 )
-TRIED = N_("The same kill, and nothing is lost. Undo takes everything back, however often you press it.")
+TRIED = N_("The same kill, and nothing is lost. Press undo as often as you like: it takes back every step.")
 
 
 def guide(controller: Controller) -> dict | None:

@@ -49,7 +49,9 @@ NODES: dict[str, dict[str, Entry]] = {
     N_("stop and start"): {
         N_("stop"): Entry(N_("controlled shutdown: rabbitmqctl stop"), "stop", itself, occasions.can_stop),
         N_("kill"): Entry(N_("dies without warning: kill -9"), "kill", itself, occasions.can_end),
-        N_("power off"): Entry(N_("its host loses power: nobody is told"), "power_off", itself, occasions.can_end),
+        N_("power off"): Entry(
+            N_("its host loses power: no connection is closed"), "power_off", itself, occasions.can_end
+        ),
         N_("start"): Entry(N_("boots: rabbitmq-server"), "start", itself, occasions.can_start),
         N_("join"): Entry("rabbitmqctl join_cluster", "join", itself, occasions.can_join),
     },
@@ -95,7 +97,7 @@ NODES: dict[str, dict[str, Entry]] = {
             occasions.can_stand_alone,
         ),
         N_("shrink all quorum queues to it by force"): Entry(
-            N_("they go on with its member alone"), "force_shrink", itself, occasions.can_shrink_by_force
+            N_("they continue with this member alone"), "force_shrink", itself, occasions.can_shrink_by_force
         ),
         N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, occasions.has_disk_to_lose),
     },
@@ -122,7 +124,7 @@ QUEUES: dict[str, dict[str, Entry]] = {
             N_("the policies in force, and what RabbitMQ says of another"), panel="Policy", when=occasions.is_there
         ),
         N_("another beside…"): Entry(
-            N_("the same steps under another policy or as another type"), panel="Beside", when=occasions.is_there
+            N_("the same steps with another policy or another type"), panel="Beside", when=occasions.is_there
         ),
         N_("sync"): Entry("rabbitmqctl sync_queue", "sync_queue", itself, occasions.can_be_synchronised),
         N_("cancel sync"): Entry(
@@ -152,24 +154,24 @@ MORE: dict[str, dict[str, Entry]] = {
         N_("heal"): Entry(N_("all links work again"), "heal", lambda _name, _others: True, occasions.has_cut_links),
         N_("rebalance"): Entry("rabbitmq-queues rebalance all", "rebalance", lambda _name, _others: True),
     },
-    N_("look ahead and aside"): {
+    N_("look ahead and compare"): {
         N_("safe to stop?"): Entry(N_("what a stop and a kill of each node would do now"), panel=ON_STAGE),
-        N_("what if"): Entry(N_("what would have kept what was lost"), panel="What if"),
-        N_("beside"): Entry(N_("the same steps under another policy or as another type of queue"), panel="Beside"),
+        N_("what if"): Entry(N_("which changes would have kept the lost messages"), panel="What if"),
+        N_("beside"): Entry(N_("the same steps with another policy or another type of queue"), panel="Beside"),
     },
     N_("do"): {
         N_("policy…"): Entry(N_("policies, and what RabbitMQ says of another"), panel="Policy"),
         N_("any step…"): Entry(N_("every verb with every field"), panel="Any step"),
         N_("clients"): Entry(N_("consumers, publishers, and what each does next"), panel="Clients"),
-        N_("wait…"): Entry(N_("simulated time passes; the time of the next step; lanes"), panel="Time"),
+        N_("wait…"): Entry(N_("let simulated time pass; set the time of the next step; lanes"), panel="Time"),
     },
     N_("read"): {
         N_("story"): Entry(N_("all that happened, in sentences"), panel="Story"),
         N_("ledger"): Entry(N_("what became of every message"), panel="Ledger"),
-        N_("queues"): Entry(N_("as rabbitmqctl list_queues has them"), panel="Queues"),
-        N_("load"): Entry(N_("what each node has to do"), panel="Load"),
+        N_("queues"): Entry(N_("as rabbitmqctl list_queues shows them"), panel="Queues"),
+        N_("load"): Entry(N_("the work of each node"), panel="Load"),
     },
-    N_("bring and keep"): {
+    N_("import and export"): {
         N_("your own cluster…"): Entry(N_("import definitions; rules and seed"), panel="Cluster"),
         N_("export…"): Entry(N_("the story as a scenario, as Python, as a report"), panel="Export"),
     },

@@ -54,7 +54,7 @@ def shown(question: Question, found: Any) -> str:
 def untold(notes: Sequence[str]) -> str:
     """What the files do not tell, and what is assumed in its place; it can be folded."""
     said = "".join(f"<li>{html(note)}</li>" for note in notes)
-    return f"<details open><summary>What the files do not tell</summary><ul>{said}</ul></details>" if notes else ""
+    return f"<details open><summary>What the files do not say</summary><ul>{said}</ul></details>" if notes else ""
 
 
 class OwnFiles:

@@ -66,9 +66,9 @@ class PolicyDraft:
     def complaint(self) -> str | None:
         """Why the draft could not even be sent to RabbitMQ; None if it could."""
         if not self.name:
-            return _("name: missing; a policy has a name")
+            return _("name: missing; a policy needs a name")
         if self.others.strip() and not isinstance(as_json(self.others), dict):
-            return _("other keys: not a JSON object; written like {example}", example='{"message-ttl": 60000}')
+            return _("other keys: not a JSON object; example: {example}", example='{"message-ttl": 60000}')
         return None
 
     def definition(self) -> dict[str, object]:

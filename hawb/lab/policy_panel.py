@@ -42,10 +42,11 @@ class PolicyPanel:
             _("kind"), _("a policy, or an operator policy beside it"), [(words(kind), kind) for kind in KINDS]
         )
         self.name = fields.text("name", _("the policy's name"), live=True)
-        self.pattern = fields.text("pattern", _("a regular expression, found anywhere in a queue's name"), live=True)
+        self.pattern = fields.text("pattern", _("a regular expression, matched anywhere in a queue's name"), live=True)
         self.apply_to = fields.dropdown("apply-to", _("what it applies to"), controller.profile.apply_to)
-        self.priority = fields.text("priority", _("of the policies that match, the highest applies"), live=True)
-        self.vhost = fields.text("vhost", _("the virtual host whose queues it is about"), live=True)
+        self.priority = fields.text("priority", _("of the policies that match, the one with the highest priority"
+                                                  " applies"), live=True)
+        self.vhost = fields.text("vhost", _("the virtual host of its queues"), live=True)
         self.others = fields.text(_("other keys"), _("any other keys, as a JSON object"), live=True)
         self.others.placeholder = '{"message-ttl": 60000}'
         self.settings = {key: self._setting(key) for key in (*CHOICES, *TEXTS)}
@@ -188,15 +189,15 @@ def opinion_html(wrong: str) -> str:
 def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
     """Which queues an acceptable draft reaches; `other` is the name of the other kind of policies, `is_set` whether the
     draft is in force as it is."""
-    names = listing(one.queue for one in reached) or _("no queue that there is")
+    names = listing(one.queue for one in reached) or _("no existing queue")
     valid = N_("✓ valid; matches {queues}") if is_set else N_("✓ valid, not set yet; matches {queues}")
     told, by = [_(valid, queues=names)], N_("{queue} by {policy}")
     beaten = [_(by, queue=shown(one.queue), policy=shown(one.winner)) for one in reached if not one.wins]
     if beaten:
-        told.append(_("beaten for {queues}", queues=listing(beaten)))
+        told.append(_("overridden for {queues}", queues=listing(beaten)))
     if tied := sorted({name for one in reached for name in one.tied}):
-        told.append(_("same priority as {policies}: RabbitMQ leaves open which wins", policies=listing(tied)))
+        told.append(_("same priority as {policies}: RabbitMQ does not define which one wins", policies=listing(tied)))
     merged = dict.fromkeys((one.partner, json.dumps(one.merged)) for one in reached if one.partner is not None)
-    together = N_("together with {kind} {name} it says {definition}")
+    together = N_("merged with {kind} {name}: {definition}")
     told += [_(together, kind=other, name=shown(name), definition=definition) for name, definition in merged]
     return f"<div>{html('; '.join(told))}</div>"

@@ -43,7 +43,7 @@ class StepPanel:
         self.controller, self.changed = controller, changed
         self.verb = fields.dropdown(_("verb"), _("what happens"), list(VERBS), width="260px")
         fields.watch(self.verb, lambda _: self._lay_out())
-        self.play = fields.button(_("play this step"), _("the step becomes the next one of the story"), self._play)
+        self.play = fields.button(_("play this step"), _("add the step to the story"), self._play)
         self.what = fields.named(widgets.HTML(), "hawb-what")
         self.message = Message(Place.STEP, "")
         self.place = widgets.VBox()

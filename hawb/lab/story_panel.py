@@ -23,7 +23,7 @@ LATEST = 100
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
-EARLIER = N_("What came earlier is told at an earlier moment: move the slider of moments.")
+EARLIER = N_("Earlier events are shown at earlier moments: move the slider.")
 
 
 class StoryPanel:
@@ -32,7 +32,7 @@ class StoryPanel:
     def __init__(self, controller: Controller):
         self.controller = controller
         self.log = widgets.Checkbox(
-            description=_("broker's log"), tooltip=_("the lines that the broker logs"), indent=False
+            description=_("broker log"), tooltip=_("the lines that the broker logs"), indent=False
         )
         fields.watch(self.log, lambda _: self._tell())
         self.notes = fields.named(widgets.HTML(), "hawb-notes")
@@ -90,7 +90,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
     panel = _("What if")
-    also = _("What would have kept them? The panel {panel} plays it.", panel=f"<em>{panel}</em>")
+    also = _("What would have kept them? The panel {panel} tries each change.", panel=f"<em>{panel}</em>")
     summary = _("{messages} lost: why?", messages=counted(size(loss["ids"])))
     return f"<details><summary>{summary}</summary>{causes}<p>{also}</p></details>"
 

@@ -21,7 +21,8 @@ class TimePanel:
         self.controller, self.changed = controller, changed
         self.seconds = fields.text(_("seconds"), _("seconds of simulated time to wait"), "75", width="130px")
         self.wait = fields.button(_("wait"), _("simulated time passes, in seconds"), self._wait)
-        self.at = fields.text(_("next step at"), _("its time in seconds; empty: once all has settled"), width="190px")
+        empty = _("its time in seconds; empty: when the cluster has settled")
+        self.at = fields.text(_("next step at"), empty, width="190px")
         fields.watch(self.at, lambda change: setattr(controller, "at", change["new"]))
         self.message = Message(Place.TIME)
         self.lanes = fields.named(widgets.HTML(), "hawb-lanes")

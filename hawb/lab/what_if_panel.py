@@ -16,8 +16,8 @@ from hawb.views.planning import alternatives
 NONE = N_("nothing")
 """The one option, of an empty text, of a dropdown without choices: one that has stood on None may stay there."""
 
-NOTHING = N_("Nothing is lost and no queue has been out of use: there is nothing to keep yet.")
-ASK = N_("Ask: the story is played again under each change, one at a time.")
+NOTHING = N_("No message is lost and no queue was out of use: there is nothing to prevent yet.")
+ASK = N_("Press the button: hawb plays the story again with each change, one at a time.")
 
 
 class WhatIfPanel:
@@ -26,10 +26,10 @@ class WhatIfPanel:
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
         self.harm = fields.dropdown(_("harm"), _("a loss or an outage of the story so far"), none(), width="400px")
-        plays = _("plays the story under each single change")
+        plays = _("play the story with each single change")
         self.ask = fields.button(_("what would have kept them?"), plays, self._ask)
-        self.change = fields.dropdown(_("change"), _("the change whose story is to be opened"), none(), width="300px")
-        self.open = fields.button(_("open its story"), _("the story so far becomes the changed one"), self._open)
+        self.change = fields.dropdown(_("change"), _("the change whose story you want to open"), none(), width="300px")
+        self.open = fields.button(_("open its story"), _("replace the story so far with the changed one"), self._open)
         self.message = Message(Place.WHAT_IF)
         self.opening = self.message.beside(fields.row(self.change, self.open))
         self.table = widgets.HTML()

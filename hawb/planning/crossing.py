@@ -19,7 +19,7 @@ from hawb.planning.refused_there import refused_there
 from hawb.rules.feature_matrix import Feature
 from hawb.rules.upgrade_road import NoRoad, is_older, road, rules_of, series_of
 
-UNTOLD = "no file tells the release that runs, so the road from it is not told: give it with --from"
+UNTOLD = "no file says which release runs, so the upgrade steps are unknown: name it with --from"
 
 
 def crossed(

@@ -50,7 +50,7 @@ def _diverged(moment: Moment, queue: str) -> bool:
 GOALS = {
     "lost-confirmed": Goal(_lost_confirmed, "confirmed messages are lost", "ledger", "lost_confirmed"),
     "unavailable": Goal(_unavailable, "no node serves a queue", "queues", "state"),
-    "diverged": Goal(_diverged, "two sides go on with different messages", "queues", "views"),
+    "diverged": Goal(_diverged, "two partitions continue with different messages", "queues", "views"),
 }
 
 

@@ -53,17 +53,17 @@ def idle_settings(case: Case) -> Iterator[tuple[str, str]]:
 
 def _keeps_no_mirror(case: Case) -> str | None:
     alone = case.definition.get("ha-mode") == "exactly" and case.definition.get("ha-params") == 1
-    return "exactly 1 keeps no mirror" if alone else None
+    return "exactly 1 means no mirror" if alone else None
 
 
 def _default_batch(case: Case) -> str | None:
-    return "1 stands for the default, 4096" if case.definition["ha-sync-batch-size"] == 1 else None
+    return "1 means the default, 4096" if case.definition["ha-sync-batch-size"] == 1 else None
 
 
 def _failure_decides(case: Case) -> str | None:
     asked = [case.definition.get(key) for key in ("ha-promote-on-shutdown", "ha-promote-on-failure")]
     if asked == ["always", "when-synced"]:
-        return "ha-promote-on-failure when-synced decides at a stop too, and promotes none that is not synchronised"
+        return "ha-promote-on-failure when-synced also applies to stops, and promotes no unsynchronised mirror"
     return None
 
 
@@ -75,7 +75,7 @@ def _falls_back(case: Case) -> str | None:
     if case.definition["dead-letter-strategy"] != "at-least-once":
         return None
     drops = case.definition.get("overflow", "drop-head") != "reject-publish" and not case.sets("overflow")
-    return _no_exchange_to(case) or ("at-least-once takes overflow reject-publish" if drops else None)
+    return _no_exchange_to(case) or ("at-least-once needs overflow reject-publish" if drops else None)
 
 
 def _no_length(case: Case) -> str | None:
@@ -85,14 +85,15 @@ def _no_length(case: Case) -> str | None:
 
 
 def _lazy_anyway(case: Case) -> str | None:
-    return "from 3.12 on all classic queues do much the same" if case.profile.version in LAZY_FOR_ALL else None
+    for_all = case.profile.version in LAZY_FOR_ALL
+    return "from 3.12 on, all classic queues behave much like lazy queues" if for_all else None
 
 
 def _not_read(key: str) -> Callable[[Case], str | None]:
     def check(case: Case) -> str | None:
         read = {setting for setting, _ in QUORUM_PROFILES[case.profile.version].settings}
         readers = [one for one in case.applied if one.queue.type == "quorum" and key in read]
-        return None if readers else "no queue that it applies to reads it"
+        return None if readers else "no queue that it applies to supports it"
 
     return check
 

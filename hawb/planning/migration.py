@@ -47,7 +47,7 @@ MARKERS = {"queue-mode", "dead-letter-strategy"}
 """Settings that only tell policies apart."""
 
 UPSTREAM = (
-    "federates, by upstreams that are parameters and can hold passwords: they are in no file, and are set by hand"
+    "uses federation upstreams, which are parameters and can contain passwords: no file has them; set them by hand"
     " before the policies"
 )
 WHEN_NOT = "guide to quorum queues, when not to use them"
@@ -260,26 +260,27 @@ def _notes(
 ) -> Iterator[Reason]:
     facts, said = assignment.queue.facts, assignment.in_force.mirroring
     if QUORUM_PROFILES[target.version].delivery_limit is not None and not limited:
-        often = "a message that is given back for the 21st time"
+        often = "a message that is returned for the 21st time"
         if target.version == "4.3":
             often = "a message whose delivery fails for the 21st time (basic.reject, a channel's end; not basic.nack)"
-        yield Reason("note", f"{often} is dropped, or dead-lettered where there is an exchange for it",
+        yield Reason("note", f"{often} is dropped, or dead-lettered if a dead-letter exchange is set",
                      matrix["poison-messages"].cell("quorum", target.version).source)  # fmt: skip
     if said is not None:
-        yield Reason("note", "members take the place of its mirrors, whose settings go", translation.MIRRORING_SOURCE)
+        yield Reason("note", "members replace its mirrors; the ha settings are removed", translation.MIRRORING_SOURCE)
     if untold := _untold(assignment):
-        yield Reason("note", f"no file tells its {', '.join(untold)}: the verdict is as good as that", "the files")
+        yield Reason("note", f"no file contains its {', '.join(untold)}, which could change the verdict", "the files")
     unmirrored = said is None and not facts.mirrors and assignment.in_force.definition is not None
     if assignment.queue.type == "classic" and unmirrored:
-        yield Reason("note", "is not mirrored today: as a quorum queue it is written on a majority, as a classic one it"
-                     " goes on as it is", WHEN_NOT + ": where safety does not matter")  # fmt: skip
+        yield Reason("note", "is not mirrored today: a quorum queue writes to a majority; a classic queue stays as"
+                             " it is", WHEN_NOT + ": where safety does not matter")  # fmt: skip
     if facts.messages and facts.messages >= DEEP_MESSAGES:
-        yield Reason("note", f"holds {facts.messages:,} messages: for long backlogs streams suit better", WHEN_NOT)
+        yield Reason("note", f"holds {facts.messages:,} messages: streams suit long backlogs better", WHEN_NOT)
     elif facts.messages and target.version == "3.8":
         yield Reason("note", f"its {facts.messages:,} messages are kept in memory on every member, unless"
                      " max-in-memory-length says otherwise", WHEN_NOT + ": long backlogs")  # fmt: skip
     if inventory.published and not inventory.confirmed:
-        yield Reason("note", "nobody uses confirms in this cluster, without which a majority promises nobody anything",
+        yield Reason("note", "no publisher in this cluster uses confirms, and without confirms a publisher cannot"
+                             " know that a majority has a message",
                      WHEN_NOT + ": where safety does not matter")  # fmt: skip
 
 
@@ -325,7 +326,8 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
         name = join_queue(one.policy.vhost, one.policy.name)
         if one.both:
             kinds = ", ".join(f"{part.policy.name} ({part.of})" for part in one.parts)
-            what = f"applies to queues of both types, and cannot for both; from now on: {kinds or 'neither'}"
+            what = "applies to queues of both types, but its settings do not suit both; from now on: "
+            what += kinds or "neither"
             yield Clash("policy-for-both", name, what,
                         "rabbit_policy:match, is_policy_applicable; rabbitmq-server#7350")  # fmt: skip
         if any(FEDERATION_SETTINGS & part.policy.definition.keys() for part in one.parts):
@@ -354,7 +356,7 @@ def _setting_clashes(
         keys = sorted(differ - MARKERS)
         if keys and move.type in ("classic", "quorum"):
             yield Clash("other-settings", move.queue.full_name,
-                        f"other policies apply to it as a {move.type} queue: {', '.join(keys)} would differ",
+                        f"as a {move.type} queue, other policies apply to it: {', '.join(keys)} would differ",
                         "rabbit_policy:match_all, by the rules of the release")  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def _renamed(settings: Mapping[str, object], given: Mapping[str, object]) -> lis
     """What is said of a locator that goes by another name, or goes."""
     if FORMER_LOCATOR not in given or FORMER_LOCATOR in settings:
         return []
-    what = "queue-leader-locator balanced in its place" if LOCATOR in settings else "left out: the declaring node leads"
+    what = "replaced by queue-leader-locator balanced" if LOCATOR in settings else "left out: the declaring node leads"
     return [Reason("changes", f"policy setting {FORMER_LOCATOR}: {what}", LOCATOR_SOURCE)]
 
 

@@ -75,23 +75,24 @@ LOCATOR_SOURCE = "rabbit_quorum_queue:capabilities; rabbit_queue_location:leader
 CAPABILITIES = "rabbit_quorum_queue:capabilities"
 
 ROWS = (
-    Row("message-ttl", "messages expire, which quorum queues learn with 3.10", ("3.8",), feature="message-ttl"),
-    Row("expires", "the queue expires, which quorum queues learn with 3.10", ("3.8",), feature="queue-ttl"),
-    Row("max-priority", "left out: there are two priorities without being asked, above 4 and up to 4", ("4.0",),
+    Row("message-ttl", "messages expire, which quorum queues support from 3.10 on", ("3.8",), feature="message-ttl"),
+    Row("expires", "the queue expires, which quorum queues support from 3.10 on", ("3.8",), feature="queue-ttl"),
+    Row("max-priority", "left out: quorum queues always have two priorities, up to 4 and above 4", ("4.0",),
         _in_all(("4.0",)), feature="message-priority"),
-    Row("max-priority", "left out: there are 32 priorities without being asked, 0 to 31, and the highest goes first",
+    Row("max-priority", "left out: quorum queues always have 32 priorities, 0 to 31, and deliver the highest first",
         ("4.3",), _in_all(("4.3",)), feature="message-priority"),
-    Row("max-priority", "messages have priorities, of which quorum queues know none before 4.0", BEFORE_4_0,
+    Row("max-priority", "messages have priorities, which quorum queues support from 4.0 on", BEFORE_4_0,
         feature="message-priority"),
-    Row("overflow", "publishers are told no, which quorum queues learn with 3.10", ("3.8",), value="reject-publish",
-        feature="reject-publish"),
-    Row("overflow", "reject-publish in its place, for it would mean drop-head; what is refused is not dead-lettered",
+    Row("overflow", "publishers get nacks (reject-publish), which quorum queues support from 3.10 on", ("3.8",),
+        value="reject-publish", feature="reject-publish"),
+    Row("overflow", "replaced by reject-publish, because quorum queues would use drop-head; refused messages are"
+                    " not dead-lettered",
         EVER, _in_all(SINCE_3_10, overflow="reject-publish"), value="reject-publish-dlx", feature="reject-publish-dlx"),
     Row("overflow", "left out, as it is the default", ("3.8",), {"3.8": {}}, value="drop-head",
         source="rabbit_quorum_queue:check_invalid_arguments"),
-    Row("queue-mode", "max-in-memory-length 0 in its place keeps bodies out of memory", ("3.8",),
+    Row("queue-mode", "replaced by max-in-memory-length 0, which keeps bodies out of memory", ("3.8",),
         {"3.8": {"max-in-memory-length": 0}}, value="lazy", feature="lazy"),
-    Row("queue-mode", "left out: bodies are on disk alone without being asked", SINCE_3_10, _in_all(SINCE_3_10),
+    Row("queue-mode", "left out: quorum queues always keep bodies on disk only", SINCE_3_10, _in_all(SINCE_3_10),
         value="lazy", feature="lazy"),
     Row("queue-mode", "left out: quorum queues have no modes", EVER, _in_all(EVER), source=CAPABILITIES),
     Row("queue-version", "left out: quorum queues have no such versions", EVER, _in_all(EVER), source=CAPABILITIES),
@@ -102,10 +103,11 @@ ROWS = (
     Row("dead-letter-strategy", "left out: 3.8 dead-letters at most once", ("3.8",), {"3.8": {}},
         feature="dead-letters-at-least-once"),
     Row("queue-leader-locator", "left out: the declaring node leads", ("3.8",), {"3.8": {}}, feature="leader-locator"),
-    Row("queue-master-locator", "queue-leader-locator balanced in its place", SINCE_3_10,
+    Row("queue-master-locator", "replaced by queue-leader-locator balanced", SINCE_3_10,
         _in_all(SINCE_3_10, queue_leader_locator="balanced"), value=is_balanced, source=LOCATOR_SOURCE),
     Row("queue-master-locator", "left out: the declaring node leads", EVER, _in_all(EVER), source=LOCATOR_SOURCE),
-    Row("delivery-limit", "left out: below 0 means no limit in 4.0, and the end with the first return before",
+    Row("delivery-limit", "left out: a negative limit means no limit from 4.0 on, and before 4.0 the first return"
+                          " drops the message",
         BEFORE_4_0, _in_all(BEFORE_4_0), value=_is_negative, source="rabbit_fifo:return_one"),
 )  # fmt: skip
 """Of several rows about one setting the first counts. Where a row has a feature, the matrix says no or partly of its
@@ -114,9 +116,9 @@ versions; a test holds the two together."""
 ROWS_OF = {key: [row for row in ROWS if row.key == key] for key in dict.fromkeys(row.key for row in ROWS)}
 
 PROPERTIES = (
-    ("durable", False, "non-durable", "is not durable: temporary queues are not what quorum queues are for"),
-    ("exclusive", True, "exclusive", "belongs to one connection and goes with it"),
-    ("auto_delete", True, "auto-delete", "goes with its last consumer"),
+    ("durable", False, "non-durable", "is not durable: quorum queues are always durable"),
+    ("exclusive", True, "exclusive", "is exclusive: it is deleted with its connection"),
+    ("auto_delete", True, "auto-delete", "is auto-delete: it is deleted with its last consumer"),
 )
 """What a quorum queue cannot be: the fact, the value that blocks, its row in the matrix, and in words."""
 
@@ -166,7 +168,7 @@ def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], pro
     """A setting for which the argument counts in a classic queue, and the policy in a quorum queue."""
     both = "x-overflow" in given and "overflow" in policy
     if profile.version != "3.8" and both and given["x-overflow"] != policy["overflow"]:
-        yield Reason("changes", "overflow: the policy's counts from now on, not the argument's",
+        yield Reason("changes", "overflow: the policy's value applies from now on, not the argument's",
                      "rabbit_quorum_queue:overflow; rabbit_amqqueue_process:init_overflow")  # fmt: skip
 
 
@@ -176,7 +178,8 @@ def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Ite
         if getattr(queue.facts, fact) is blocks:
             yield Reason("blocks", words, _cell_source(matrix, feature, version))
     if queue.name.startswith(SERVER_NAMED):
-        yield Reason("blocks", "was named by RabbitMQ, which names no quorum queue", f"{CAPABILITIES}, server_named")
+        what = "its name was generated by RabbitMQ, which generates no names for quorum queues"
+        yield Reason("blocks", what, f"{CAPABILITIES}, server_named")
 
 
 def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
@@ -224,7 +227,7 @@ def _known_arguments(given: Mapping[str, object], profile: Profile) -> Callable[
 
     def check(key: str, value: object) -> Reason | None:
         if not reads(QUORUM, f"x-{key}"):
-            return Reason("changes", "left out: a quorum queue does not read it", UNREAD_SOURCE)
+            return Reason("changes", "left out: quorum queues do not support it", UNREAD_SOURCE)
         if refusal(exchange | {f"x-{key}": value}, "", profile):
             return Reason("changes", f"left out, as RabbitMQ {profile.release} refuses its value",
                           "rabbit_amqqueue:check_declare_arguments")  # fmt: skip
@@ -238,11 +241,11 @@ def _known_settings(profile: Profile) -> Callable[[str, object], Reason | None]:
 
     def check(key: str, _value: object) -> Reason | None:
         if key in HA_SETTINGS:
-            return Reason("note", "left out: members take the place of mirrors", MIRRORING_SOURCE)
+            return Reason("note", "left out: members replace mirrors", MIRRORING_SOURCE)
         if key not in profile.policy_settings | profile.operator_policy_settings:
             return Reason("changes", f"left out: RabbitMQ {profile.release} does not know it", "rabbit_policies")
         if key in unsupported:
-            return Reason("changes", "left out: with it a policy is none for quorum queues", CAPABILITIES)
+            return Reason("changes", "left out: RabbitMQ would ignore the policy for quorum queues", CAPABILITIES)
         return None
 
     return check

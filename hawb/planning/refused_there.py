@@ -51,8 +51,9 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
             by_argument.setdefault(key, []).append(queue.full_name)
     if transient:
         yield Refused(
-            "transient-queues", "neither durable nor exclusive: up to 4.3.5 declaring one is refused with 541, and no"
-            " node boots while the cluster has one; a 4.3.6 node takes them", tuple(transient),
+            "transient-queues", "neither durable nor exclusive: up to 4.3.5, declaring such a queue is refused"
+                                " with 541, and no node boots while the cluster has one; 4.3.6 accepts them",
+            tuple(transient),
             f"go to {target.release} at once, or declare them durable, with x-expires where they are to go,"
             f" {ALLOW.format(TRANSIENT_QUEUES)}",
             "rabbit_amqqueue:is_queue_args_combination_permitted; rabbit_ff_controller:sync_cluster_task;"
@@ -63,7 +64,7 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
         yield Refused(
             "arguments", f"argument {key}: {'refused with 541' if denied else 'refused with 406'} when such a queue is"
             " declared or imported anew", tuple(names),
-            "use x-queue-leader-locator" if denied else "leave it out, or give it a value that the release takes",
+            "use x-queue-leader-locator" if denied else "leave it out, or give it a value that the release accepts",
             "deprecated feature queue_master_locator" if denied else "rabbit_amqqueue:check_declare_arguments",
         )  # fmt: skip
 
@@ -106,14 +107,14 @@ def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
                 others.append(name)
         if mirroring:
             yield Refused(
-                kind, f"{kind} that mirror: without effect where they stand, refused when they are set or imported",
+                kind, f"{kind} that mirror: existing ones have no effect; setting or importing them is refused",
                 tuple(mirroring), "clear them, or set them without its ha- settings once no queue is mirrored",
                 "release notes of 4.0.1; rabbit_policies",
             )  # fmt: skip
         if others:
             yield Refused(
-                kind, f"{kind} with a setting, or a value of one, that the release does not take: refused when they are"
-                " set or imported", tuple(others), "set them without it; hawb lint says which it is",
+                kind, f"{kind} with a setting or a value that the release does not accept: setting or importing"
+                      " them is refused", tuple(others), "set them without it; hawb lint says which it is",
                 "rabbit_policy:validation",
             )  # fmt: skip
 

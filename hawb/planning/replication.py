@@ -13,8 +13,8 @@ from hawb.rules.quorum import tolerated_failures
 
 FEWEST, MOST = 3, 7
 RULE = (
-    "the least odd number of members whose majority outlives the failures that are to be tolerated: at least 3, at most"
-    " 7, no more than there are nodes"
+    "the smallest odd number of members whose majority survives the failures to tolerate: at least 3, at most 7,"
+    " and no more than there are nodes"
 )
 
 

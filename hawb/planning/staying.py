@@ -49,5 +49,6 @@ def left_out(queue: Queue, target: Profile) -> Iterator[Reason]:
     kept, refused = kept_arguments(queue, target), refused_arguments(queue, target)
     for key in queue.facts.arguments or {}:
         if key not in kept:
-            why = f"RabbitMQ {target.release} refuses it there" if key in refused else "such a queue does not read it"
+            unread = "such a queue does not support it"
+            why = f"RabbitMQ {target.release} refuses it there" if key in refused else unread
             yield Reason("note", f"argument {key}: left out: {why}", "rabbit_amqqueue:check_declare_arguments")

@@ -245,7 +245,7 @@ class _Search:
         weaker = WAITS[: WAITS.index(restarts[index].wait) + 1]
         options = stop_moments(ahead, node, dict.fromkeys((*meaningful(self.run, weaker), restarts[index].wait)))
         if len(options) < 2:
-            return "It holds at the start." if index == 0 else "It holds as soon as the node before is back."
+            return "It is true at the start." if index == 0 else "It is true as soon as the previous node is back."
         other = options[-2]
         with_it = self._rest(ahead, stages, node, options[-1], restarts[index + 1 :])
         without = self._rest(ahead, stages, node, other, restarts[index + 1 :])
@@ -276,7 +276,7 @@ def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> st
         return f"{named} queues could not be used for {outage_s:,.2f} s longer, added up{about}."
     if without.skew > with_it.skew:
         return f"{named} one node would end with {without.skew - with_it.skew} more masters and leaders."
-    return f"{named} nothing would be worse; it costs {max(0.0, with_it.duration_s - without.duration_s):,.1f} s."
+    return f"{named} nothing would be worse; the wait costs {max(0.0, with_it.duration_s - without.duration_s):,.1f} s."
 
 
 def _worst(with_it: Prediction, without: Prediction, field: str) -> str:

@@ -23,7 +23,7 @@ class Owner(NamedTuple):
 
 
 _FEDERATION = Owner(
-    "a federation link of another cluster declares it, from 3.13.1 on with the queue-type of its upstream",
+    "a federation link of another cluster declares it; from 3.13.1 on with the queue-type of its upstream",
     "rabbit_federation_exchange_link:consume_from_upstream_queue, upstream_queue_name",
 )
 _BY_NAME: tuple[tuple[str, Owner], ...] = (
@@ -34,7 +34,7 @@ _BY_NAME: tuple[tuple[str, Owner], ...] = (
     )),
     ("sharding: ", Owner("the sharding plugin declares it, on the node in its name",
                          "rabbit_sharding_util:make_queue_name")),
-    (r"amq\.rabbitmq\.reply-to(\.|$)", Owner("it stands for a client that waits for replies, and stores nothing",
+    (r"amq\.rabbitmq\.reply-to(\.|$)", Owner("it represents a client that waits for replies, and stores nothing",
                                              "rabbit_channel, direct reply-to")),
 )  # fmt: skip
 

@@ -29,12 +29,12 @@ class Fact(Struct, frozen=True):
 
 
 MACHINE_BY_LEADER = Fact(
-    "a quorum queue goes by new rules as soon as a member on a new node leads it, which members on old nodes do not"
-    " vote for; these write on, and apply nothing until their node is upgraded",
+    "a quorum queue uses the new rules once a member on a new node leads it. Members on old nodes do not vote for"
+    " such a leader; they store its entries, but apply them only when their node is upgraded",
     "Ra up to 2.15: ra_server:process_pre_vote, apply_with; rabbit_fifo:version",
 )
 MACHINE_BY_ALL = Fact(
-    "a quorum queue goes by the old release's rules until the nodes of all its members are upgraded",
+    "a quorum queue uses the old release's rules until the nodes of all its members are upgraded",
     "Ra since 2.16: ra_server, machine_upgrade_strategy all; rabbit_fifo:version",
 )
 
@@ -148,7 +148,7 @@ _3_13 = Release(
     source="release notes of 3.13.0, Upgrading to 3.13",
     erlang="26.0",
     erlang_most="26.2",
-    erlang_note="on Erlang 26 clients of TLS (shovels, federation, LDAP) check certificates unless told not to",
+    erlang_note="on Erlang 26, TLS clients (shovels, federation, LDAP) verify certificates by default",
     brings=("stream_filtering", "message_containers", "stream_update_config_command", "quorum_queue_non_voters",
             "message_containers_deaths_v2", "detailed_queues_endpoint", "mqtt_v5"),
     removed=(
@@ -247,13 +247,13 @@ _4_3 = Release(
              " without a majority of the nodes; nor does a node boot without it",
              "release notes of 4.3.0, Khepri is Now The Only Metadata Store; rabbit_khepri:setup",
              "have three nodes or more, and never stop half of them"),
-        Fact("partition handling: cluster_partition_handling is read, and nobody goes by it: no node pauses, and none"
-             " restarts", "release notes of 4.3.0; rabbit_node_monitor",
-             "take it out of rabbitmq.conf, and what waits for it out of alerts"),
+        Fact("partition handling: cluster_partition_handling has no effect: no node pauses, and none restarts",
+             "release notes of 4.3.0; rabbit_node_monitor",
+             "remove it from rabbitmq.conf, and remove alerts that expect nodes to pause or restart"),
         Fact("force_boot does nothing, force_reset and forget_cluster_node --offline are refused",
              "rabbit_db:force_load_on_next_boot, force_reset", "take them out of scripts"),
-        Fact("queues that are neither durable nor exclusive, up to 4.3.5: declaring one is refused with 541, and no"
-             " node boots while the cluster has one (failed_to_deny_deprecated_features); a 4.3.6 node takes them",
+        Fact("queues that are neither durable nor exclusive, up to 4.3.5: declaring one is refused with 541, and"
+             " no node boots while the cluster has one (failed_to_deny_deprecated_features); 4.3.6 accepts them",
              "rabbit_ff_controller:list_deprecated_features_that_cant_be_denied; rabbitmq-server#17163",
              "go to 4.3.6 at once, delete them before, or set deprecated_features.permit.transient_nonexcl_queues ="
              " true on every node"),

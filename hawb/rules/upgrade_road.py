@@ -119,7 +119,7 @@ def road(start: str, goal: str, via: Sequence[str] | None = None) -> tuple[Leg, 
     no other. Empty where start and goal are the same. Raises NoRoad."""
     for series in (start, goal, *(via or ())):
         if series not in RELEASES:
-            raise NoRoad(f"release {series!r}: none of {', '.join(RELEASES)}")
+            raise NoRoad(f"release {series!r}: not one of {', '.join(RELEASES)}")
     if is_older(goal, start):
         raise NoRoad(f"{start} -> {goal}: no upgrade leads back to an older release; definitions can be imported into"
                      " a new cluster")  # fmt: skip

@@ -91,7 +91,7 @@ class Cluster(Part, frozen=True):
     def __post_init__(self) -> None:
         refuse_twice("nodes", self.nodes)
         if strangers := [node for node in self.down if node not in self.nodes]:
-            raise ValueError(f"down: {render(strangers[0])} is none of the cluster's own nodes")
+            raise ValueError(f"down: {render(strangers[0])} is not a node of the cluster")
 
 
 class QueueEntry(Part, frozen=True):
@@ -133,11 +133,11 @@ class QueueEntry(Part, frozen=True):
         if self.leader or self.members or self.stopped_members:
             raise ValueError("leader, members: a classic queue has a master and mirrors in their place")
         if self.master is None and (self.mirrors or self.recoverable_mirrors):
-            raise ValueError("master: missing, though mirrors are given")
+            raise ValueError("master: missing, although there are mirrors")
         if self.master in self.mirrors:
             raise ValueError(f"mirrors: {render(self.master)} is the master")
         if strangers := [node for node in self.synchronised_mirrors if node not in self.mirrors]:
-            raise ValueError(f"synchronised_mirrors: {render(strangers[0])} is none of the mirrors")
+            raise ValueError(f"synchronised_mirrors: {render(strangers[0])} is not one of the mirrors")
 
     def _check_group(self) -> None:
         if self.type == "stream" and self.unacknowledged:
@@ -145,9 +145,9 @@ class QueueEntry(Part, frozen=True):
         if self.master or self.mirrors or self.synchronised_mirrors or self.recoverable_mirrors:
             raise ValueError(f"master, mirrors: a {self.type} queue has a leader and members in their place")
         if self.leader is not None and self.leader not in self.members:
-            raise ValueError(f"leader: {render(self.leader)} is none of the members")
+            raise ValueError(f"leader: {render(self.leader)} is not one of the members")
         if strangers := [node for node in self.stopped_members if node not in self.members]:
-            raise ValueError(f"stopped_members: {render(strangers[0])} is none of the members")
+            raise ValueError(f"stopped_members: {render(strangers[0])} is not one of the members")
         if self.leader in self.stopped_members:
             raise ValueError(f"stopped_members: {render(self.leader)} is the leader")
 
@@ -183,7 +183,7 @@ class Uncompared(Part, frozen=True):
         sections = fields_of(ExpectedOutcome)
         for name in self.fields:
             if SECTION.match(name)[1] not in sections:
-                raise ValueError(f"fields: {render(name)} begins with none of {', '.join(sections)}")
+                raise ValueError(f"fields: {render(name)} does not begin with one of {', '.join(sections)}")
 
 
 class Scenario(Part, frozen=True, kw_only=True):

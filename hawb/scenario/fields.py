@@ -58,5 +58,5 @@ def refuse_twice(name: str, texts: Iterable[str]) -> None:
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ValueError(f"{name}: {render(text)} stands twice")
+            raise ValueError(f"{name}: {render(text)} appears twice")
         seen.add(text)

@@ -17,8 +17,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -221,7 +219,7 @@ class _Folder(NamedTuple):
 
 def _beside(place: Path, aside: ExitStack) -> Path:
     """Return a name of its own in the folder of `place`, under which nothing stays."""
-    name = place.with_name(f".hawb-{secrets.token_hex(8)}")
+    name = place.with_name(f".hawb-{os.urandom(8).hex()}")
     aside.callback(_remove, name)
     return name
 
@@ -276,6 +274,8 @@ def _remove(place: Path) -> None:
     with contextlib.suppress(OSError):
         place.unlink(missing_ok=True)
     if place.is_dir():
+        import shutil
+
         shutil.rmtree(place, ignore_errors=True)
 
 

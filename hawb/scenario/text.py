@@ -158,7 +158,7 @@ def _json_map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ScenarioRefused("a key stands twice in one map", given=key)
+            raise ScenarioRefused("a map has the same key twice", given=key)
         found[key] = value
     return found
 
@@ -273,7 +273,7 @@ class _Builder:
     def _add(self, value: Any, anchor: str | None, count: int) -> None:
         """Put a finished value, which holds `count` values, where it belongs."""
         if anchor in self._anchors:
-            raise ScenarioRefused("an anchor stands twice", self._path(), given=anchor)
+            raise ScenarioRefused("the same anchor is defined twice", self._path(), given=anchor)
         if anchor is not None:
             self._anchors[anchor] = (value, count)
         if not self._open:
@@ -292,7 +292,7 @@ class _Builder:
         if not isinstance(key, str):
             raise ScenarioRefused("a key is not text", self._path(), given=key, accepted="text", hint=QUOTE)
         if key in inside.value:
-            raise ScenarioRefused("a key stands twice in one map", self._path(), given=key)
+            raise ScenarioRefused("a map has the same key twice", self._path(), given=key)
         inside.key = key
 
     def _grow(self, count: int) -> None:

@@ -17,8 +17,8 @@ OF_STREAMS = {
 """What has no rules where a queue is a stream."""
 
 ACCEPTED = (
-    "accepted are publish, delete, add_member, delete_member, grow, shrink, transfer_leadership, rebalance, and "
-    "whatever nodes and links do"
+    "accepted: publish, delete, add_member, delete_member, grow, shrink, transfer_leadership, rebalance, and all"
+    " steps about nodes and links"
 )
 
 

@@ -73,7 +73,7 @@ class Design(Part, frozen=True, kw_only=True):
         params = self.definition.get("ha-params")
         for name in (*named, *(params if isinstance(params, list) else ())):
             if name not in self.node_names:
-                raise ValueError(f"nodes: {render(name)} is none of {', '.join(self.node_names)}")
+                raise ValueError(f"nodes: {render(name)} is not one of {', '.join(self.node_names)}")
 
     @property
     def node_names(self) -> tuple[str, ...]:

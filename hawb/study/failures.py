@@ -18,7 +18,7 @@ FAILURES = (PySparkException, Py4JError)
 
 KNOWN = {
     "No space left on device": "the disk is full",
-    "exited unexpectedly": "a Python worker died again and again, as one does that the system ends for its memory",
+    "exited unexpectedly": "a Python worker died several times; perhaps the system killed it because memory was short",
     "OutOfMemoryError": "Java has no more memory: spark.driver.memory is what it may take",
     "CONCURRENT_STREAM_LOG_UPDATE": "another run, of a machine whose locks are not seen here, plays into the folder",
 }

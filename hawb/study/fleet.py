@@ -47,7 +47,7 @@ def clusters(paths: Iterable[Path], base: Path = Path()) -> list[ClusterFiles]:
 def _files(path: Path) -> Iterable[Path]:
     if not path.is_dir():
         if not path.exists():
-            raise FileNotFoundError(f"{path}: there is no such file or folder")
+            raise FileNotFoundError(f"{path}: no such file or folder")
         return [path]
     return (file for file in path.rglob("*") if file.is_file() and _is_taken(file))
 

@@ -65,7 +65,7 @@ class FleetSource(DataSource):
         self.paths, self.base = [Path(path) for path in paths_of(options)], Path(options.get("base", ""))
         self.mode, self.shares = options.get("mode", MODES[0]).upper(), int(options.get("shares", SHARES))
         if self.mode not in MODES:
-            raise ValueError(f"mode: {self.mode} is none of {', '.join(MODES)}")
+            raise ValueError(f"mode: {self.mode} is not one of {', '.join(MODES)}")
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of all clusters."""
@@ -82,7 +82,7 @@ def paths_of(options: Mapping[str, str]) -> list[str]:
         return msgspec.json.decode(options["paths"], type=list[str])
     if "path" in options:
         return [options["path"]]
-    raise ValueError("no exports: load(PATH) takes a file or a folder")
+    raise ValueError("no exports: give a file or a folder to load(PATH)")
 
 
 class FleetReader(DataSourceReader):

@@ -77,7 +77,7 @@ def begin(definitions: str | Path, listings: Sequence[str | Path] = (), queue: s
     if key is not None:
         cluster.add_traffic(key)
     else:
-        cluster.notes.append("no listing tells of a queue: the traffic is the study's")
+        cluster.notes.append("no listing has a queue: the study's traffic is used")
     cluster.add_settings()
     title = f"the cluster of {', '.join(name for name, _ in told) or file.name}"
     return Begun(read_numbers({"numbers": title, **cluster.given}), cluster.notes)
@@ -136,13 +136,13 @@ class _Cluster:
         if published and published[0] > 0:
             self._add_rates(key, name, *published)
         else:
-            why = f"nothing is published in {published[1]}" if published else "no listing tells what is published"
+            why = f"nothing is published in {published[1]}" if published else "no listing has publish rates"
             self.notes.append(f"{name}: {why}, publish_per_s and consume_per_s are the study's")
         if size := self.of_queue(key, _size_bytes):
             source = f"measured: {size[1]}, message_bytes / messages of {name}"
             self.add("environment.traffic.message_size_bytes", size[0], source)
         else:
-            self.notes.append(f"{name}: no listing tells the size of its messages, message_size_bytes is the study's")
+            self.notes.append(f"{name}: no listing has its message size; the study's message_size_bytes is used")
 
     def _add_rates(self, key: Key, name: str, publish_per_s: float, file: str) -> None:
         source = f"measured: {file}, message_stats.{PUBLISHED}.rate of {name}"
@@ -150,7 +150,7 @@ class _Cluster:
         told = [(*rate, counter) for counter in DELIVERED if (rate := self.rate(key, counter))]
         delivered_per_s, file, counter = max(told, default=(0.0, "", ""))
         consume_per_s, rate = CAPACITY * publish_per_s, f"message_stats.{counter}.rate"
-        source = f"assumed: {CAPACITY} times what is published, for no listing tells what consumers could take"
+        source = f"assumed: {CAPACITY} times the publish rate, because no listing says how fast consumers can be"
         if delivered_per_s >= consume_per_s:
             consume_per_s = delivered_per_s
             source = f"measured: {file}, {rate} of {name}, which is the least that its consumers can take"

@@ -63,7 +63,7 @@ def in_columns(numbers: Mapping[str, float]) -> dict[str, float]:
 def check_measure(place: str, measure: str) -> None:
     """Raise ValueError for a name that no measure has."""
     if measure not in (*MEASURES, *ALSO_KNOWN_AS):
-        raise ValueError(f"{place}: {render(measure)} is none of {', '.join(MEASURES)}")
+        raise ValueError(f"{place}: {render(measure)} is not one of {', '.join(MEASURES)}")
 
 
 class Study(Part, frozen=True, kw_only=True):

@@ -189,7 +189,7 @@ def _on_streams(inventory: Inventory) -> list[str]:
     if not told:
         return []
     known = [len(queue.facts.members) for queue in told if queue.facts.members]
-    of_them = f"with {sum(known)} replicas of {len(known)} of them told" if known else "whose replicas no file tells"
+    of_them = f"with {sum(known)} known replicas of {len(known)} of them" if known else "with unknown replicas"
     streams = "1 stream" if len(told) == 1 else f"{len(told)} streams"
     return [f"the figures of costs leave out {streams}, {of_them}: nodes carry these as well"]
 

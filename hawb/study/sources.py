@@ -109,7 +109,7 @@ def from_options(options: Mapping[str, str]) -> tuple[Study, str]:
     elif "path" in options:
         study, label = load(Path(options["path"])), options.get("label", label_of(Path(options["path"])))
     else:
-        raise ValueError("no study: load(FILE) takes a study's file, or the option `study` the question as JSON")
+        raise ValueError("no study: give the file of a study to load(FILE), or the study as JSON in the option `study`")
     if "numbers" in options:
         study, _ = lay_over(study, Path(options["numbers"]))
     chosen = {name: only(getattr(study, name), name, options[name]) for name in OF_PAIRS if name in options}
@@ -123,7 +123,7 @@ def only(given: dict[str, Any], what: str, names: str) -> dict[str, Any]:
     wanted = [name.strip() for name in names.split(",")]
     for name in wanted:
         if name not in given:
-            raise ValueError(f"{what}: {name} is none of {', '.join(given)}")
+            raise ValueError(f"{what}: {name} is not one of {', '.join(given)}")
     return {name: value for name, value in given.items() if name in wanted}
 
 

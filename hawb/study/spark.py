@@ -186,7 +186,7 @@ def _connected(builder: SparkSession.Builder, master: str) -> SparkSession:
     try:
         importlib.import_module("pyspark.sql.connect.session")
     except ImportError as error:
-        raise SparkRefused(f"{place}: takes hawb's extra `connect`, which is not installed: {error}") from None
+        raise SparkRefused(f"{place}: needs the extra `connect`, which is not installed: {error}") from None
     try:
         address = urlsplit(place)
         socket.create_connection((address.hostname, address.port or _CONNECT_PORT), _ANSWERS_IN_S).close()

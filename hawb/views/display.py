@@ -14,11 +14,12 @@ from textwrap import fill
 PAGE = 116
 """How many characters a line of text has in a notebook: VS Code breaks none itself."""
 
-WIDE = re.compile("[\u2e80-\u9fff\uff00-\uff60]")
-"""A letter that takes two places, with nothing between it and the next where a line could end."""
+FIRST_WIDE = "\u2e80"
+"""From here on letters take two places, and lines may end between any two of them."""
 
-UNBROKEN = re.compile(f"[（“]*(?:{WIDE.pattern}|[^\\s（“\u2e80-\uff60]+)[，。：；、）”？！]*|\\s+|.")
-"""What stays on one line: a wide letter or a word, with the punctuation that belongs to it."""
+UNBROKEN = "[（“]*(?:[\u2e80-\u9fff\uff00-\uff60]|[^\\s（“\u2e80-\uff60]+)[，。：；、）”？！]*|\\s+|."
+"""What stays on one line: a wide letter or a word, with the punctuation that belongs to it. It is compiled where a line
+has wide letters: Python takes longer for such a class of letters than for all others of a command together."""
 
 MOMENT = re.compile(r" *[0-9.]+ s  ")
 """How a line of a story begins: with its time."""
@@ -55,16 +56,21 @@ def fitted(line: str) -> str:
     stands alone on the left."""
     time = MOMENT.match(line)
     indent = " " * len(time[0] if time else "")
-    if WIDE.search(line):
+    if has_wide(line):
         return _filled(line, indent)
     return fill(line, PAGE, break_on_hyphens=False, subsequent_indent=indent)
+
+
+def has_wide(text: str) -> bool:
+    """Return True if letters of a text take two places, as in Chinese."""
+    return max(text, default="") >= FIRST_WIDE
 
 
 def _filled(line: str, indent: str) -> str:
     """A line with wide letters, broken between any two of them."""
     lines, room = [""], PAGE
-    for part in UNBROKEN.findall(line):
-        places = sum(2 if WIDE.match(letter) else 1 for letter in part)
+    for part in re.findall(UNBROKEN, line):
+        places = sum(2 if letter >= FIRST_WIDE else 1 for letter in part)
         if places > room and not part.isspace():
             lines.append(indent)
             room = PAGE - len(indent)

@@ -23,8 +23,8 @@ from hawb.views.tables import Table
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 LIMITS = N_(
-    "This was simulated. Times are a model's (links, disks and synchronisation at the rates of the scenario), and what"
-    " hawb has no rules for it has left out."
+    "This is a simulation. Times come from the model (links, disks and synchronisation at the rates of the"
+    " scenario). What hawb has no rules for is left out."
 )
 NONE: Mapping[str, str] = MappingProxyType({})
 LONG = 30
@@ -71,7 +71,7 @@ def report_page(
         *shown,
         *below,
         section(_("What is assumed"), *(f"<p>{html(note)}</p>" for note in report.assumptions)),
-        section(_("What the files do not tell"), *(f"<p>{html(note)}</p>" for note in report.untold)),
+        section(_("What the files do not say"), *(f"<p>{html(note)}</p>" for note in report.untold)),
     ]
     top = f'<header><h1>{html(report.question)}</h1>{verdict(report.verdict)}<p class="about">{about}</p></header>'
     title = f"{html(report.question)} {style.ANSWERS[report.verdict.answer].told}"

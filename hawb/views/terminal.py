@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from hawb.languages import _
 from hawb.views import style
+from hawb.views.display import has_wide
 from hawb.views.formatting import shown
 from hawb.views.report import Part, Report, ToDo
 from hawb.views.tables import WIDTH, Table
@@ -24,9 +25,8 @@ from hawb.views.tables import WIDTH, Table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-WIDE = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
-PIECES = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)[、。），：；]*")
-"""Letters that are two columns wide, and what of a text with such stays in one line."""
+PIECES = r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)[、。），：；]*"
+"""What stays in one line of a text with letters that are two columns wide. It is compiled for such a text alone."""
 
 GAP = 2
 """The spaces between columns; a head has as many more behind it where there is room."""
@@ -99,7 +99,7 @@ def _ink(cell: str, is_name: bool = False) -> str:
 def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> list[str]:
     """The lines of a paragraph, the first behind `lead`, the others behind `hang`, by default as far in."""
     hang = " " * len(lead) if hang is None else hang
-    if WIDE.search(text):
+    if has_wide(text):
         return _wrapped_wide(text, width, lead, hang)
     return textwrap.wrap(text, width, initial_indent=lead, subsequent_indent=hang, break_on_hyphens=False)
 
@@ -110,7 +110,7 @@ def _wrapped_wide(text: str, width: int, lead: str, hang: str) -> list[str]:
     from rich.cells import cell_len
 
     lines, line = [], lead
-    for piece in PIECES.findall(text):
+    for piece in re.findall(PIECES, text):
         if cell_len(line) + cell_len(piece.rstrip()) > width and line.strip():
             lines.append(line.rstrip())
             line, piece = hang, piece.lstrip()
@@ -153,7 +153,7 @@ def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
         parts.append("\n".join([head(_("What to do"), width, colour), *lines]))
     parts += [_part(part, width, colour) for part in report.parts]
     parts += _listed(_("What is assumed"), report.assumptions, width, colour)
-    parts += _listed(_("What the files do not tell"), report.untold, width, colour)
+    parts += _listed(_("What the files do not say"), report.untold, width, colour)
     return "\n\n".join(parts)
 
 

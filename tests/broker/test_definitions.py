@@ -117,7 +117,7 @@ def test_what_a_scenario_cannot_carry_is_named(tmp_path: Path):
     }
     result = imported(tmp_path, export)
     for words in (
-        ("limits", "'max-queues'"), ("metadata", "default_queue_type"), ("'bare'", "not carried"),
+        ("limits", "'max-queues'"), ("metadata", "default_queue_type"), ("'bare'", "not imported"),
         ("'east'", "federation"), ("'mover'", "'shovel'"), ("global", "'cluster_name'"),
         ("'events'", "'topic'", "1 bindings", "'shop'"),
         ("'amq.direct'", "1 bindings"), ("'future'",), ("left out", "'jms'", "'/::log'"),
@@ -180,7 +180,7 @@ def test_a_property_list_is_an_object_or_a_list_of_pairs(tmp_path: Path, listed:
     assert result.scenario["queues"][0]["arguments"] == {"x-max-length": 5000}
     for section in ("policies", "operator_policies"):
         assert result.scenario[section][0]["definition"] == LIMIT
-    assert noted(result, "limits", "'max-length'", "not carried") and noted(result, "metadata", "'max-length'")
+    assert noted(result, "limits", "'max-length'", "not imported") and noted(result, "metadata", "'max-length'")
     read_routing([tmp_path / "definitions.json"])
 
 

@@ -332,7 +332,7 @@ def test_results_that_cannot_be_kept_are_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = hawb("fuzz", "--on", "model", "--count", 1, "--out", tmp_path / "file" / "results")
     assert result.exit_code == 2
-    assert f"{tmp_path / 'file'} is no folder" in result.stderr
+    assert f"{tmp_path / 'file'} is not a folder" in result.stderr
 
 
 @pytest.mark.parametrize("line", ["[]", "not JSON", '{"other": "model"}'])

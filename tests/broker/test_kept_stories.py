@@ -248,7 +248,7 @@ def test_what_cannot_be_kept_is_refused(played: list[str], tmp_path: Path):
     file.write_text(STORY)
     for options, reason in (
         (["--logs", str(tmp_path / "x"), "--takes", "2"], "give it without --log and --takes"),
-        (["--logs", str(file)], "is read by this command"),
+        (["--logs", str(file)], "is an input of this command"),
     ):
         refused = CliRunner().invoke(main, ["record", str(file), *options])
         assert refused.exit_code == 2 and reason in " ".join(refused.stderr.split())

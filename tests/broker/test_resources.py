@@ -75,7 +75,7 @@ def test_defaults_are_those_of_the_operators(tmp_path: Path):
     assert (operator["vhost"], operator["apply_to"]) == ("shop", "queues")
     assert [*found.nodes] == ["rabbit@one-server-0.one-nodes.default"]
     assert found.settings == {"cluster_partition_handling": "pause_minority", "queue_master_locator": "min-masters"}
-    assert "RabbitmqCluster 'one' names no image, and the operator has one of its own: no release" in found.notes
+    assert "RabbitmqCluster 'one' names no image; the operator uses its default image: release unknown" in found.notes
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_setting_that_no_scenario_has_is_told(tmp_path: Path):
     config = "cluster_partition_handling = pause_if_all_down\\nnet_ticktime = soon\\nquorum_cluster_size = 5"
     found = read(tmp_path, resource("RabbitmqCluster", f'{{rabbitmq: {{additionalConfig: "{config}"}}}}'))
     assert found.settings == {"queue_master_locator": "min-masters", "quorum_cluster_size": 5}
-    assert {note.split()[0] for note in found.notes if "not carried" in note} == {
+    assert {note.split()[0] for note in found.notes if "not imported" in note} == {
         "cluster_partition_handling", "net_ticktime",
     }  # fmt: skip
 
@@ -122,15 +122,15 @@ def test_settings_of_advanced_config_stand_over_the_others(tmp_path: Path):
         "cluster_partition_handling": "autoheal", "queue_master_locator": "random", "quorum_cluster_size": 5,
         "net_ticktime": 20,
     }  # fmt: skip
-    [told] = [note for note in import_cluster(file).notes if "in none of these files" in note]
+    [told] = [note for note in import_cluster(file).notes if "not in these files" in note]
     assert told.startswith("the other quorum and mirroring settings and the network: ")
 
 
 def test_a_setting_that_is_not_carried_is_not_said_to_be_missing(tmp_path: Path):
     config = "[{rabbit, [{cluster_partition_handling, {pause_if_all_down, [a, b], autoheal}}]}]."
     notes = import_cluster(written(tmp_path, configured("advancedConfig", config))).notes
-    assert "cluster_partition_handling of RabbitmqCluster 'one': not carried" in notes
-    [told] = [note for note in notes if "in none of these files" in note]
+    assert "cluster_partition_handling of RabbitmqCluster 'one': not imported" in notes
+    [told] = [note for note in notes if "not in these files" in note]
     assert "cluster_partition_handling" not in told and "net_ticktime" in told
 
 
@@ -221,7 +221,7 @@ def test_a_command_takes_them_as_an_export():
 @pytest.mark.parametrize("command", ["safe", "upgrade"])
 def test_they_do_not_tell_where_queues_stand(command: str):
     result = hawb(command, ORDERS)
-    assert result.exit_code == 3 and "Cannot tell: no file tells where queues stand" in result.stdout
+    assert result.exit_code == 3 and "Cannot tell: no file says on which nodes queues are" in result.stdout
 
 
 # --- what is refused, and what stays out ---
@@ -244,7 +244,7 @@ def test_they_do_not_tell_where_queues_stand(command: str):
         ([resource("Queue", "{name: q}"), "text"], "document 2\n  given: no map"),
         ([resource("Queue", "{name: q}"), "kind: List\nitems: [7]"], "document 2\n  given: no map"),
         ([resource("Queue", "{name: &x q, vhost: !!python/object:os.system x}")], "a YAML tag"),
-        ([resource("Queue", "{name: q, name: r}")], "a key stands twice"),
+        ([resource("Queue", "{name: q, name: r}")], "a map has the same key twice"),
         ([resource("Queue", f"{{name: q, arguments: {'{a: ' * 60}1{'}' * 60}}}")], "nested too deeply"),
     ],
 )  # fmt: skip
@@ -265,5 +265,5 @@ def test_what_is_no_part_of_definitions_is_told_by_its_kind_alone(tmp_path: Path
     file = written(tmp_path, secret, resource("Queue", "{name: q, durable: true}"), resource("User", "{tags: [x]}"))
     result = hawb("import", file, "-o", "-")
     assert result.exit_code == 0
-    assert "resources of other kinds: not read (1 'Secret', 1 'User')" in result.stderr
+    assert "resources of other kinds: ignored (1 'Secret', 1 'User')" in result.stderr
     assert SECRET not in result.output

@@ -77,7 +77,7 @@ def test_an_address_that_cannot_be_one_is_refused_before_anything_is_sent(url: s
     ("path", "answer", "said"),
     [
         ("vhosts", (403, b""), "status 403: the user may not see this"),
-        ("queues", (404, b""), "status 404: there is no such page"),
+        ("queues", (404, b""), "status 404: no such page"),
         ("queues", (503, b""), "status 503"),
         ("policies", (200, b"<html>"), "the answer is not JSON"),
         ("operator-policies", (200, b'{"error": "x"}'), "no list of policies"),

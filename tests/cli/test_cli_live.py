@@ -66,13 +66,13 @@ def test_the_whole_report_tells_what_the_api_does_not(api: Server):
     result = safe("--live", api.url, "--node", B, "--format", "text")
     assert result.exit_code == 1
     assert "What to do" in result.stdout
-    assert "scenario's defaults stand" in result.stdout.splitlines()[-1] and result.stderr == ""
+    assert "scenario's defaults are used" in result.stdout.splitlines()[-1] and result.stderr == ""
 
 
 def test_a_node_that_does_not_run_there_cannot_be_told(api: Server):
     result = safe("--live", api.url, "--node", "rabbit@d")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{api.url}: --node: 'rabbit@d' is none of the nodes that run there, which are {A}, {B}" in result.stderr
+    assert f"{api.url}: --node: 'rabbit@d' is not a running node; these run: {A}, {B}" in result.stderr
 
 
 def test_nobody_listens():
@@ -95,7 +95,7 @@ def test_a_login_that_nobody_gives_ends_as_could_not_tell(api: Server, monkeypat
     monkeypatch.delenv("HAWB_API_PASSWORD")
     result = safe("--live", api.url, "--node", A, input="")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "HAWB_API_PASSWORD: nothing\n  accepted: a variable of the environment" in result.stderr
+    assert "HAWB_API_PASSWORD: not given\n  accepted: an environment variable" in result.stderr
 
 
 def test_an_answer_that_is_not_rabbitmq_s_names_the_address(api: Server):

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from hawb.cli import main
+from hawb.cli import every_command, main
 from hawb.cli.destinations import destinations
 from hawb.cli.files import Destination, Source
 from hawb.scenario.saving import Kind
@@ -46,7 +46,7 @@ def named(written: Written) -> str:
 
 
 def option(written: Written) -> str:
-    [found] = [one.opts[-1] for one in main.commands[written.command].params if one.name == written.option]
+    [found] = [one.opts[-1] for one in every_command()[written.command].params if one.name == written.option]
     return found
 
 
@@ -61,7 +61,7 @@ def writing(written: Written, place: Path, to: Path) -> Result:
 
 def test_every_path_that_a_command_takes_is_said_to_be_read_or_written():
     paths = {
-        (command.name, parameter.name): type(parameter.type) for command in main.commands.values()
+        (command.name, parameter.name): type(parameter.type) for command in every_command().values()
         for parameter in command.params if isinstance(parameter.type, click.Path)
     }  # fmt: skip
     assert {*paths.values()} == {Source, Destination}
@@ -74,7 +74,9 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_read(wr
     makes_folders = written.kind in (Kind.FOLDER, Kind.NEW_FOLDER)
     place = tmp_path / "file" / "below" if makes_folders else tmp_path / "missing" / "below.html"
     refused = writing(written, place, tmp_path)
-    said = f"{tmp_path / 'file'} is no folder" if makes_folders else f"there is no folder {tmp_path / 'missing'}"
+    said = (
+        f"{tmp_path / 'file'} is not a folder" if makes_folders else f"the folder {tmp_path / 'missing'} does not exist"
+    )
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.splitlines()[-1].startswith(f"{place}: {said}")
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
@@ -86,7 +88,7 @@ def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp
     there = tmp_path / "there.html"
     there.mkdir() if written.kind is Kind.FILE else there.touch()
     refused = writing(written, there, tmp_path)
-    said = "is a (folder|directory)" if written.kind is Kind.FILE else "is there already"
+    said = "is a (folder|directory)" if written.kind is Kind.FILE else "exists already"
     assert (refused.exit_code, bool(re.search(said, refused.stderr))) == (2, True)
 
 
@@ -95,7 +97,7 @@ def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
     refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
     assert (refused.exit_code, "is given for --output already" in refused.stderr) == (2, True)
     refused = hawb("explore", STORY, "-o", STORY)
-    assert (refused.exit_code, "is read by this command" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "is an input of this command" in refused.stderr) == (2, True)
     assert not place.exists()
 
 
@@ -105,7 +107,7 @@ def test_a_device_and_a_link_are_places_to_write_to(tmp_path: Path):
     for place in ("/dev/null", tmp_path / "link"):
         assert "absent.yaml" in hawb("run", tmp_path / "absent.yaml", "--report", place).stderr
     (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "page.html")
-    assert "there is no folder" in hawb("run", STORY, "--report", tmp_path / "nowhere").stderr
+    assert "does not exist; create it first" in hawb("run", STORY, "--report", tmp_path / "nowhere").stderr
 
 
 def test_links_that_lead_to_each_other_are_refused(tmp_path: Path):

@@ -15,7 +15,7 @@ import typed_commands
 from click.testing import CliRunner
 from typed_commands import Typed
 
-from hawb.cli import extra, main
+from hawb.cli import every_command, extra, main
 from hawb.cli.extra import MODULES, TAKEN, Taken
 
 ROOT = Path(__file__).parents[2]
@@ -53,11 +53,11 @@ def test_only_spark_and_what_asks_a_cluster_opens_a_socket(tmp_path: Path) -> No
 
 
 def test_every_command_is_typed_by_somebody() -> None:
-    assert {one.words.split()[0] for one in typed_commands.EVERY} == main.commands.keys()
+    assert {one.words.split()[0] for one in typed_commands.EVERY} == every_command().keys()
 
 
 def test_what_is_taken_is_an_option_of_its_command_and_an_extra_of_the_project() -> None:
-    options = {command.name: {parameter.name for parameter in command.params} for command in main.commands.values()}
+    options = {command.name: {parameter.name for parameter in command.params} for command in every_command().values()}
     for taken in TAKEN:
         assert taken.option is None or taken.option in options[taken.command], taken
         assert set(MODULES[taken.extra]) <= {line.split(">")[0] for line in EXTRAS[taken.extra]}, taken
@@ -73,5 +73,5 @@ def test_a_missing_extra_is_said_in_one_line_before_anything_is_done(
     result = CliRunner().invoke(main, words.filled(tmp_path))
     assert (result.exit_code, result.stdout, [*tmp_path.iterdir()]) == (2, "", [])
     [line] = result.stderr.splitlines()
-    assert line == (f"{taken} takes the extra `{taken.extra}`, of which {MODULES[taken.extra][0]} is not installed: "
+    assert line == (f"{taken} needs the extra `{taken.extra}` ({MODULES[taken.extra][0]} is not installed): "
                     f"pip install 'hawb[{taken.extra}]'")  # fmt: skip

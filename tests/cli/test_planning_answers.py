@@ -137,7 +137,7 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
     [file] = files(tmp_path, [queue("q"), queue("r", "quorum")], None, None)
     done = asked(command, file)
     if command == "replicas":
-        assert done.exit_code == 1 and "No: 1 of 2 queues does not outlive 1 failure: q" in answer(done)
+        assert done.exit_code == 1 and "No: 1 of 2 queues does not survive 1 failure: q" in answer(done)
         [file] = files(tmp_path, [queue("r", "quorum")], None, None)
         done = asked(command, file)
     assert done.exit_code == 3 and "? Cannot tell: no file tells " in answer(done)
@@ -150,11 +150,11 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
     ("queues", "listing", "nodes", "told"),
     [
         ([queue("q")], [row("q", node=N2)], None, "which nodes there are and which of them run"),
-        ([queue("q")], None, RUNNING, "where queues stand and what they hold"),
+        ([queue("q")], None, RUNNING, "on which nodes queues are and what they hold"),
         ([queue("q"), queue("r")], [row("q", node=N2)], RUNNING, "where r stands and what is in there"),
         ([queue("q", "quorum")], [row("q", "quorum")], RUNNING, "where q stands and what is in there"),
         ([queue("q")], {"items": [row("q", node=N2)], "page_count": 2, "page": 1}, RUNNING,
-         "where queues stand and what they hold"),
+         "on which nodes queues are and what they hold"),
     ],
 )  # fmt: skip
 def test_it_says_which_fact_no_file_tells(

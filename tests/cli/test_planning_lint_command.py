@@ -11,7 +11,7 @@ from inventories import FILES, ROOT
 
 from hawb.cli import main
 
-QUESTION = "Do the policies do what they say?\n"
+QUESTION = "Do the policies have the effect that they should?\n"
 
 
 def hawb(*arguments: object):
@@ -21,10 +21,10 @@ def hawb(*arguments: object):
 def test_the_command_prints_what_is_in_force_what_was_found_and_what_to_do():
     result = hawb(*FILES)
     assert result.exit_code == 1
-    assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies alone")
+    assert result.stdout.startswith(QUESTION + "✕ No: queue orders.tmp.carts: not mirrored: 'ttl-10min' applies and")
     assert "1 error, 7 warnings, 11 notes in 31 queues and 7 policies\n" in result.stdout
     assert "ttl-10min      none               orders-safe  1: orders.tmp.carts" in result.stdout
-    assert "Write the ha settings into the policy that applies too" in result.stdout
+    assert "Add the ha settings to the policy that applies" in result.stdout
     assert all(len(line) <= 120 for line in result.stdout.splitlines())
 
 
@@ -72,16 +72,16 @@ NOTED = {"name": "all", "vhost": "/", "pattern": ".*", "apply-to": "queues", "de
 @pytest.mark.parametrize(
     ("content", "status", "begins"),
     [
-        (DECLARED, 0, "✓ Yes: nothing is wrong with 1 queue"),
+        (DECLARED, 0, "✓ Yes: no problem with 1 queue"),
         (DECLARED | {"policies": [NOTED]}, 0, "✓ Yes: there is 1 note."),
-        (DECLARED | {"queues": [QUEUE]}, 1, "✕ No: queue q: a classic queue, of which RabbitMQ 4.0.4 keeps one"),
-        ({"rabbitmq_version": "4.0.4", "policies": [NOTED]}, 3, "? Cannot tell: none of the files tells the queues."),
+        (DECLARED | {"queues": [QUEUE]}, 1, "✕ No: queue q: a classic queue, which has one replica in RabbitMQ 4.0.4"),
+        ({"rabbitmq_version": "4.0.4", "policies": [NOTED]}, 3, "? Cannot tell: none of the files lists the queues."),
         ({"rabbitmq_version": "4.0.4", "queues": [QUEUE | {"type": "quorum"}]}, 3,
-         "? Cannot tell: none of the files tells the policies."),
+         "? Cannot tell: none of the files lists the policies."),
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1}], 3,
-         "? Cannot tell: none of the files tells the policies."),
+         "? Cannot tell: none of the files lists the policies."),
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a", "b", "c"], "messages": 1, "policy": None,
-           "effective_policy_definition": {}}], 0, "✓ Yes: nothing is wrong with 1 queue"),
+           "effective_policy_definition": {}}], 0, "✓ Yes: no problem with 1 queue"),
         ([{"name": "q", "vhost": "/", "type": "quorum", "members": ["a"], "messages": 1}], 1,
          "✕ No: queue q: one replica"),
     ],
@@ -92,7 +92,7 @@ def test_the_exit_status_is_that_of_the_answer(tmp_path: Path, content: object, 
     result = hawb(file)
     assert result.stdout.startswith(QUESTION + begins)
     assert result.exit_code == status
-    assert ("Give a file that tells" in result.stdout) == (status == 3)
+    assert ("Add a file that lists" in result.stdout) == (status == 3)
 
 
 def test_notes_come_last(tmp_path: Path):

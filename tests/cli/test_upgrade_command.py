@@ -48,7 +48,7 @@ def test_the_command_takes_an_export(tmp_path: Path):
     files = [real / name for name in ("definitions.json", "api-queues.json", "api-nodes.json")]
     done = command(*files, "--scenario", tmp_path / "again.yaml", "--away-s", 0)
     assert done.exit_code == 1  # transient messages of a queue without mirrors
-    assert "scenario's defaults stand" in done.stdout.splitlines()[-1] and done.stderr == ""
+    assert "scenario's defaults are used" in done.stdout.splitlines()[-1] and done.stderr == ""
     assert CliRunner().invoke(main, ["check", str(tmp_path / "again.yaml")]).exit_code == 0
 
 
@@ -87,7 +87,7 @@ def test_the_command_plans_by_own_times_and_says_what_they_leave_open(tmp_path: 
     done = command(file, "--numbers", own, "--scenario", again, "-o", report)
     words = " ".join(done.stdout.split())
     assert "rolling_upgrades.down_s 90 (measured: 12 restarts); timing.start_s 8 (measured: 12 restarts)" in words
-    assert "(95 %, by 2 draws) the plan takes" in words and "Each node is away for 90.0 s" in words
+    assert "(95 %, by 2 draws) the plan takes" in words and "Each node is down for 90.0 s" in words
     assert "(95 %, by 2 draws) the plan takes" in report.read_text()
     assert "start_s: 8" in again.read_text() and CliRunner().invoke(main, ["check", str(again)]).exit_code == 0
     assert command(file, "--numbers", own, "--runbook", book).exit_code == 0
@@ -105,7 +105,7 @@ def test_a_time_away_that_is_typed_counts_more_than_one_that_was_measured(tmp_pa
     told = json.loads(command(file, "--numbers", own, "--away-s", 7, "--json").stdout)
     assert (told["own_times"]["away_s"], told["own_times"]["within"]) == (7, None)
     assert told["own_times"]["sources"] == {"timing.start_s": "measured: 12 restarts"}
-    assert "Each node is away for 30.0 s" in command(file).stdout
+    assert "Each node is down for 30.0 s" in command(file).stdout
 
 
 def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
@@ -115,17 +115,17 @@ def test_the_command_refuses_numbers_that_it_cannot_take(tmp_path: Path):
     assert done.exit_code == 2 and f"{none}" in done.stderr
     assert "nothing that an upgrade takes" in done.stderr and "rolling_upgrades.down_s or timing" in done.stderr
     done = command(file, "--numbers", own_file(tmp_path), "--to", "3.11")
-    assert done.exit_code == 2 and "--numbers: does not go with --to" in done.stderr
+    assert done.exit_code == 2 and "--numbers: cannot be used with --to" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is none of them; accepted: lost_confirmed"),
-        (["--order", "a,b"], "--order: 'a,b': each once, and none missing; accepted: a, b, c"),
-        (["--order", "a,b,b"], "each once, and none missing"),
-        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' is none of .svg, .png, .pdf"),
-        (["more.json"], "more.json: one scenario, or an export and listings, not both"),
+        (["--objective", "lost,luck"], "--objective: 'lost,luck': 'luck' is not accepted; accepted: lost_confirmed"),
+        (["--order", "a,b"], "--order: 'a,b': name each one exactly once; accepted: a, b, c"),
+        (["--order", "a,b,b"], "name each one exactly once"),
+        (["--gantt", "plan.gif"], "--gantt: 'plan.gif' does not end in .svg, .png, .pdf"),
+        (["more.json"], "more.json: give one scenario, or one export with its listings"),
     ],
 )
 def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], told: str):
@@ -136,7 +136,7 @@ def test_the_command_says_what_it_accepts(tmp_path: Path, arguments: list[str], 
 
 def test_the_command_names_the_nodes_that_no_plan_is_about(tmp_path: Path):
     run = cluster(mirrored("ha"), ha=ALL, steps=({"stop": "b"},))
-    assert "Not running, and so in no plan: b." in command(file_of(tmp_path, run)).stdout
+    assert "Not running, so not in the plan: b." in command(file_of(tmp_path, run)).stdout
     alone = replace(run.scenario, steps=tuple(read_scenario({
         "scenario": "x", "cluster": {"nodes": ["a", "b", "c"]}, "steps": [{"stop": ["a", "b", "c"]}],
     }).steps))  # fmt: skip
@@ -171,13 +171,13 @@ def test_the_release_comes_from_the_files_or_is_said():
     [
         (["--to", "4.3", "--via", "none"], "3.10 -> 4.3: no upgrade leads there in one step, to 4.3 only from 4.2"),
         (["--to", "4.3", "--via", "none"], "the road: 3.10 -> 3.11 -> 3.12 -> 3.13 -> 4.2 -> 4.3"),
-        (["--to", "5.0"], "--to: '5.0': no release of 3.8, 3.9"),
+        (["--to", "5.0"], "--to: '5.0': not a known release; accepted: releases of 3.8, 3.9"),
         (["--to", "3.8"], "3.10 -> 3.8: no upgrade leads back"),
-        (["--to", "3.10"], "--to: '3.10': runs already; accepted: a newer release"),
-        (["--from", "3.9"], "--from: goes with --to alone"),
-        (["--via", "3.9"], "--via: goes with --to alone"),
-        (["--to", "3.11", "--full-stop"], "--full-stop: does not go with --to"),
-        (["--to", "3.11", "--gantt", "x.svg"], "--gantt: does not go with --to"),
+        (["--to", "3.10"], "--to: '3.10': this release runs already; accepted: a newer release"),
+        (["--from", "3.9"], "--from: needs --to"),
+        (["--via", "3.9"], "--via: needs --to"),
+        (["--to", "3.11", "--full-stop"], "--full-stop: cannot be used with --to"),
+        (["--to", "3.11", "--gantt", "x.svg"], "--gantt: cannot be used with --to"),
     ],
 )
 def test_the_command_refuses_a_road_that_does_not_exist(tmp_path: Path, arguments: list[str], told: str):
@@ -188,9 +188,9 @@ def test_the_command_refuses_a_road_that_does_not_exist(tmp_path: Path, argument
 
 def test_a_scenario_says_itself_what_runs_and_an_export_may_not(tmp_path: Path):
     done = command(file_of(tmp_path, cluster(quorum("qq"))), "--to", "4.3", "--from", "3.9")
-    assert done.exit_code == 2 and "which says itself what runs" in done.stderr
+    assert done.exit_code == 2 and "which names its release itself" in done.stderr
     file = tmp_path / "definitions.json"
     file.write_text(json.dumps({"queues": [], "policies": [], "vhosts": [{"name": "/"}]}))
     done = command(file, "--to", "4.3")
-    assert done.exit_code == 2 and "no file tells the release that runs; give it with --from" in done.stderr
+    assert done.exit_code == 2 and "no file says which release runs; name it with --from" in done.stderr
     assert command(file, "--to", "4.3", "--from", "4.2").exit_code == 3  # no listing tells of its nodes

@@ -91,7 +91,8 @@ def test_what_stays_as_its_owner_has_changed_it_is_said(served: list[tuple], tmp
     result = asked("lessons", "--folder", tmp_path)
     assert result.stderr.splitlines() == [
         f"notebooks and data are in {tmp_path}",
-        "kept as you have changed them (delete one to have it anew): notebooks/01-contents.ipynb",
+        "you have changed these files, so they were kept (delete a file to get a new copy):"
+        " notebooks/01-contents.ipynb",
     ]
 
 

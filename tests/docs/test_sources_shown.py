@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click import Context
 
-from hawb.cli import main
+from hawb.cli import every_command
 from hawb.docs import prose
 from hawb.docs.python_page import PUBLIC
 from hawb.docs.scenario_pages import examples
@@ -62,12 +62,12 @@ def test_examples_are_steps_of_the_scenarios_that_they_name() -> None:
 
 def test_every_command_is_told_with_every_option(pages: dict[str, str]) -> None:
     told = {section.split("`")[1]: section for section in pages["reference/command.md"].split("\n## ")[1:]}
-    assert set(told) == {f"hawb {name}" for name in main.commands}
-    for name, command in main.commands.items():
+    assert set(told) == {f"hawb {name}" for name in every_command()}
+    for name, command in every_command().items():
         shown = [one for one in command.get_params(Context(command)) if not getattr(one, "hidden", False)]
         options = [option for one in shown for option in one.opts if option[:2] == "--"]
         assert [option for option in options if option not in told[f"hawb {name}"]] == []
-    assert "takes the extra `broker`" in told["hawb compare"]
+    assert "needs the extra `broker`" in told["hawb compare"]
 
 
 def test_events_and_causes_are_all_there(pages: dict[str, str]) -> None:

@@ -268,7 +268,7 @@ def put_beside_and_take_away(page, folder: Path, picture: str) -> None:
     lab = open_story(page)
     choose(lab, queue(lab, "ha.late"), "another beside…")
     lab.get_by_label("another", exact=True).select_option(label="ha.late: ha-sync-mode: automatic")
-    lab.get_by_text("alike in both").wait_for()
+    lab.get_by_text("the same in both").wait_for()
     close(lab)
     choose(lab, node(lab, "a"), "kill")
     verdict(lab, "7 messages of ha.late are lost")

@@ -77,7 +77,7 @@ def test_every_command_does_or_says_what_it_takes(environments, extra: str, tmp_
         assert found["crash"] is None, (one.words, found)
         if lacking := sorted(one.extras - there):
             assert (found["status"], found["out"]) == (2, ""), (one.words, found)
-            assert re.fullmatch(rf"hawb .* takes the extra `({'|'.join(lacking)})`, .*\n", found["err"]), one.words
+            assert re.fullmatch(rf"hawb .* needs the extra `({'|'.join(lacking)})` .*\n", found["err"]), one.words
         else:
             assert found["status"] == one.status, (one.words, found)
 

@@ -57,6 +57,6 @@ def test_of_a_release_without_rules_of_its_own_it_is_said_whose_are_taken(tmp_pa
     old = next(story for story in STORIES if story["title"].startswith("a node of a release without rules"))
     (tmp_path / "rabbit@hare.log").write_text(old["logs"]["rabbit@hare.log"], encoding="utf-8")
     retold = understand([tmp_path], keepers=False).retold
-    assert "The rules of RabbitMQ 3.6.6 are not known: those of the nearest release that are known are taken." in {
+    assert "hawb does not have the rules of RabbitMQ 3.6.6: it uses those of the nearest release." in {
         doubt.text for doubt in (retold.doubts if retold else ())
     }  # fmt: skip

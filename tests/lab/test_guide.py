@@ -83,7 +83,7 @@ def test_a_loss_of_messages_that_were_not_confirmed_is_not_said_to_be(controller
 def test_where_a_policy_was_set_meanwhile_no_loss_is_claimed(controller, policy, fault):
     held = told(controller, ("set_policy", policy), (fault, "a"), ("wait", 70))
     assert held["phase"] == HELD
-    assert held["texts"]["held"].startswith("a is down, and no message is lost")
+    assert held["texts"]["held"].startswith("a is down and no message is lost")
     assert "lost" not in held["texts"]
 
 

@@ -75,7 +75,7 @@ def test_operator_policies_are_edited_beside_policies(lab):
     policy.name.value, policy.kind.value, policy.others.value = "cap", "operator_policy", '{"max-length": 5}'
     assert "are not recognised policy settings" in policy.opinion.value
     policy.settings["ha-mode"].value = UNSET
-    assert "together with policy ha-all it says" in unescape(policy.opinion.value)
+    assert "merged with policy ha-all:" in unescape(policy.opinion.value)
     assert "rabbitmqctl clear_operator_policy cap" in policy.rendering.value
     press(lab, "set policy")
     assert policy.policy.label == "cap (operator policy)"

@@ -94,7 +94,7 @@ def test_where_it_wins_it_is_shown_as_merged_with_the_operator_policy_that_appli
     cap = Policy.of("cap", "^ha", {"max-length": 5, "ha-mode": "nodes", "ha-params": ["a"]})
     (reached,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [], PROFILE, [cap])
     assert reached.partner == "cap" and reached.merged["max-length"] == 5 and reached.merged["ha-mode"] == "all"
-    assert "together with operator policy cap it says" in reach_html([reached], "operator policy", is_set=True)
+    assert "merged with operator policy cap:" in reach_html([reached], "operator policy", is_set=True)
     better = Policy.of("better", "^ha", {"max-length": 7}, priority=99)
     (beaten,) = DRAFT.reach({"ha.x": {"type": "classic"}}, [better], PROFILE, [cap])
     assert (beaten.wins, beaten.partner, beaten.merged) == (False, None, {})

@@ -186,7 +186,7 @@ def test_the_tour_claims_no_loss_where_a_policy_kept_the_messages():
         page.lab.redraw()
         show(page)
         pick(page, "node a", "kill")
-        page.locator(".hs-guide").get_by_text("a is down, and no message is lost").wait_for()
+        page.locator(".hs-guide").get_by_text("a is down and no message is lost").wait_for()
         page.get_by_role("button", name="undo").click()
         page.locator(".hs-guide").get_by_text("What if a dies?").wait_for()
 

@@ -79,7 +79,7 @@ def test_where_no_rule_has_all_words_the_nearest_are_named():
     result = run("publisher", "blocked", "while", "starting")
     assert result.exit_code == 0
     first, second, *_ = result.output.splitlines()
-    assert first == "No rule has all of 'publisher blocked while starting'; nearest:"
+    assert first == "No rule has all the words of 'publisher blocked while starting'. The nearest are:"
     assert second.startswith("alarms.blocks_publishing, hawb/engine/alarms.py: ")
 
 
@@ -110,5 +110,5 @@ def test_several_rules_are_named_with_their_places():
 def test_what_no_rule_is_about_is_refused_with_what_comes_near(given: str, hint: str):
     result = run(given)
     assert result.exit_code == 2
-    assert f"no rule is about '{given}'" in result.output
+    assert f"no rule matches '{given}'" in result.output
     assert hint in result.output

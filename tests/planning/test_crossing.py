@@ -44,7 +44,7 @@ def test_there_is_no_road_to_the_same_or_an_older_release(version: str, to: str)
 
 def test_an_unknown_release_has_no_road():
     assert plan(release=None).notes[-1] == UNTOLD and plan(release=None).crossing is None
-    with pytest.raises(NoRoad, match="give it with --from"):
+    with pytest.raises(NoRoad, match="name it with --from"):
         plan(release=None, via=[])
     with pytest.raises(NoRoad, match=r"release '3\.7\.28': none of"):
         plan(release="3.7.28", via=[])

@@ -42,11 +42,12 @@ def text(code: str) -> str:
 
 def test_what_is_found_is_told_with_its_numbers():
     told = text("mirroring-silenced")
-    assert told == "not mirrored: 'ttl' applies alone, and 'ha', which would mirror it, do not"
-    assert text("even-members") == "of 2 members none may fail, as of 1"
-    assert text("masters-piled") == "6 of 6 masters and leaders; an equal share is 2"
-    assert text("never-applies") == "matches queues (1) and applies to none: there it yields to 'high'"
-    assert "passed over as a whole for quorum queues that it matches (1): 'ha-mode', 'ha-params'" in text("passes-over")
+    assert told == "not mirrored: 'ttl' applies and overrides 'ha', which would mirror it"
+    assert text("even-members") == "none of 2 members may fail; 1 would tolerate as many"
+    assert text("masters-piled") == "hosts 6 of 6 masters and leaders; an equal share would be 2"
+    assert text("never-applies") == "matches queues (1) but applies to none: it is overridden by 'high'"
+    assert "ignored for the quorum queues that it matches (1)" in text("passes-over")
+    assert text("passes-over").endswith("that type does not support 'ha-mode', 'ha-params'")
     assert text("unsynchronised-mirrors") == "not synchronised: 1 of 1 mirrors"
     silent = cluster(policy("all", priority=1, ha_mode="all"), policy(**HA))
     assert "settings-silenced" not in codes(lint(silent))
@@ -135,8 +136,10 @@ def test_what_blocks_a_move_to_quorum_queues():
     told = {finding.name: [*finding.detail.values()] for finding in found if finding.code.endswith("-quorum")}
     assert codes_of == {"q1": "blocks-quorum", "q2": "blocks-quorum", "q3": "changes-for-quorum"}
     assert told == {
-        "q1": ["is not durable: temporary queues are not what quorum queues are for; goes with its last consumer"],
-        "q2": ["argument x-max-priority: messages have priorities, of which quorum queues know none before 4.0"],
+        "q1": [
+            "is not durable: quorum queues are always durable; is auto-delete: it is deleted with its last consumer"
+        ],
+        "q2": ["argument x-max-priority: messages have priorities, which quorum queues support from 4.0 on"],
         "q3": ["its policy is passed over, with max-length"],
     }
     assert not {"blocks-quorum", "changes-for-quorum"} & codes(lint(cluster(policy(**HA))))

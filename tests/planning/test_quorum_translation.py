@@ -20,7 +20,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 BALANCED = "x-queue-leader-locator=balanced"
 
 TO_QUORUM = [
-    # argument, value, then what becomes of it in 3.8, 3.10, 3.13, 4.0 and 4.3
+    # argument, value, then what happens to it in 3.8, 3.10, 3.13, 4.0 and 4.3
     ("x-expires", 9, "blocks", "kept", "kept", "kept", "kept"),
     ("x-message-ttl", 9, "blocks", "kept", "kept", "kept", "kept"),
     ("x-dead-letter-exchange", "dlx", "kept", "kept", "kept", "kept", "kept"),

@@ -110,7 +110,7 @@ def test_the_rows_say_what_to_send():
         ("1: a", "no x-queue-type", "need not change", *["must send x-queue-type quorum"] * 2),
     ]  # fmt: skip
     row = applications.rows(plan(queue("a", arguments=CLASSIC), runs="4.0.5", version="4.0"))[0]
-    assert row[2] == "need not change, unless they send x-queue-type classic themselves"
+    assert row[2] == "need not change, unless they send x-queue-type classic"
 
 
 @pytest.mark.parametrize(

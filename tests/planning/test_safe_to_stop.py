@@ -231,7 +231,7 @@ def test_the_command_tells_all_nodes_and_of_one_whether_it_may_be_stopped(tmp_pa
 def test_the_command_names_the_nodes_that_it_could_be_asked_about(tmp_path):
     refused = safe(tmp_path, "--node", "c")
     assert refused.exit_code == 2
-    assert "'c' is none of the nodes that run there, which are a, b" in refused.stderr
+    assert "'c' is not a running node; these run: a, b" in refused.stderr
 
 
 # A real cluster
@@ -243,7 +243,7 @@ FILES = [str(REAL / name) for name in ("definitions.json", "api-queues.json", "a
 
 def test_the_command_takes_an_export_and_writes_a_page(tmp_path: Path):
     done = CliRunner().invoke(main, ["safe", *FILES, "-o", str(tmp_path / "safe.html")], catch_exceptions=False)
-    assert done.exit_code == 1 and "scenario's defaults stand" in done.stdout.splitlines()[-1]
+    assert done.exit_code == 1 and "scenario's defaults are used" in done.stdout.splitlines()[-1]
     assert done.stderr == f"{tmp_path / 'safe.html'}: the answer as a page\n"
     page = (tmp_path / "safe.html").read_text()
     assert page.count("<h2>") == 7 and "plain.transient" in page

@@ -118,7 +118,7 @@ def test_what_differs_comes_first_and_is_marked_and_what_does_not_is_counted():
     assert first.told.figures["lost (confirmed)"] == "9 (9)"
     assert first.varied.figures["lost (confirmed)"] == "0 (0)"
     text = side_by_side.text(told, other, "automatic")
-    assert "1 of 2 queues alike in both." in text
+    assert "1 of 2 queues are the same in both." in text
     assert "plain" not in text
     table = side_by_side.table_html(told, other, "automatic")
     assert table.count('rowspan="2"') == 1

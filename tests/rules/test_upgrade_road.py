@@ -65,7 +65,7 @@ def test_a_step_takes_what_lies_between_with_it():
 
 def test_quorum_queues_wait_for_all_members_only_where_their_rules_change():
     told = {older: leg(older, newer).mixed[0].what for older, newer in pairwise(RELEASES)}
-    assert "as soon as a member on a new node leads it" in told["3.13"]
+    assert "once a member on a new node leads it" in told["3.13"]
     assert "until the nodes of all its members are upgraded" in told["4.2"]
     assert not any("quorum queue goes by" in told[older] for older in ("3.8", "3.11", "3.12", "4.1"))
 

@@ -14,7 +14,7 @@ def test_every_scenario_is_in_a_group_with_its_source():
     assert sorted(entry.file for entry in found) == sorted(FOLDER.glob("*.yaml"))
     assert ELSEWHERE not in {entry.group for entry in found}
     first = found[0]
-    assert (first.name, first.group) == ("unsynchronised-mirror-promoted", "Who takes over")
+    assert (first.name, first.group) == ("unsynchronised-mirror-promoted", "Which mirror takes over")
     assert first.source == "#start-stop, #promoting-unsynchronised-mirrors"
 
 

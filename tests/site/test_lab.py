@@ -101,12 +101,12 @@ def test_what_is_not_here_is_not_offered(lab):
 def test_a_story_of_the_site_is_opened(tmp_path, monkeypatch):
     name = "unsynchronised-mirror-promoted.yaml"
     (tmp_path / name).write_bytes((ROOT / "data" / "scenarios" / name).read_bytes())
-    (tmp_path / "index.json").write_text(json.dumps([["Who takes over", ""], ["Promoted", name]]))
+    (tmp_path / "index.json").write_text(json.dumps([["Which mirror takes over", ""], ["Promoted", name]]))
     monkeypatch.setattr(site_lab, "STORIES", tmp_path)
     posted: list[dict] = []
     begun = partial(begin, spoken="en", messages=[], post=lambda told: posted.append(json.loads(told)))
     lab = begun("story=unsynchronised-mirror-promoted")
-    assert [one["label"] for one in posted[0]["choices"]][1:] == ["Who takes over", "Promoted"]
+    assert [one["label"] for one in posted[0]["choices"]][1:] == ["Which mirror takes over", "Promoted"]
     assert posted[1]["view"]["bar"]["title"] == "An unsynchronised mirror is promoted after a crash"
     lab.receive({"do": "open", "number": 0})
     assert posted[-1]["view"]["bar"]["title"].startswith("A mirrored queue whose")

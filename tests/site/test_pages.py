@@ -35,7 +35,7 @@ def test_pages_name_no_address(tmp_path):
 
 
 def test_a_page_carries_its_story():
-    entry = Entry(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml", "Who takes over", "#start-stop")
+    entry = Entry(ROOT / "data" / "scenarios" / f"{FEW[0]}.yaml", "Which mirror takes over", "#start-stop")
     played = replay(entry.file)
     page = story_page(entry, played)
     carried = re.search(r'id="story">([^<]+)<', page)[1]

@@ -29,7 +29,7 @@ from hawb.views.study import audit as view
 ROOT = Path(__file__).parents[2]
 REAL = ROOT / "data" / "real"
 HASH = "8o5b95oaWGlO6k92mkFpjWnF/IutF2WQbRtDYC9GLtfE83SF"
-NOT_DURABLE = "is not durable: temporary queues are not what quorum queues are for"
+NOT_DURABLE = "is not durable: quorum queues are always durable"
 SHOVEL = "amqp://ops:swordfish@far"
 
 
@@ -83,7 +83,7 @@ def test_files_are_grouped_by_their_names(fleet: Path):
 
 def test_a_file_named_twice_counts_once(fleet: Path):
     assert clusters([fleet, fleet / "west.json"]) == clusters([fleet])
-    with pytest.raises(FileNotFoundError, match=r"nowhere: there is no such file"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere: no such file"):
         clusters([fleet / "nowhere"])
 
 
@@ -258,13 +258,13 @@ def hawb(*arguments: object):
 
 def test_nothing_is_written_over(fleet: Path):
     result = hawb(fleet, "--tables", fleet)
-    assert (result.exit_code, "is there already" in result.stderr) == (2, True)
+    assert (result.exit_code, "exists already" in result.stderr) == (2, True)
 
 
 def test_nothing_to_look_at_is_refused(fleet: Path, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     assert "no .json" in hawb(tmp_path / "empty").stderr
-    assert "there is no such file" in hawb(tmp_path / "nowhere").stderr
+    assert "no such file" in hawb(tmp_path / "nowhere").stderr
 
 
 def test_the_report_shows_names_that_steer_a_terminal_as_escapes():

@@ -98,9 +98,9 @@ def test_of_an_idle_cluster_the_traffic_is_the_studys():
 def test_what_no_listing_tells_is_said():
     found = begun(REAL / "list_queues.txt")
     assert list(found.numbers.environment) == ["node_failures"]
-    assert any("no listing tells what is published" in note for note in found.notes)
-    assert any("no listing tells the size of its messages" in note for note in found.notes)
-    assert begun().notes == ["no listing tells of a queue: the traffic is the study's"]
+    assert any("no listing has publish rates" in note for note in found.notes)
+    assert any("no listing has its message size" in note for note in found.notes)
+    assert begun().notes == ["no listing has a queue: the study's traffic is used"]
 
 
 def test_queues_that_no_study_plays_are_passed_over(tmp_path: Path):
@@ -165,7 +165,7 @@ def test_the_command_begins_a_file_and_leaves_one_that_is_there(busy: Path, tmp_
     assert read_file(own, None, read_numbers).environment["traffic"]["publish_per_s"] == 41.2
     own.write_text("precious")
     again = hawb("--queues", busy, "--numbers", own, "-o", tmp_path / "cluster.yaml")
-    assert (again.exit_code, again.stderr) == (2, f"{own}: is there already; --numbers takes a new file\n")
+    assert (again.exit_code, again.stderr) == (2, f"{own}: exists already; --numbers needs a new file\n")
     assert (own.read_text(), (tmp_path / "cluster.yaml").exists()) == ("precious", False)
 
 
@@ -180,7 +180,7 @@ def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
     ("options", "said"),
     [
         ([], "'-o' / '--output', or '--numbers'"),
-        (["-o", "-", "--queue", "orders.new"], "'--queue' goes with '--numbers'"),
+        (["-o", "-", "--queue", "orders.new"], "--queue needs --numbers"),
         (["-o", "-", "--numbers", "-"], "are two files"),
         (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),
     ],

@@ -113,5 +113,5 @@ def test_what_is_open_is_told_with_where_the_times_are_from():
     task = task_of(run, away_s=30)
     plan = played_plan(run, task, [Restart("a", "ready")])
     taken, left = sentences(times, within(run.scenario, task, plan, times))
-    assert taken == "Times are those of our logs: rolling_upgrades.down_s 30 (measured: 12 restarts)."
+    assert taken == "Times come from our logs: rolling_upgrades.down_s 30 (measured: 12 restarts)."
     assert left.startswith("As well as these times are known (95 %, by 2 draws) the plan takes 16.0 to 116.0 s")

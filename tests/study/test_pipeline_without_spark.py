@@ -79,7 +79,7 @@ def test_progress_tells_rate_and_time_left():
         ("Caused by: a.B: one\n\tat x\nCaused by: java.io.IOException: two\n\tat y", "java.io.IOException: two"),
         ("x\nCaused by: java.io.IOException: No space left on device", "the disk is full"),
         ("[SOME] plain\nmore", "[SOME] plain"),
-        ("Python worker exited unexpectedly (crashed)\nCaused by: java.io.EOFException", "a Python worker died again"),
+        ("Python worker exited unexpectedly (crashed)\nCaused by: java.io.EOFException", "a Python worker died sev"),
     ],
 )
 def test_a_reason_is_found_among_many_lines(message: str, reason: str):

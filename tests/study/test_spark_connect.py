@@ -99,7 +99,7 @@ def test_without_the_extra_a_connect_server_is_refused(monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.startswith("pyspark.sql.connect")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(SparkRefused, match=r"^sc://a:1: takes hawb's extra `connect`, which is not installed: .*grpc"):
+    with pytest.raises(SparkRefused, match=r"^sc://a:1: needs the extra `connect`, which is not installed: .*grpc"):
         session(master="sc://a:1/;token=secret")
 
 

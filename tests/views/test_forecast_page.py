@@ -93,6 +93,6 @@ def test_the_quorum_check_passes_while_a_member_catches_up_and_confirms_wait_for
 
 def test_a_page_without_anything_missed_says_so():
     forecasts = safe_to_stop(Cluster("a", "b", version="3.10").run)
-    assert "Nothing: for each queue that a controlled stop hurts one of them fails." in page("x", forecasts)
-    assert "What the files do not tell" not in page("x", forecasts)
+    assert "Nothing: for each queue that a controlled stop harms, one of the checks fails." in page("x", forecasts)
+    assert "What the files do not say" not in page("x", forecasts)
     assert "<p>&lt;b&gt;</p>" in page("x", forecasts, ["<b>"])

@@ -42,9 +42,9 @@ def test_what_the_rules_say_is_lost_stands_in_the_story_and_in_the_picture():
     found = account(with_losses(certain(), possible(from_s=9)))
     sentences = [one for one in found.told if not one.events]
     assert [one.text for one in sentences] == [
-        "7 messages of orders were lost: the side of the partition that had them was given up.",
-        "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the side"
-        " of the partition that had them was given up.",
+        "7 messages of orders were lost: the partition that had them was discarded.",
+        "Messages of orders that came in from 09:00:09 to 09:00:18 at n2 or n3 were lost, if there were any: the"
+        " partition that had them was discarded.",
     ]  # fmt: skip
     assert [one.number for one in found.told] == [*range(1, len(found.told) + 1)]
     marks = [(mark.look, mark.node, mark.number) for mark in found.picture.marks if mark.look == "endangered"]
@@ -59,7 +59,7 @@ def test_losses_are_a_row_for_each_cause_and_moment_with_queues_alike_together()
     found = account(with_losses(possible(), possible(only="auto_ack"), possible(only="transient")))
     assert [row[2].split(" from")[0] for row in rows(found, LOST)] == [
         "◌ messages that came in", "◌ messages that were not persistent and came in",
-        "◌ messages that were on the way to consumers which need not acknowledge,",
+        "◌ messages that were on the way to consumers with automatic acknowledgement,",
     ]  # fmt: skip
 
 
@@ -80,9 +80,9 @@ def test_doubts_of_a_kind_about_several_queues_are_one_sentence():
     doubts = [Doubt(kind="mirrors_unknown", queue=queue) for queue in ("q", "r", "q")]
     doubts += [Doubt(kind="no_log", node="a"), Doubt(kind="no_log", node="b")]
     assert [*doubted(doubts)] == [
-        "Which mirrors of q and r were synchronised is not told: all of them are taken to be.",
-        "There is no log of a: how it went is what the others saw.",
-        "There is no log of b: how it went is what the others saw.",
+        "No file says which mirrors of q and r were synchronised: all are assumed to be.",
+        "There is no log of a: when it stopped or failed follows from what the other nodes saw.",
+        "There is no log of b: when it stopped or failed follows from what the other nodes saw.",
     ]
 
 
@@ -123,7 +123,7 @@ def test_names_from_outside_are_no_markup(tmp_path):
 def test_logs_that_tell_of_nothing_are_an_answer(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
     found = account(understand([tmp_path]))
-    assert "? Cannot tell: no line of these files is a message of RabbitMQ's" in text(report_of(found))
+    assert "? Cannot tell: hawb recognises no line of these files" in text(report_of(found))
     assert "<svg" not in page(found)
 
 

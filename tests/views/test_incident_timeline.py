@@ -41,14 +41,14 @@ def test_clients_are_counted_and_told_only_if_asked_for(apart):
 
 def test_what_is_not_known_or_cut_is_told(apart):
     told = text(apart)
-    assert "1 message of 1 kind no rule knows" in told
+    assert "No rule recognises 1 message of 1 kind" in told
     assert "<word> <word>" in told
     assert "1 line of no message" in told
 
 
 def test_no_event_is_a_sentence(tmp_path):
     (tmp_path / "rabbit@a.log").write_text("")
-    assert text(read_logs([tmp_path])) == "No event is told of in 1 file."
+    assert text(read_logs([tmp_path])) == "No event in 1 file."
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

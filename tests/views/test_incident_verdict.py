@@ -17,7 +17,7 @@ from hawb.views.incident.names import Names
 
 PLAIN = Names({}, {})
 GIVEN_TO_SIDES = "3.10/wide-partition-pause-if-all-down"
-GIVEN_UP = "the side of the partition that had them was given up"
+GIVEN_UP = "the partition that had them was discarded"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ GIVEN_UP = "the side of the partition that had them was given up"
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 are lost, if there were"
          " any."),
         ((possible(listed=40, from_s=-3600),),
-         "No: 40 messages of orders that a listing had, and messages that came in by 08:00:09 at n2 or n3 are lost,"
+         "No: 40 messages of orders from the listing, and messages that came in by 08:00:09 at n2 or n3 are lost,"
          " unless clients had taken them by then."),
         ((possible("a"), possible("b"), possible("c", from_s=60)),
          "Cannot tell: messages of a and b that came in from 09:00:00 to 09:00:09 at n2 or n3, or in 1 other span of"
@@ -44,9 +44,9 @@ GIVEN_UP = "the side of the partition that had them was given up"
          " lost, if there were any."),
         ((possible(cause=APART), kept()),
          "Cannot tell: messages of orders that came in from 09:00:00 to 09:00:09 at n2 or n3 will be lost when their"
-         " side restarts, if there are any."),
-        ((kept(),), "Yes: nothing that the logs tell of has lost a message."),
-        ((), "Yes: the logs tell of no queue that could have lost any."),
+         " partition restarts, if there are any."),
+        ((kept(),), "Yes: nothing in the logs has lost a message."),
+        ((), "Yes: the logs show no queue that could have lost messages."),
     ],
 )  # fmt: skip
 def test_what_is_lost_is_told_in_a_sentence(losses, told):
@@ -59,8 +59,8 @@ def test_messages_that_a_queue_did_not_find_are_told():
     missed = Happening(kind="messages_dropped", at_us=0, node="n1", queue="orders", count=3)
     told = verdict(replace(found, happenings=[*found.happenings, missed]), PLAIN)
     assert (told.answer, told.why) == (
-        "unknown", "3 persistent messages of orders were on record and not found after an end without a stop: lost, or"
-        " taken out before")  # fmt: skip
+        "unknown", "3 persistent messages of orders were on record but missing after an unclean shutdown: lost, or"
+        " consumed before")  # fmt: skip
 
 
 def test_logs_without_a_boot_that_name_no_queue_do_not_say_that_nothing_was_lost():
@@ -85,7 +85,7 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
     assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
     assert "; cluster_partition_handling: pause_minority;" in asked[0].what
-    assert asked[1].what.startswith("Ask those who publish what was confirmed to them by 12:48:38")
+    assert asked[1].what.startswith("Ask the publishers which messages were confirmed by 12:48:38")
     export, listing, again = asked[2].commands
     assert export.endswith(" definitions.json") and listing.endswith(" > queues.txt")
     assert again == "hawb incident a.log.gz b.log.gz c.log.gz definitions.json queues.txt"
@@ -94,8 +94,8 @@ def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give
 def test_a_cluster_that_is_still_partitioned_is_to_be_made_one_first():
     found = incident(AUTOHEAL)
     told, asked = verdict(replace(found, losses=(kept(),)), PLAIN), todo(found, account(found).names)
-    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned i")
-    assert asked[0].what.startswith("Decide which side is to stay, of n1 on one side and n2 and n3 on the other: ")
+    assert (told.answer, told.why[:34]) == ("no", "the cluster is still partitioned a")
+    assert asked[0].what.startswith("The cluster is still partitioned into n1 on one side and n2 and n3 on the other.")
 
 
 def test_what_was_not_played_is_not_said_to_keep_messages():
@@ -111,7 +111,7 @@ def test_of_a_long_story_one_incident_is_asked_about_that_of_the_last_loss():
     far = [replace(one, at_us=one.at_us + weeks_us * place) for one in faults for place in range(1, 7)]
     long = replace(short, happenings=[*short.happenings, *far])
     [first, *_] = [one for one in todo(long, PLAIN) if "story" in one.what and "faults" in one.what]
-    assert first.what.startswith("Ask about one incident: these are 8 faults from 2026-11-27 08:55:18 to 2027-04-02")
+    assert first.what.startswith("Examine one incident at a time: these are 8 faults from 2026-11-27 08:55:18 to")
     assert first.commands == ("hawb incident a.log.gz b.log.gz c.log.gz --since 2026-11-27 --until 2026-11-27",)
     assert not any("faults" in one.what for one in todo(short, PLAIN))
     asked = replace(long, asked=Asked(until_us=short.happenings[-1].at_us))

@@ -17,13 +17,13 @@ ERROR = Finding("priority-tie", "policy", "one", {"priority": 1, "others": ["two
 @pytest.mark.parametrize(
     ("findings", "sentence"),
     [
-        ([], "Yes: nothing is wrong with 2 queues and what applies to them."),
+        ([], "Yes: no problem with 2 queues or the policies that apply to them."),
         ([NOTE], "Yes: there is 1 note."),
         ([NOTE, NOTE], "Yes: there are 2 notes, and nothing worse."),
         ([WARNING], "No: queue q: no policy applies, so there is one replica."),
         ([WARNING, Finding("no-policy", "queue", "r"), NOTE],
          "No: queue q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
-        ([ERROR], "No: policy one: priority 1 is also that of 'two', which match 'q' of the same queues."),
+        ([ERROR], "No: policy one: has the same priority, 1, as 'two'; they match 'q' of the same queues."),
     ],
 )  # fmt: skip
 def test_the_answer_is_that_of_the_worst_finding(findings: list[Finding], sentence: str):
@@ -40,4 +40,4 @@ def test_what_to_do_is_the_remedy_of_the_worst_kinds_and_notes_ask_for_nothing()
 
 def test_it_is_the_verdict_on_what_the_linter_finds():
     found = lint(cluster(policy("low", "q", ha_mode="all"), policy("high", "q", 9, message_ttl=1), queues=[queue("q")]))
-    assert verdict(found.findings, 1).sentence.startswith("No: queue q: not mirrored: 'high' applies alone")
+    assert verdict(found.findings, 1).sentence.startswith("No: queue q: not mirrored: 'high' applies and ")

@@ -24,7 +24,7 @@ def test_who_leads_and_from_where_metadata_can_be_changed():
 
 def test_a_minority_only_reads():
     cluster = Cluster("a", "b", "c", version="4.3").stop("b").stop("c")
-    told = "Metadata can be read and not changed: the store has no leader with a majority."
+    told = "Metadata can be read but not changed: the store has no leader with a majority."
     assert metadata.text(cluster.outcome) == told
 
 
@@ -62,7 +62,7 @@ def test_what_the_story_tells_of_it_reads_as_sentences():
     cluster = Cluster("a", "b", "c", version="4.3").partition(["a"], ["b", "c"]).wait(100)
     told = cluster.story()
     assert "Metadata can be written: c leads and has a majority." in told
-    assert "As seen by a, metadata can be read and not written:" in told
+    assert "As seen by a, metadata can be read but not written:" in told
     cluster.set_policy("p", "^x", {"max-length": 3}).wait(40)
     assert cluster.errors[0]["text"].endswith("minority.")
     assert cluster.story().endswith("Khepri cluster could be in minority.")

@@ -30,13 +30,13 @@ UNTOLD = queue("q", durable=None, arguments=None)
          "Yes: 1 is a quorum queue already, events stays a stream, short stays a classic queue; nothing to do."),
         ([READY, BLOCKED, STREAM, MINE],
          "No: 1 of 2 queues (t) cannot be a quorum queue, because of this: argument x-max-priority: messages have"
-         " priorities, of which quorum queues know none before 4.0; events stays a stream, mine stays a classic"),
+         " priorities, which quorum queues support from 4.0 on; events stays a stream, mine stays a classic"),
         ([READY, BLOCKED, OTHER], "No: 2 of 3 queues (t and u) cannot be quorum queues."),
         ([BLOCKED], "No: t cannot be a quorum queue, because of this: argument x-max-priority: messages"),
         ([QUORUM, CHANGED], "Yes, but c needs changes first; 1 is a quorum queue already."),
         ([CHANGED], "Yes, but c needs changes first."),
         ([CHANGED, READY, STREAM], "Yes, but 1 of 2 queues (c) needs changes first; events stays a stream."),
-        ([UNTOLD], "Cannot tell: no file tells arguments and durability of q."),
+        ([UNTOLD], "Cannot tell: no file contains arguments and durability of q."),
         ([UNTOLD, BLOCKED], "No: 1 of 2 queues (t) cannot be a quorum queue"),
     ],
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_answer_counts_the_queues_that_the_move_is_about(queues: list, sente
 
 def test_it_cannot_be_told_of_queues_that_no_file_tells_of():
     plan = planned(cluster(queues=[], queues_told=False))
-    assert verdict(plan).sentence == "Cannot tell: no file tells of queues."
+    assert verdict(plan).sentence == "Cannot tell: no file lists queues."
     assert todo(plan)[0].commands == ("rabbitmqctl export_definitions definitions.json",)
 
 

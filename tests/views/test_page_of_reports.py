@@ -19,7 +19,7 @@ from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
 each = pytest.mark.parametrize("name", MAKERS)
-LAST = ("What is assumed", "What the files do not tell")
+LAST = ("What is assumed", "What the files do not say")
 
 
 def headings(page: str, level: str = "[1-6]") -> list[str]:

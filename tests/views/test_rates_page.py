@@ -41,7 +41,7 @@ def test_few_failures_make_a_page_and_numbers(told: list[dict[str, Any]]):
     shown = page(rates_report.report_of("a title", found), found)
     drawn = any(found.fits.get(kind) for kind in ("time_to_failure", "repair", "time_to_common_failure",
                                                   "synchronisation"))  # fmt: skip
-    assert ("<svg" in shown, "No figure: of nothing that is drawn (until a node fails by itself," in shown) == (
+    assert ("<svg" in shown, "No figure: the logs show no completed period (until a node fails" in shown) == (
         drawn, not drawn,
     )  # fmt: skip
     assert numbers.numbers == "a title"

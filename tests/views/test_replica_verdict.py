@@ -24,7 +24,7 @@ def mirrors(name: str, number: int):
 
 def test_majorities_of_all_queues_are_a_yes():
     assert verdict(found()).sentence == "Yes: there is no queue."
-    assert verdict(found(members("q", 3))).sentence == "Yes: every queue outlives 1 failure."
+    assert verdict(found(members("q", 3))).sentence == "Yes: every queue survives 1 failure."
     assert verdict(found(members("q", 2), failures=0)).answer == "yes"
 
 
@@ -36,16 +36,16 @@ def test_mirrors_outlive_failures_while_they_are_synchronised():
 
 def test_what_files_do_not_tell_is_no_yes():
     told = found(queue("q"))
-    assert verdict(told).sentence == "Cannot tell: no file tells how many replicas q has."
+    assert verdict(told).sentence == "Cannot tell: no file says how many replicas q has."
     assert todo(told)[0].commands[-1] == "hawb replicas queues.txt"
     assert verdict(told).exit_status == 3
-    assert verdict(found(queue("q"), members("r", 1))).sentence == "No: 1 of 2 queues does not outlive 1 failure: r."
+    assert verdict(found(queue("q"), members("r", 1))).sentence == "No: 1 of 2 queues does not survive 1 failure: r."
 
 
 def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no():
     few = verdict(found(members("q", 2), members("r", 3)))
-    assert few.sentence == "No: 1 of 2 queues does not outlive 1 failure: q."
-    assert verdict(found(members("q", 3), failures=2)).sentence == "No: 1 of 1 queue does not outlive 2 failures: q."
+    assert few.sentence == "No: 1 of 2 queues does not survive 1 failure: q."
+    assert verdict(found(members("q", 3), failures=2)).sentence == "No: 1 of 1 queue does not survive 2 failures: q."
     two = found(members("q", 2), nodes=dict.fromkeys("ab", True), failures=0)
     assert verdict(two).answer in ("yes", "no")
 
@@ -56,11 +56,11 @@ def stream(name: str, **more):
 
 def test_streams_are_queues_with_replicas():
     """A majority of a stream's replicas has to run; one that is not online counts for nothing."""
-    assert verdict(found(stream("s", members=list("abc")))).sentence == "Yes: every queue outlives 1 failure."
-    few = "No: 1 of 1 queue does not outlive 1 failure: s."
+    assert verdict(found(stream("s", members=list("abc")))).sentence == "Yes: every queue survives 1 failure."
+    few = "No: 1 of 1 queue does not survive 1 failure: s."
     assert verdict(found(stream("s", members=["a"]))).sentence == few
     assert verdict(found(stream("s", members=list("abc"), online=list("ab")))).sentence == few
-    assert verdict(found(stream("s"))).sentence == "Cannot tell: no file tells how many replicas s has."
+    assert verdict(found(stream("s"))).sentence == "Cannot tell: no file says how many replicas s has."
 
 
 def test_the_size_that_a_stream_is_declared_with_is_told():
@@ -74,7 +74,7 @@ def test_the_size_that_a_stream_is_declared_with_is_told():
 
 def test_a_member_that_is_not_online_counts_for_nothing():
     offline = queue("q", type="quorum", members=list("abc"), online=list("ab"))
-    assert verdict(found(offline)).sentence == "No: 1 of 1 queue does not outlive 1 failure: q."
+    assert verdict(found(offline)).sentence == "No: 1 of 1 queue does not survive 1 failure: q."
 
 
 def test_what_to_do_has_the_command_for_each_queue_and_the_plan_of_the_move():

@@ -69,7 +69,7 @@ def test_the_runbook_has_each_step_with_its_flags_and_its_roll(upgrade: RoadUpgr
     told = upgrade.runbook()
     outside = re.sub(r"(?ms)^(`{3,})bash$.*?^\1$", "", told)
     assert re.findall(r"^#{1,2} (.*)$", outside, re.MULTILINE) == [
-        "Upgrades, one after the other: x", "The road", "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12",
+        "Upgrades, one after the other: x", "The steps", "Step 1: 3.10 -> 3.11", "Step 2: 3.11 -> 3.12",
         "Step 3: 3.12 -> 3.13", "Step 4: 3.13 -> 4.2", "Step 5: 4.2 -> 4.3",
     ]  # fmt: skip
     assert told.count("As in step 1: the same order") == 2

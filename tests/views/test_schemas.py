@@ -13,7 +13,7 @@ from json_schemas import validate
 from jsonschema import Draft202012Validator, ValidationError
 from kept_logs import STORIES as KEPT_LOGS
 
-from hawb.cli import main
+from hawb.cli import every_command, main
 from hawb.views import schemas
 from hawb.views.planning.exploration import plain_answer
 from hawb.views.study import audit
@@ -46,7 +46,7 @@ def test_each_is_a_schema_with_its_version_in_its_name(command: str):
 
 def test_every_command_that_answers_with_json_has_one():
     with_json = {
-        name for name, command in main.commands.items() if any("--json" in option.opts for option in command.params)
+        name for name, command in every_command().items() if any("--json" in option.opts for option in command.params)
     }
     assert with_json == {*schemas.COMMANDS} == {file.stem for file in schemas.FOLDER.iterdir()}
 

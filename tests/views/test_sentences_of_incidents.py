@@ -86,11 +86,11 @@ def happened(at_s: float, kind: str, **fields) -> Happening:
     [
         # the same within moments
         ([happened(1, "node_killed", node="a"), happened(2, "node_killed", node="b")],
-         ["a and b went without a word: killed, crashed, or without power."]),
+         ["a and b ended without a shutdown: killed, crashed, or without power."]),
         # the same, a minute later
         ([happened(1, "node_killed", node="a"), happened(61, "node_killed", node="b")],
-         ["a went without a word: killed, crashed, or without power.",
-          "b went without a word: killed, crashed, or without power."]),
+         ["a ended without a shutdown: killed, crashed, or without power.",
+          "b ended without a shutdown: killed, crashed, or without power."]),
         # what prepares is told together until something happens
         ([happened(1, "mirror_added", node="b", queue="q"), happened(60, "mirror_added", node="b", queue="r"),
           happened(70, "node_stopped", node="b"), happened(71, "mirror_added", node="c", queue="q")],
@@ -102,7 +102,7 @@ def happened(at_s: float, kind: str, **fields) -> Happening:
         ([happened(1, "node_started", node="a", until_us=3 * SECOND, name="3.13.7"),
           happened(9, "node_killed", node="a"),
           happened(20, "node_started", node="a", until_us=22 * SECOND, name="3.13.7")],
-         ["a booted RabbitMQ 3.13.7.", "a went without a word: killed, crashed, or without power.",
+         ["a booted RabbitMQ 3.13.7.", "a ended without a shutdown: killed, crashed, or without power.",
           "a booted again, which took 2.0 s."]),
         # a queue's first leader is told as it is declared
         ([happened(1, "leader_elected", node="a", queue="q", term=1),
@@ -121,7 +121,7 @@ def happened(at_s: float, kind: str, **fields) -> Happening:
           "s: there was no mirror to be synchronised."]),
         ([happened(1, "synchronisation", node="a", nodes=("b",), queue="q", count=1200, reason="cancelled")],
          ["q: the synchronisation of 1,200 messages with the mirror on b ended before it was done (cancelled)."]),
-        ([happened(1, "queue_shrunk", node="a")], ["Every quorum queue was cut down by force to the member on a."]),
+        ([happened(1, "queue_shrunk", node="a")], ["Every quorum queue was shrunk by force to the member on a."]),
     ],
 )  # fmt: skip
 def test_what_is_one_sentence(found, expected):

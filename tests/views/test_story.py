@@ -46,12 +46,12 @@ def test_the_election_of_a_declaration_and_the_majority_of_an_election_need_no_s
             "Messages 1 to 10 were published to q and committed by a majority (a, b, c and 2 more). They were "
             "confirmed at 0.008 s.",
         ),
-        ("fault", "From now on nothing passes between a–d, a–e, b–d and 3 more, and nobody has noticed."),
+        ("fault", "From now on nothing passes between a–d, a–e, b–d and 3 more; no node has noticed yet."),
         ("fault", "q commits nothing any more: e leads it and reaches no majority of its members."),
         (
             "fault",
-            "Nothing was heard over a–d, a–e, b–d and 3 more for a while: members of quorum queues there take each "
-            "other for dead.",
+            "Nothing was heard over a–d, a–e, b–d and 3 more for a while: members of quorum queues there consider "
+            "each other down.",
         ),
         ("promotion", "c was elected to lead q, in term 2."),
         (

@@ -19,7 +19,7 @@ def test_a_table_for_each_measure_that_any_trial_had():
     lines = [line.split() for line in told.splitlines()]
     assert ["rack", "two", "12,346", "1.235", "to", "23,457", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
     assert ["rack", "few", "12,346", "20.0", "%", "18.0", "%", "to", "23.0", "%"] in lines
-    assert "In no trial any\n  refused\n" in told
+    assert "None in any trial\n  refused\n" in told
 
 
 def test_a_mean_has_no_interval_by_few_events_and_says_how_many_trials_it_takes():

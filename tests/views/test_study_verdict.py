@@ -17,7 +17,7 @@ def test_a_design_that_is_better_and_nowhere_worse_is_a_yes():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0)]
     assert verdict(rows, "base").sentence == "Yes: new loses less than base, and is nowhere worse."
     assert [one.what for one in todo(rows, verdict(rows, "base"), "base", "x")] == [
-        "Choose new in place of base, if what else it costs is right."
+        "Choose new instead of base, if its other costs are acceptable."
     ]
     rows = [base(), estimate("new", DOWN, -3.0, -1.0), estimate("newer", DOWN, -3.0, -1.0)]
     assert verdict(rows, "base").sentence == (
@@ -29,7 +29,7 @@ def test_one_design_is_recommended_the_one_that_loses_least():
     rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0),
             estimate("newer", "lost_confirmed", -3.0, -1.0) | {"mean": 1.0}]  # fmt: skip
     assert [one.what for one in todo(rows, verdict(rows, "base"), "base", "x")] == [
-        "Choose newer in place of base, if what else it costs is right."
+        "Choose newer instead of base, if its other costs are acceptable."
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_design_whose_split_brains_are_not_seen_is_not_recommended():
     unseen = {("autoheal", "cuts")}
     told = verdict(rows, "base", unseen)
     assert told.sentence == "Yes: new is out of use for less than base, and is nowhere worse."
-    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new in place of base")
+    assert todo(rows, told, "base", "x", unseen)[0].what.startswith("Choose new instead of base")
     told = verdict(rows[:2], "base", unseen)
     assert told.sentence == (
         "Cannot tell: a split brain of autoheal may lose messages that trials do not count: their clients are all on"

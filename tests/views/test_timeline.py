@@ -63,7 +63,7 @@ def test_a_queue_that_nobody_leads_has_a_line_on_the_axis():
     down = steps({"declare": {"queue": "q", "node": "a"}}, {"kill": "a", "at": 3}, {"start": "a", "at": 4}, {"wait": 9})
     ((since, then),) = outages(down, "q")
     assert (since, then) == (3.0, 9.0)
-    assert "q: led by nobody from 3.0 to 9.0 s" in lanes(down, "q").svg
+    assert "q: no leader from 3.0 to 9.0 s" in lanes(down, "q").svg
     assert "led by nobody" not in lanes(down).svg
     gone = steps({"declare": {"queue": "q", "node": "a"}}, {"delete": {"queue": "q"}}, {"wait": 5})
     assert outages(gone, "q") == []

@@ -81,7 +81,7 @@ def test_all_members_that_are_missing_have_their_ends():
 def test_metadata_alarms_and_partitions_have_their_reasons():
     assert "a was killed." in told({"kill": "a"}, {"kill": "b"}, version="4.3")
     alarms = told(DECLARE, {"alarm": {"node": "b", "resource": "disk"}}, publish(1))
-    assert alarms == ["b is short of disk: whoever publishes, on any node, is blocked."]
+    assert alarms == ["b is short of disk: publishers on all nodes are blocked."]
     parted = told(policy(ha_mode="all"), DECLARE, {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
     assert parted[0].startswith("From now on nothing passes") and parted[-1].startswith("The cluster is partitioned")
 
@@ -95,7 +95,7 @@ def test_a_reason_that_is_over_is_not_told():
 
 def test_a_host_whose_power_is_lost_and_that_no_node_missed_yet_is_the_reason():
     assert told(DECLARE, {"power_off": "a"}) == [
-        "The host of a lost power, and nobody was told.", "q lost the master on a with its host.",
+        "The host of a lost power, without closing its connections.", "q lost the master on a with its host.",
     ]  # fmt: skip
 
 
@@ -105,5 +105,5 @@ def test_what_was_so_from_the_start_is_said_to_be():
     found = play(json.dumps({"scenario": "s", "cluster": cluster, "queues": [members]}))
     assert "q" in verdict(found)["text"]
     assert why_in_trouble(Chronicle(found)) == [
-        "q has been out of use from the start of the story, which does not tell why."
+        "q has been out of use since the start of the story, which does not say why."
     ]

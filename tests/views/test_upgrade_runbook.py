@@ -73,9 +73,9 @@ def test_the_runbook_of_a_full_stop():
 RUNBOOK = """\
 # Rolling upgrade: Orders &amp; &lt;mail&gt;
 
-Written by hawb from a simulation, with the rules of one release and the times of a model; rehearse it before \
-you type it. Each node is away for 30.0 s beside its stop and its boot. If a command fails, stop there: the \
-next node must not go.
+hawb wrote this plan from a simulation, with the rules of one release and the times of a model; rehearse it \
+before you use it. Each node is down for 30.0 s, without its stop and its boot. If a command fails, stop: do not \
+stop the next node.
 
 ## What is predicted
 
@@ -93,7 +93,7 @@ was tried, with the draws of the scenario's seed.
 
 ## 1. b
 
-Wait for: synced, quorum + 1. It holds at the start. In the model it stops at 0.005 s and runs again at 36.005 s.
+Wait for: synced, quorum + 1. It is true at the start. In the model it stops at 0.005 s and runs again at 36.005 s.
 
 ```bash
 rabbitmq-upgrade --node=b await_online_synchronized_mirror --timeout=3600
@@ -126,7 +126,7 @@ systemctl start rabbitmq-server
 ## 3. a
 
 Wait for: synced, quorum + 1. With quorum + 1 alone 1,000 messages would be lost, ha.orders among them. 1 \
-queue will not synchronise unless told to. In the model it stops at 73.841 s and runs again at 109.841 s.
+queue will not synchronise automatically. In the model it stops at 73.841 s and runs again at 109.841 s.
 
 ```bash
 rabbitmqctl --node=c await_startup --timeout=3600
@@ -151,9 +151,9 @@ rabbitmqctl --node=a await_startup --timeout=3600
 One node has 1 master or leader more than another. `rabbitmq-queues rebalance all` would leave a difference of\
  1, and cost 0.00 s of outage, added up, and no messages.
 
-## Queues that feel it
+## Affected queues
 
-| queue | lost | nobody serves it | blocked |
+| queue | lost | it cannot be used | blocked |
 | --- | --- | --- | --- |
 | qq | 0 | 0.300 s | 0.000 s |
 | ha.orders | 0 | 0.001 s | 0.034 s |

@@ -14,7 +14,7 @@ from hawb.views.report import Verdict
 
 def test_nothing_lost_and_no_queue_away_is_a_yes():
     assert verdict(planned(cluster(quorum("qq")))).sentence == (
-        "Yes: nothing is lost and every queue stays in use, if nodes go as planned."
+        "Yes: nothing is lost and every queue stays in use, if the plan is followed."
     )
 
 
@@ -27,7 +27,7 @@ def test_queues_that_are_away_are_a_yes_with_a_but():
     one = verdict(planned(cluster(mirrored("q", "a"))))
     assert one.sentence == "Yes, but q cannot be used for 36 s; nothing is lost."
     two = verdict(planned(cluster(mirrored("q", "a"), mirrored("r", "b"))))
-    assert two.sentence.startswith("Yes, but 2 queues cannot be used while nodes are away, ")
+    assert two.sentence.startswith("Yes, but 2 queues cannot be used while nodes are down, ")
 
 
 def test_a_loss_is_a_no():
@@ -45,7 +45,7 @@ def test_what_to_do_is_the_order_then_what_would_never_end():
         "hawb upgrade own.json 'its queues.json' --runbook runbook.md",
     )
     assert todo(planned_)[0].commands == ()
-    assert asked[1].what.startswith("Do not wait for a majority and one more on the nodes of pair")
+    assert asked[1].what.startswith("Do not wait for quorum + 1 on the nodes of pair")
 
 
 @pytest.mark.parametrize(("nodes", "answer"), [("abc", "but"), ("a", "but")])

@@ -148,7 +148,7 @@ def test_a_mirror_that_comes_back_after_its_master_died_had_nobody_to_synchronis
     )
     [loss] = whys(told)
     assert "a, which was killed at 1.0" in loss
-    assert "b joined at 6.0" in loss and "when there was nobody left to get them from. ha-promote-on-failure is" in loss
+    assert "b joined at 6.0" in loss and "when no replica with them was left. ha-promote-on-failure is" in loss
     assert "so b took over empty. What a has of them on disk is deleted on return." in loss
 
 

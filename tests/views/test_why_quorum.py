@@ -25,8 +25,8 @@ def test_an_uncommitted_message_is_told_with_what_keeps_it_from_being_committed(
     told = play(QUORUM_PARTED)
     assert why(told, "q", 21) == (
         "Message 21 of q is not committed: no majority of the queue's members has it. At 75.013 s: q commits nothing "
-        "any more: c leads it and reaches no majority of its members. The broker has told nobody anything about it so "
-        "far."
+        "any more: c leads it and reaches no majority of its members. The broker has neither confirmed nor nacked it "
+        "so far."
     )
 
 
@@ -45,7 +45,7 @@ def test_what_went_with_its_client_is_told_with_the_election_that_came_in_betwee
     assert "Message 2 did not reach q: the node that the publisher was connected to is gone." in text
     assert "q commits nothing any more: a leads it and reaches no majority of its members." in text
     assert "was elected to lead q, in term 2." in text
-    assert text.endswith("The publisher was never told what became of it.")
+    assert text.endswith("The publisher never got a confirm for it.")
 
 
 def test_a_disk_that_was_lost_has_a_message_no_more():

@@ -2,15 +2,15 @@
 
 const signs_of = () => [
   ["master", "■", word("master")], ["synchronised", "●", word("mirror or follower")],
-  ["unsynchronised", "◔", word("mirror that lacks some")], ["leader", "⬢", word("leader")],
+  ["unsynchronised", "◔", word("mirror that lacks messages")], ["leader", "⬢", word("leader")],
   ["down", "✕", word("down, its disk hatched")],
 ];
 
 class TopBar {
   constructor(choices, ask, more) {
     this.scenario = new Picker(choices, (number) => ask({ do: "open", number }));
-    this.undo = make("button", { type: "button", text: word("⟲ undo"), title: word("take the last action back"), onclick: () => ask({ do: "undo" }) });
-    this.redo = make("button", { type: "button", text: word("⟳ redo"), title: word("do again what was taken back"), onclick: () => ask({ do: "redo" }) });
+    this.undo = make("button", { type: "button", text: word("⟲ undo"), title: word("undo the last action"), onclick: () => ask({ do: "undo" }) });
+    this.redo = make("button", { type: "button", text: word("⟳ redo"), title: word("redo the action"), onclick: () => ask({ do: "redo" }) });
     this.more = make("button", { type: "button", text: word("more…"), "aria-haspopup": "menu", onclick: () => more(this.more) });
     this.box = make("div", { class: "hs-bar" }, make("h1", { text: "hawb lab" }), this.scenario.box, this.undo, this.redo, this.more);
   }
@@ -24,9 +24,9 @@ class TopBar {
 
 class TimeBar {
   constructor(on) {
-    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("a movement back, or to before the last step"), onclick: on.back }, "◀");
+    this.back = make("button", { type: "button", "aria-label": word("step back"), title: word("back by one movement, or to before the last step"), onclick: on.back }, "◀");
     this.play = make("button", { type: "button", class: "hs-play", onclick: on.play });
-    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("the next movement, or the next step"), onclick: on.next }, "▶");
+    this.next = make("button", { type: "button", "aria-label": word("step forward"), title: word("forward by one movement, or to the next step"), onclick: on.next }, "▶");
     this.moment = make("input", { type: "range", min: 0, "aria-label": word("moment"), title: word("any moment of the story") });
     this.moment.addEventListener("change", () => on.look(Number(this.moment.value)));
     this.ticks = make("div", { class: "hs-ticks", "aria-hidden": "true" });
@@ -38,7 +38,7 @@ class TimeBar {
   draw(bar, player) {
     this.back.disabled = !bar.played && !player.phases.length;
     this.next.disabled = bar.played === bar.steps && player.is_over;
-    this.next.title = bar.next ? word("the next movement, or the next step: {step}", { step: bar.next }) : word("the next movement");
+    this.next.title = bar.next ? word("forward by one movement, or to the next step: {step}", { step: bar.next }) : word("forward by one movement");
     this.moment.max = bar.moments - 1;
     this.moment.value = bar.position;
     this.moment.setAttribute("aria-valuetext", word("{time} of {end} seconds", { time: bar.time, end: bar.end }));

@@ -75,7 +75,7 @@ class Columns {
 
   why({ why, verdict }) {
     if (why.length) return why.map((text) => make("p", { text }));
-    return [make("p", { class: "hs-none", text: verdict.tone === "well" ? word("Nothing that would need a reason.") : word("Step back to see how it came to that.") })];
+    return [make("p", { class: "hs-none", text: verdict.tone === "well" ? word("Nothing here needs an explanation.") : word("Step back to see how it happened.") })];
   }
 
   now({ kept, asks, by_itself, next }, tone) {
@@ -88,7 +88,7 @@ class Columns {
       found.length ? make("ol", {}, ...found) : null,
       asks && by_itself ? make("p", { class: "hs-none", text: word("Looking for what would have kept them…") }) : null,
       asks && !by_itself ? make("button", { type: "button", text: word("what would have kept them?"), onclick: () => this.ask({ do: "ask" }) }) : null,
-      rest.length ? make("p", { class: "hs-lead", text: found.length ? word("Or go on:") : word("What would mend it:") }) : null,
+      rest.length ? make("p", { class: "hs-lead", text: found.length ? word("Or go on:") : word("What would fix it:") }) : null,
       rest.length ? make("div", { class: "hs-next" }, ...rest) : null,
       !found.length && !rest.length && !asks ? make("p", { class: "hs-none", text: tone === "well" ? word("Break something: everything can be undone.") : word("Step back, or go on from here.") }) : null,
     ];

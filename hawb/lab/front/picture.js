@@ -1,7 +1,7 @@
 // The picture: nodes as places beside each other, queues as rows across them, in each crossing what the node holds.
 
 const role_word = (role) => ({
-  master: word("master"), synchronised: word("mirror"), unsynchronised: word("mirror, lacks some"), mirror: word("mirror"),
+  master: word("master"), synchronised: word("mirror"), unsynchronised: word("mirror, lacks messages"), mirror: word("mirror"),
   leader: word("leader"), leader_alone: word("leader, alone"), follower: word("follower"), down: word("down"),
   left_over: word("on disk"), beyond: "", none: word("gone"),
 })[role];
@@ -53,7 +53,7 @@ class Picture {
     scene.sides.slice(1).forEach((_, side) => {
       const at = scene.nodes.findIndex((node) => node.side === side + 1);
       this.kept.keep(`gap ${side}`, scene.noticed, `1 / ${columns[at] - 1} / ${end} / auto`, () =>
-        make("div", { class: "hs-gap", title: scene.noticed ? "" : word("nobody has noticed yet") }, make("span", { text: scene.noticed ? word("two sides") : word("links down") })));
+        make("div", { class: "hs-gap", title: scene.noticed ? "" : word("no node has noticed yet") }, make("span", { text: scene.noticed ? word("two sides") : word("links down") })));
     });
     scene.rows.forEach((row, at) => this.row(row, at + 2, scene, columns, bar));
     this.kept.end();

@@ -18,7 +18,7 @@ def text(outcome: dict) -> str:
     if store is None:
         return ""
     if not store["writable_from"]:
-        return _("Metadata can be read and not changed: the store has no leader with a majority.")
+        return _("Metadata can be read but not changed: the store has no leader with a majority.")
     words = {"leader": shown(store["leader"]), "nodes": listing(store["writable_from"]), "term": store["term"]}
     return _("Metadata can be changed from {nodes}: {leader} leads the store, in term {term}.", **words)
 

@@ -35,7 +35,7 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
 """The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
 synchronisation blocked it, `sent` what its replicas were sent."""
 
-CHANCE = N_("Where RabbitMQ draws by lot, as for the nodes of mirrors, each story draws for itself.")
+CHANCE = N_("Where RabbitMQ chooses at random, as for the nodes of mirrors, each story makes its own choices.")
 
 ALWAYS = ("messages", "lost (confirmed)")
 """The figures that are laid out where they are alike too."""
@@ -139,7 +139,7 @@ def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
 def _alike(outcome: dict, differing: list[Pair]) -> str:
     queues = {*outcome["ledger"], *(pair.queue for pair in differing)}
     alike = whole(len(queues) - len(differing))
-    return _("{count} of {queues} alike in both.", count=alike, queues=counted(len(queues), "queue"))
+    return _("{count} of {queues} are the same in both.", count=alike, queues=counted(len(queues), "queue"))
 
 
 def _rows(pair: Pair, what: str, nodes: list[str], figures: list[str]) -> str:

@@ -16,7 +16,7 @@ from hawb.views.incident.times import lasted
 
 FAULTS: Mapping[str, tuple[str, str]] = {
     "node_stopped": ("was asked to stop", "stop"),
-    "node_killed": ("went without a word", "sudden end"),
+    "node_killed": ("ended without a shutdown", "sudden end"),
     "node_gone": ("was missed", "sudden end"),
     "node_paused": ("paused", "pause"),
     "boot_failed": ("failed to boot", "failed boot"),
@@ -30,7 +30,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "application_ended": ("had an application end by itself", "ended application"),
     "member_not_started": ("did not start a member of a quorum queue", "member that did not start"),
     "group_not_formed": ("could not start a new quorum queue", "queue that was not formed"),
-    "cookie_refused": ("refused another node's cookie", "refused cookie"),
+    "cookie_refused": ("refused a node with another Erlang cookie", "refused cookie"),
     "operation_timed_out": ("had operations of clients time out", "timed-out operation"),
     "consumer_timed_out": ("had consumers time out", "consumer timeout"),
     "process_crashed": ("had a process crash", "crash"),

@@ -35,19 +35,20 @@ from hawb.views.tables import Table
 
 QUESTION = "Are all messages still there, and is nothing broken?"
 STORY, LOST, KEEPERS, COMPARED = (
-    "What happened", "What became of messages", "What would have kept them",
-    "Where the rules would have gone another way",
+    "What happened", "What happened to messages", "What would have kept them",
+    "Where the logs differ from RabbitMQ's rules",
 )  # fmt: skip
 UNREAD, STRANGE = "Messages of errors that hawb does not know", "Files that are not RabbitMQ logs"
-TRIED = ("All or some of the messages that were tried, one at each node whenever something happened: no file tells what"
-         " was there.")  # fmt: skip
+TRIED = ("Of test messages, one published at each node whenever something happened: no file says how many real"
+         " messages there were.")  # fmt: skip
 NOTHING_KEEPS = "none of the single changes that were tried"
 BY_RULES = "by the rules"
 MOST_LINES, MOST_PARTINGS, MOST_CHANGES, MOST_UNREAD = 3, 20, 6, 10
 TOLD = (
-    "Times are in UTC, by the clock of one node, to which those of the others were set by what several of them saw.",
-    "What is certain follows from the story by RabbitMQ's rules, whatever clients did; what is possible depends on what"
-    " they sent meanwhile, which no log tells.",
+    "Times are in UTC, by the clock of one node. The clocks of the others were adjusted by events that several"
+    " nodes logged.",
+    "What is certain follows from the story by RabbitMQ's rules, whatever clients did. What is possible depends on"
+    " what clients sent, which is not in the logs.",
 )
 
 
@@ -98,7 +99,7 @@ def _not_read(of: Account) -> Iterator[Part]:
     if rows := [(of.names.line(one), one.level, shown(one.text)) for one in reading.unread[:MOST_UNREAD]]:
         more = f"{counted(reading.severe, 'message')} in all. " if reading.severe > len(rows) else ""
         yield Part(UNREAD, Table(UNREAD, ("line", "level", "how it begins"), rows),
-                   (f"{more}Quoted text, names and addresses are left out; the file has them.",))  # fmt: skip
+                   (f"{more}Quoted text, names and addresses are left out here.",))  # fmt: skip
     if strange := [*strangers(reading)]:
         yield Part(STRANGE, None, tuple(f"{shown(file.file)}: {what(file)}." for file in strange))
 
@@ -138,7 +139,7 @@ def _asked(incident: Incident) -> str:
     until = "the last line" if asked.until_us is None else told_at(asked.until_us)
     earlier = ""
     if asked.since_us is not None and (begins_us := incident.span.since_us or 0) < asked.since_us - EARLIER_US:
-        earlier = f", and told from {told_at(begins_us)} on: what had begun by then was still there"
+        earlier = f"; the story begins at {told_at(begins_us)}, because what began then was not over"
     return f" Asked for from {since} to {until}{earlier}; the logs go from {first} to {last}."
 
 
@@ -212,16 +213,18 @@ def _keepers(of: Alternatives, tried: bool) -> Table:
 def _compared(of: Account, comparison: Comparison) -> Part:
     parted = comparison.apart
     events = counted(comparison.equal, "event") if comparison.equal else "No event"
-    agreed = f"{events} went as RabbitMQ's rules have it."
+    agreed = f"{events} agree with RabbitMQ's rules."
     if not parted and _broke(of.incident):
-        return Part(COMPARED, None, (f"{agreed} What broke by itself, and what was not read, is not played.",))
+        return Part(COMPARED, None, (f"{agreed} Spontaneous failures, and lines that were not recognised, are not"
+                                     " played.",))
     if not parted:
         return Part(COMPARED, None, (f"Nowhere: all {agreed}",))
     rows = [_parting(pair, of) for pair in parted[:MOST_PARTINGS]]
     more = f" {counted(len(parted) - MOST_PARTINGS, 'other')} not shown." if len(parted) > MOST_PARTINGS else ""
-    table = Table(COMPARED, ("time, UTC", "what the logs have", "line", "what the rules expect"), rows)
+    table = Table(COMPARED, ("time, UTC", "what the logs show", "line", "what the rules expect"), rows)
     return Part(
-        COMPARED, table, (f"{agreed} From the first line above on, the story that was played is another.{more}",)
+        COMPARED, table, (f"{agreed} From the first line above on, the story that was played differs from what"
+                          f" happened.{more}",)
     )
 
 

@@ -54,7 +54,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         return Verdict("no", f"{broken[0].text.removesuffix('.')}{_others(broken)}{also}")
     if timeless := next((one for one in incident.reading.unread if one.text.startswith(BOOT_FAILED)), None):
         why = f"{names.line(timeless)}: {shown(timeless.text)}"
-        return Verdict("no", f"a boot failed, at a time that is not told ({why})")
+        return Verdict("no", f"a boot failed, at an unknown time ({why})")
     if dropped and not (endangered and endangered[0][0].listed):
         return Verdict("unknown", dropped)
     if endangered:
@@ -62,8 +62,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
         told = f"{_perhaps(endangered, incident, names)} {fate(endangered[0][0], 'are')}"
         return Verdict("no" if listed else "unknown", told)
     if incident.outcome and incident.outcome["partitions"]:
-        return Verdict("no", "the cluster is still partitioned in the end, and sides that restart will lose what they"
-                       " alone have")  # fmt: skip
+        return Verdict("no", "the cluster is still partitioned at the end, and partitions that restart will lose"
+                             " the messages that only they have")  # fmt: skip
     if why := next(filter(None, (_unexplained(broken), *_not_read(incident, names))), ""):
         return Verdict("unknown", why)
     if incident.untold:
@@ -71,8 +71,8 @@ def verdict(incident: Incident, names: Names) -> Verdict:
     if not incident.losses and _begins_late(incident):
         return Verdict("unknown", "no log names a queue, and no listing was given")
     if not incident.losses:
-        return Verdict("yes", "the logs tell of no queue that could have lost any")
-    return Verdict("yes", "nothing that the logs tell of has lost a message")
+        return Verdict("yes", "the logs show no queue that could have lost messages")
+    return Verdict("yes", "nothing in the logs has lost a message")
 
 
 def breakages(incident: Incident, names: Names) -> list[Sentence]:
@@ -89,7 +89,7 @@ def _others(broken: Sequence[Sentence]) -> str:
 
 
 def _unexplained(broken: Sequence[Sentence]) -> str:
-    return f"{broken[0].text.removesuffix('.')}, and no line tells what came of that" if broken else ""
+    return f"{broken[0].text.removesuffix('.')}, and no line says what followed" if broken else ""
 
 
 def _not_read(incident: Incident, names: Names) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _not_read(incident: Incident, names: Names) -> Iterator[str]:
         yield (f"hawb does not know {counted(reading.severe, 'message')} of level error or worse, "
                f"{'the first' if many else 'that'} in {names.line(first)}: {shown(first.text)}")  # fmt: skip
     yield from (f"{shown(file.file)} is not a RabbitMQ log: {what(file)}" for file in strangers(reading))
-    yield from (f"{shown(file.file)} could not be read to its end: {shown(file.refused)}" for file in reading.files
+    yield from (f"{shown(file.file)} could not be read to the end: {shown(file.refused)}" for file in reading.files
                 if file.refused)  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def _dropped(incident: Incident) -> str:
         return ""
     count, queues = sum(one.count or 0 for one in dropped), dict.fromkeys(shown(one.queue) for one in dropped)
     were = "was" if count == 1 else "were"
-    return (f"{counted(count, 'persistent message')} of {listing(queues)} {were} on record and not found after an end"
-            " without a stop: lost, or taken out before")  # fmt: skip
+    return (f"{counted(count, 'persistent message')} of {listing(queues)} {were} on record but missing after an"
+            " unclean shutdown: lost, or consumed before")  # fmt: skip
 
 
 def _begins_late(incident: Incident) -> bool:
@@ -132,19 +132,19 @@ def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
         when = f"by {names.time(until_us)}"
         if from_us > begins(incident):
             when = f"from {names.time(from_us)} to {names.time(until_us)}"
-        asked.append(ToDo(f"Ask those who publish what was confirmed to them {when}: that is in no log of RabbitMQ's."))
+        asked.append(ToDo(f"Ask the publishers which messages were confirmed {when}: RabbitMQ does not log that."))
     if incident.retold is None and asked:
         return tuple(asked[:MOST_TO_DO])
     if incident.retold is None and incident.asked != WHOLE:
-        return (ToDo("Ask for a longer span, or leave out --since and --until: the other lines are read as well."),)
+        return (ToDo("Use a longer period, or leave out --since and --until."),)
     if incident.retold is None:
-        return (ToDo("Give the logs of all nodes, from before anything went wrong on: this could not be played."),)
+        return (ToDo("Give the logs of all nodes, from before the incident on: this story could not be played."),)
     if WITHOUT_EXPORTS & {doubt.kind for doubt in incident.retold.doubts}:
-        asked.append(ToDo("Give a definitions export and a listing of queues beside the logs: what policies say and how"
-                          " many messages there were is in no log.",
+        asked.append(ToDo("Add a definitions export and a queue listing: policies and numbers of messages are not"
+                          " in the logs.",
                           (EXPORT, listed_in(QUEUES),
                            f"hawb incident {_logs(incident)} {DEFINITIONS} {QUEUES}")))  # fmt: skip
-    asked.append(ToDo("Change the story, and play it again.",
+    asked.append(ToDo("Change the story and play it again.",
                       (f"hawb incident {_logs(incident)} --scenario story.yaml", "hawb lab story.yaml")))  # fmt: skip
     return tuple(asked[:MOST_TO_DO])
 
@@ -155,48 +155,51 @@ def _logs(incident: Incident) -> str:
 
 
 BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    causes.FLAG: ("Boot {node} with the release that it had before, enable all stable feature flags there, and upgrade"
-                  " it again.", ("rabbitmqctl -n {node} enable_feature_flag all",)),
-    causes.FLAGS: ("Enable all stable feature flags on the nodes that run, and start {node} again; where it was"
-                   " upgraded too far, go back to the release before.", ("rabbitmqctl enable_feature_flag all",)),
-    causes.CLUSTER: ("Find out which nodes still have {node} as a member. Where none has, save what is on its disk,"
-                     " reset it, and join it again.", ("rabbitmqctl cluster_status",)),
-    causes.LEADER: ("Start the other members of the cluster of {node}: a majority has to run at once.", ()),
+    causes.FLAG: ("Boot {node} with its previous release, enable all stable feature flags, and upgrade it again.",
+                  ("rabbitmqctl -n {node} enable_feature_flag all",)),
+    causes.FLAGS: ("Enable all stable feature flags on the running nodes, and start {node} again. If its release"
+                   " is too new, go back to the previous one.", ("rabbitmqctl enable_feature_flag all",)),
+    causes.CLUSTER: ("Find out which nodes still list {node} as a member. If none does, save its disk, reset it,"
+                     " and join it again.", ("rabbitmqctl cluster_status",)),
+    causes.LEADER: ("Start the other members of the cluster of {node}: a majority must run at the same time.", ()),
     causes.TABLES: ("Start {others} first. Only if they are lost for good, have {node} boot without them.",
                     ("rabbitmqctl -n {node} force_boot",)),
     causes.SCHEMA: ("Boot {node} with the release that wrote its disk, or save its disk, reset it, and join it again.",
                     ()),
     causes.PORT: ("Find what uses the port on the host of {node}, end it, and start {node} again.", ("ss -ltnp",)),
-    causes.COOKIE: ("Have the file of the Erlang cookie of {node} belong to the user that runs RabbitMQ, with mode"
-                    " 400.", ()),
+    causes.COOKIE: ("Make the user that runs RabbitMQ the owner of the Erlang cookie file on {node}, with mode 400.",
+                    ()),
     causes.DISK: ("Free space on the disk of {node}, and start it again.", ("df -h",)),
-    causes.ACCESS: ("Have the folders of data, logs and configuration of {node} belong to the user that runs RabbitMQ.",
+    causes.ACCESS: ("Make the user that runs RabbitMQ the owner of the data, log and configuration folders of {node}.",
                     ()),
     causes.DAMAGE: ("Save the disk of {node} before anything else. Then forget it, reset it, and join it again, so that"
                     " it is sent what the other members have.", ()),
     causes.SETTINGS: ("Correct the setting that the lines before the failure name, and start {node} again.", ()),
-    causes.HOST: ("Have the names of all hosts of the cluster resolve on the host of {node}, and start it again.", ()),
-    causes.ERLANG: ("Install an Erlang on the host of {node} that its release takes, and start it again.", ()),
+    causes.HOST: ("Make sure that the host of {node} resolves the names of all hosts of the cluster, and start it"
+                  " again.", ()),
+    causes.ERLANG: ("Install an Erlang version that the release of {node} supports on its host, and start it again.",
+                    ()),
 }
 """What to do about a boot that failed, by its cause, and the commands."""
 QUEUE_STATES = "rabbitmqctl -n {node} list_queues --vhost {vhost} name type state"
 FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "data_corrupt": ("Where a majority of the other members of {queue} runs, take its member on {node} away and add it"
-                     " again: it is sent the log anew. Look at the disk of {node}.",
+    "data_corrupt": ("If a majority of the other members of {queue} runs, delete its member on {node} and add it"
+                     " again: it then receives the log anew. Check the disk of {node}.",
                      ("rabbitmq-queues -n {node} quorum_status {name} --vhost {vhost}",)),
     "vhost_failed": ("Save the disk of {node}, and start its virtual host again.",
                      ("rabbitmqctl -n {node} restart_vhost",)),
-    "queue_crashed": ("See whether {queue} is in use again.", (QUEUE_STATES,)),
-    "store_crashed": ("See whether {node} is a member of the metadata store again.",
+    "queue_crashed": ("Check whether {queue} works again.", (QUEUE_STATES,)),
+    "store_crashed": ("Check whether {node} is a member of the metadata store again.",
                       ("rabbitmq-diagnostics -n {node} metadata_store_status",)),
-    "coordinator_failed": ("See whether a majority of the stream coordinator's members runs.",
+    "coordinator_failed": ("Check whether a majority of the stream coordinator's members runs.",
                            ("rabbitmq-streams -n {node} coordinator_status",)),
-    "stream_failed": ("See which replicas of the stream run.", ("rabbitmqctl -n {node} list_queues name type state",)),
+    "stream_failed": ("Check which replicas of the stream run.",
+                      ("rabbitmqctl -n {node} list_queues name type state",)),
     "cookie_refused": ("Give {node} and {name} the same Erlang cookie.", ()),
-    "operation_timed_out": ("See whether all queues have a leader, and whether the disk of {node} keeps up.",
+    "operation_timed_out": ("Check whether all queues have a leader, and whether the disk of {node} is fast enough.",
                             ("rabbitmqctl -n {node} list_queues name type state",)),
-    "consumer_timed_out": ("Have consumers acknowledge sooner, or raise consumer_timeout, which is 30 minutes by"
-                           " default.", ("rabbitmqctl -n {node} environment",)),
+    "consumer_timed_out": ("Let consumers acknowledge sooner, or raise consumer_timeout (30 minutes by default).",
+                           ("rabbitmqctl -n {node} environment",)),
     "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
 }
 """What to do about other faults."""
@@ -211,8 +214,9 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     one, fills = found[0], _fills(found[0])
     if one.kind == "clusters_apart":
         kept, *others = one.nodes
-        yield ToDo(f"Decide which cluster is to stay, such as that of {names.node(kept)}. Take the messages and"
-                   " definitions that only another one has out of it: joining deletes them. Then have its nodes join.",
+        yield ToDo(f"Decide which cluster to keep, for example that of {names.node(kept)}. Save the messages and"
+                   " definitions that only the other clusters have: joining deletes them. Then join their nodes to"
+                   " it.",
                    tuple(f"rabbitmqctl -n {node} {command}" for node in others
                          for command in ("stop_app", "reset", f"join_cluster {kept}", "start_app")))  # fmt: skip
         return
@@ -235,8 +239,9 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
     have. Nodes that do not run are on no side. What became of it after the span that was asked for is not told."""
     goes_on = any(incident.asked.is_over(one.at_us) for one in incident.happenings)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
-        yield ToDo(f"Decide which side is to stay, of {told_apart(sides, names)}: they still go on without each other."
-                   " Take the messages that only the others have out of them, and restart their nodes.")  # fmt: skip
+        apart = told_apart(sides, names)
+        yield ToDo(f"The cluster is still partitioned into {apart}. Decide which partition to keep, save the messages"
+                   " that only the others have, and restart the nodes of the others.")  # fmt: skip
 
 
 def _narrower(incident: Incident) -> Iterator[ToDo]:
@@ -247,7 +252,7 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
         costs = [loss.at_us for one in incident.losses
                  for loss in (*one.certain, *(danger for danger in one.possible if not danger.only))]  # fmt: skip
         last = day(max(costs, default=faults[-1]))
-        yield ToDo(f"Ask about one incident: these are {told}, told and played as one story.",
+        yield ToDo(f"Examine one incident at a time: these are {told}, played as one story.",
                    (f"hawb incident {_logs(incident)} --since {last} --until {last}",))  # fmt: skip
 
 

@@ -21,12 +21,12 @@ PASSIVE: Mapping[str, str] = {
     "exclusive_queue": "the queue was exclusive, and such a queue is never mirrored",
     "dropped_replicas": "every replica was dropped but a mirror, which refused to take over",
     "disk_lost": "the only disk that had {them} was lost",
-    "shrunk_by_force": "only members had {them} that were given up by force",
-    "node_forgotten": "only a node had {them} that was forgotten",
-    "side_given_up": "the side of the partition that had {them} was given up",
-    "node_reset": "only a node had {them} that was reset",
-    "auto_ack_in_flight": "{they} {were} on the way to clients that need not acknowledge",
-    APART: "each side has a master of its own, and one alone has {them}",
+    "shrunk_by_force": "only members that were removed by force had {them}",
+    "node_forgotten": "only a node that was forgotten had {them}",
+    "side_given_up": "the partition that had {them} was discarded",
+    "node_reset": "only a node that was reset had {them}",
+    "auto_ack_in_flight": "{they} {were} on the way to consumers with automatic acknowledgement",
+    APART: "each partition has its own master, and only one of them has {them}",
 }
 """Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`), or may yet be."""
 
@@ -40,7 +40,7 @@ AFTER_US = 500_000
 WHAT: Mapping[Only, str] = {
     "": "messages{of} that came in {when}{where}",
     "transient": "messages{of} that were not persistent and came in {when}{where}",
-    "auto_ack": "messages{of} that were on the way to consumers which need not acknowledge, {when}{where}",
+    "auto_ack": "messages{of} that were on the way to consumers with automatic acknowledgement, {when}{where}",
 }
 """What may be lost, the weightiest first."""
 
@@ -68,14 +68,14 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
     of = f" of {queues}" if queues else ""
     if loss.listed:
         also = WHAT[loss.only].format(of="", when=when, where=where)
-        return f"{counted(loss.listed)}{of} that a listing had, and {also}"
+        return f"{counted(loss.listed)}{of} from the listing, and {also}"
     return WHAT[loss.only].format(of=of, when=when, where=where)
 
 
 def fate(loss: Possible, are: str) -> str:
     """What becomes of such messages, and on what it depends: they `are` lost, or were."""
     if loss.cause == APART:
-        return "will be lost when their side restarts, if there are any"
+        return "will be lost when their partition restarts, if there are any"
     return f"{are} lost, {'unless clients had taken them by then' if loss.listed else 'if there were any'}"
 
 

@@ -31,7 +31,7 @@ def rates_figure(rates: Rates, *, slim: bool = False) -> Figure:
     ended."""
     fits = shown_fits(rates)
     if not fits:
-        raise ValueError("nothing has ended, of which there could be a picture")
+        raise ValueError("nothing has ended, so there is nothing to draw")
     size, grid = ((SLIM, 1.5 + 2.1 * len(fits)), {"nrows": len(fits)}) if slim else ((10.5, 3.6), {"ncols": len(fits)})
     with drawn(sentence(rates), size, NOTE, FIGURE, sharey=True, **grid) as (figure, rows):
         panels = rows.ravel()
@@ -59,7 +59,7 @@ def sentence(rates: Rates) -> str:
                     f" ({between(repair)})")  # fmt: skip
     some, of = rates.company
     if some and told:
-        told[-1] += f"; {percent(some / of)} of failures come in company"
+        told[-1] += f"; {percent(some / of)} of failures affect several nodes at once"
     return f"{' '.join(told)}." if told else f"What was seen of {counted(rates.clusters, 'cluster')}."
 
 

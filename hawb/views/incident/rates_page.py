@@ -18,5 +18,5 @@ def page(found: Report, rates: Rates) -> str:
     if shown_fits(rates):
         return report_page(found, [figure_of(partial(rates_figure, rates), "The table's first rows as curves")])
     *kinds, last = (WORDS[kind] for kind in SHOWN)
-    why = f"No figure: of nothing that is drawn ({', '.join(kinds)} or {last}) do these logs show an end."
+    why = f"No figure: the logs show no completed period ({', '.join(kinds)} or {last})."
     return report_page(found, below=[section("No figure", f"<p>{html(why)}</p>")])

@@ -19,7 +19,7 @@ from hawb.views.markdown import bash_word
 from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
-QUESTION = "Do these logs tell how often a node fails?"
+QUESTION = "Do these logs show how often a node fails?"
 WIDE = 3.0
 """An interval whose end is so many times its beginning tells little."""
 UNITS = ((86_400 * 2, 86_400, "days"), (3_600 * 2, 3_600, "hours"), (60 * 2, 60, "minutes"), (0, 1, "seconds"))
@@ -34,11 +34,13 @@ TIMES = ("restart", "synchronisation")
 """The kinds of spans that an upgrade takes."""
 OF_FAILURES = {"stopped": "asked to stop", "power_off": "missed only after net_ticktime", "killed": "killed or crashed"}
 ASSUMED = (
-    "All nodes are alike, and so are all clusters: a bad host is not told from a good one, nor one year from the next.",
-    "A node that fails was as good as new when it was back; one that ran when the logs begin had done so for long.",
-    "A log does not say who asked a node to stop: unless all nodes were restarted one after the other, it has failed.",
-    "A loss of power is noticed after net_ticktime, by which it and a partition seem to begin later than they do.",
-    "Nodes that went within a minute had one cause; causes that take a single node are counted as its own.",
+    "All nodes, clusters and years are treated alike: differences between hosts, or over time, are not considered.",
+    "A repaired node is as good as new. A node that ran when the logs begin had been running for a long time.",
+    "A log does not say who stopped a node. A stop counts as a failure, unless all nodes were restarted one after"
+    " the other.",
+    "Other nodes notice a power loss or a partition only after net_ticktime, so both seem to begin later than they do.",
+    "Nodes that failed within a minute had a common cause. A common cause that affects only one node counts as"
+    " that node's failure.",
     f"Intervals are of 95 %, from draws by likelihood with the seed {SEED}, over the distributions that come into"
     " question; the exponential is taken unless another is clearly better by AICc.",
 )
@@ -50,7 +52,7 @@ def verdict(rates: Rates) -> Verdict:
     fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
     watched = f"{rates.watched_s / YEAR_S:.3g} node-years of logs"
     if fit is None:
-        return Verdict("no", f"no node has failed by itself in {watched}, of which no rate can be made")
+        return Verdict("no", f"no node failed by itself in {watched}, so there is no rate to compute")
     low, high = fit.interval()
     back = "" if repair is None else f" and is back after {length(repair.best.mean_s)}"
     often = f"a node fails every {length(fit.best.mean_s)} ({between(fit)}){back}, on average"
@@ -102,7 +104,7 @@ def of_failures(rates: Rates) -> tuple[Part, ...]:
     crashed = alone.power_off + alone.killed
     cells.append(("came back without a disk, of those that were not asked to stop", *_share(alone.disk_lost, crashed)))
     cells.append(("failed within a minute of another, of all failures of nodes", *_share(*rates.company)))
-    notes = (f"of {counted(alone.unknown, 'failure')} no log tells how they were",) if alone.unknown else ()
+    notes = (f"how {counted(alone.unknown, 'failure')} happened is in no log",) if alone.unknown else ()
     return (Part("How nodes failed", Table("failures", ("how", "of", "share", "95 % interval"), cells), notes),)
 
 
@@ -118,19 +120,19 @@ def todo(rates: Rates, file: str | None, logs: Sequence[str] = ()) -> tuple[ToDo
     logs."""
     own, asked = bash_word(file or "own.yaml"), []
     if rates.fits.get(ALONE) is None:
-        return (ToDo("Give logs of a longer time, or of more clusters."),)
+        return (ToDo("Give logs of a longer period, or of more clusters."),)
     takers = "hawb replicas and hawb upgrade take" if any(map(rates.fits.get, TIMES)) else "hawb replicas takes"
     write = () if file else asking("rates", logs, f"--numbers {own}")
     study = (f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",)
-    told = f"Ask with these rates in place of assumed ones; {takers} --numbers {own} beside a cluster's files too."
+    told = f"Use these rates instead of assumed ones; {takers} --numbers {own} together with a cluster's files too."
     asked.append(ToDo(told, (*write, *(study if file or logs else ()))))
     some, of = rates.company
     if some:
-        asked.append(ToDo(f"Ask of environments with rack_failures: {percent(some / of)} of failures come in company,"
-                          " and a study without racks leaves them out."))  # fmt: skip
+        asked.append(ToDo(f"Use environments with rack_failures: {percent(some / of)} of failures affect several"
+                          " nodes at once, and a study without racks leaves them out."))  # fmt: skip
     fit = rates.fits[ALONE]
     if fit is not None and fit.interval()[1] > WIDE * fit.interval()[0]:
-        asked.append(ToDo("Give logs of a longer time, or of more clusters: so few failures tell little."))
+        asked.append(ToDo("Give logs of a longer period, or of more clusters: these are too few failures."))
     return tuple(asked)
 
 

@@ -20,11 +20,12 @@ ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
 """The words of an Erlang term whose other words were taken out."""
 CAUSES: Mapping[str, str] = {
     causes.FLAG: "{flags} {are} not enabled, or not known to all nodes",
-    causes.FLAGS: "its feature flags and those of {others} do not go together",
-    causes.CLUSTER: "the other nodes do not have it as a member of their cluster, or it does not have them",
-    causes.LEADER: "it waited in vain for a leader of the metadata store, for which a majority of the nodes must run",
-    causes.TABLES: "it waited in vain for the tables of {others}",
-    causes.SCHEMA: "the tables on its disk are not those that this release or the other nodes have",
+    causes.FLAGS: "its feature flags and those of {others} are not compatible",
+    causes.CLUSTER: "the other nodes do not consider it a member of their cluster, or it does not consider them"
+                    " members",
+    causes.LEADER: "it waited without success for a leader of the metadata store, which needs a majority of the nodes",
+    causes.TABLES: "it waited without success for the tables of {others}",
+    causes.SCHEMA: "the tables on its disk do not match this release or the other nodes",
     causes.PORT: "a port{about}, or its name, is in use already",
     causes.COOKIE: "the file of its Erlang cookie cannot be used",
     causes.DISK: "the disk is full or cannot be written",
@@ -33,7 +34,7 @@ CAUSES: Mapping[str, str] = {
     causes.SETTINGS: "its configuration is not valid",
     causes.HOST: "the name of a host is not found, or its epmd does not answer",
     causes.ERLANG: "its Erlang is too old",
-    causes.TIMEOUT: "it waited in vain for something",
+    causes.TIMEOUT: "it waited without success",
 }
 """Why boots fail, by what tells it."""
 TAKEN_OUT = re.compile(r"<\w+>")

@@ -51,7 +51,7 @@ def summary(reading: Reading) -> str:
     """A sentence: who wrote, from when to when, and how much of it is known."""
     files = counted(len(reading.files), "file")
     if not reading.events:
-        return f"No event is told of in {files}."
+        return f"No event in {files}."
     first, last = (moment(settled_us(event, reading.clocks)) for event in (reading.events[0], reading.events[-1]))
     nodes = listing(shown(node) for node in sorted({event.node for event in reading.events}))
     return f"{begun(counted(len(reading.events), 'event'))} in {files}, by {nodes}, from {first} to {last}."
@@ -68,14 +68,14 @@ def notes(reading: Reading, told: int) -> Iterator[str]:
                    f"times below are those of {other}.")  # fmt: skip
     unmet = [clock.node for clock in reading.clocks.values() if clock.against is None]
     if len(unmet) > 1:
-        yield f"The clocks of {listing(map(shown, unmet))} could not be compared: none saw what another did."
+        yield f"The clocks of {listing(map(shown, unmet))} could not be compared: they logged no common event."
     if left_out := len(reading.events) - told:
-        yield f"{begun(counted(left_out, 'event'))} of clients left out; --clients tells them, with their names."
+        yield f"{begun(counted(left_out, 'event'))} of clients left out; --clients lists them, with names."
     if reading.repeated:
-        yield f"{begun(counted(reading.repeated, 'event'))} stood in the logs more than once, and are told once."
+        yield f"{begun(counted(reading.repeated, 'event'))} were in the logs more than once, and are listed once."
     for file in reading.files:
         if file.refused:
-            yield f"{shown(file.file)} could not be read to its end: {shown(file.refused)}."
+            yield f"{shown(file.file)} could not be read to the end: {shown(file.refused)}."
         if not file.is_log and file.lines:
             yield f"{shown(file.file)} is not a RabbitMQ log."
         if file.cut or file.timeless:
@@ -109,8 +109,8 @@ def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Itera
     if not templates:
         return
     most = [(count, level, shown(template)) for (level, template), count in templates.most_common(MOST_TEMPLATES)]
-    told = (f"{begun(counted(templates.total(), 'message'))} of {counted(len(templates), 'kind')} no rule knows; "
-            "the most frequent, without names and numbers:")  # fmt: skip
+    told = (f"No rule recognises {counted(templates.total(), 'message')} of {counted(len(templates), 'kind')}; the"
+            " most frequent, without names and numbers:")  # fmt: skip
     yield "\n".join(wrapped(told, width))
     yield columns(most, ("times", "level", "message"), width, (0,), colour)
 

@@ -15,9 +15,10 @@ from hawb.views.report import ToDo
 from hawb.views.tables import Table
 
 CAPTION = "Applications that declare the queues"
-COLUMNS = ("queues", "send", "in new virtual hosts", "in place, or in a new cluster", "there with relaxed checks")
-UNCHANGED, NO_CHECKS = "need not change", "this release has none"
-PERHAPS = "need not change, unless they send x-queue-type classic themselves"
+COLUMNS = ("queues", "send", "in new virtual hosts", "in place, or in a new cluster", "in place, with relaxed"
+                                                                                      " equivalence checks")
+UNCHANGED, NO_CHECKS = "need not change", "not available in this release"
+PERHAPS = "need not change, unless they send x-queue-type classic"
 SENDS = {
     "no type": "no x-queue-type",
     "a type": "x-queue-type",

@@ -19,8 +19,8 @@ from hawb.views.tables import WIDTH
 from hawb.views.terminal import text
 
 ASSUMED = (
-    "A search is a claim about the model, within its bound and its moments. Left out are crashes of single processes,"
-    " single cut links, alarms, changes of policies, and consumers.",
+    "The answer holds for the model, within the limits of the search. The search leaves out crashes of single"
+    " processes, single cut links, alarms, policy changes and consumers.",
 )
 
 
@@ -42,7 +42,7 @@ def told(
 
 def report_of(question: Question, answer: Progress, files: Files = UNNAMED) -> Report:
     """The report on a search."""
-    goal = f"Looked for: {question.goal}. {extent(answer)}."
+    goal = f"Searched for: {question.goal}. {extent(answer)}."
     asked = todo(question, answer, files)
     return Report(QUESTIONS[question.goal], goal, verdict(question, answer), asked, (), ASSUMED)
 

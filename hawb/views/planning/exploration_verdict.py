@@ -15,12 +15,15 @@ from hawb.views.report import ToDo, Verdict
 HOLDS = {
     "lost-confirmed": ("no confirmed message is lost", "confirmed messages of {queues} are lost"),
     "unavailable": ("some node serves every queue", "no node serves {queues}"),
-    "diverged": ("no queue has two sides that differ", "two sides go on with different messages of {queues}"),
+    "diverged": (
+        "both partitions of each queue hold the same messages",
+        "two partitions continue with different messages of {queues}",
+    ),
 }
 """What is told of each goal where no story ends in it, and where one does."""
 QUESTIONS = {
     "lost-confirmed": "Is every confirmed message safe?", "unavailable": "Does every queue stay in use?",
-    "diverged": "Do all sides keep the same messages?",
+    "diverged": "Do all partitions keep the same messages?",
 }  # fmt: skip
 FAULTS_AGAIN = 9
 STORY = "story.yaml"
@@ -51,7 +54,7 @@ def verdict(question: Question, answer: Progress) -> Verdict:
         return Verdict("yes", f"{held} within {bound(question)}")
     steps = counted(answer.depth, "step")
     return Verdict(
-        "unknown", f"only as far as it was searched: {held} by stories of up to {steps} within {bound(question)}"
+        "unknown", f"the search is not complete: {held} by stories of up to {steps} within {bound(question)}"
     )
 
 
@@ -89,22 +92,22 @@ def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[
     if answer.story is not None:
         kept = () if files.story else asking("explore", scenario, *_asked(question), f"--scenario {STORY}")
         story = (files.story or STORY,) if files.story or kept else ()
-        lab = "Open it in the lab, where each single change is tried that would have kept it."
+        lab = "Open it in the lab, which tries each single change that could prevent it."
         return (
-            ToDo("Play the story, to read why.", (*kept, *asking("run", story))),
+            ToDo("Play the story to read why.", (*kept, *asking("run", story))),
             ToDo(lab, asking("lab", story)),
         )
     if not answer.over:
         return (
             ToDo(
-                "Let it search to the end, or take away verbs, to have the whole answer.",
+                "Let the search finish, or leave out verbs, for a complete answer.",
             ),
         )
     if question.most.faults >= FAULTS_AGAIN:
         return ()
     return (
         ToDo(
-            "Ask for one fault more.",
+            "Search with one more fault.",
             asking("explore", scenario, *_asked(question, more=1)),
         ),
     )

@@ -29,8 +29,7 @@ IN_FORCE = ("policy", "operator policy", "silenced", "queues")
 FOUND = ("severity", "code", "where", "what")
 ADVISED = ("code", "why", "do", "source")
 ASSUMED = (
-    "What is in force is told by the rules of the release, from the policies that the files have: whoever changes one"
-    " meanwhile changes the answer.",
+    "The answer follows from the release's rules and the policies in the files. It changes when a policy changes.",
 )
 
 
@@ -51,7 +50,8 @@ def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answere
     """The report on a cluster: what was found, what each kind of finding means, and what is in force."""
     told, assigned = found.findings, found.assigned.assignments
     helps, useless = helping(found, MOST_TO_DO)
-    parts = [Part("What is in force where", Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))]))]
+    in_force = Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))])
+    parts = [Part("Which policy applies to each queue", in_force)]
     if told:
         cells = rows(told)
         kinds = tuple(severity for severity, *_ in cells)
@@ -59,7 +59,8 @@ def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answere
                  Part("Why, and what to do", Table("Why", ADVISED, advice_rows((one.code for one in told), useless))),
                  *parts]
     return Answered(
-        "Do the policies do what they say?", f"{cluster}: {summary(found)}" if cluster else summary(found),
+        "Do the policies have the effect that they should?",
+        f"{cluster}: {summary(found)}" if cluster else summary(found),
         lint_verdict.verdict(told, len(assigned), found.missing), lint_verdict.todo(told, found.missing, helps),
         tuple(parts), ASSUMED, tuple(notes),
     )  # fmt: skip

@@ -28,7 +28,7 @@ CHECKS = {
 }
 """RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
 
-REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": N_("Too few of its members are left to agree on anything.")}
+REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": N_("Too few of its members are left for a majority.")}
 FATES = {
     "waits": N_("cannot be used until the node is back"),
     "deleted": N_("is deleted"),

@@ -49,7 +49,7 @@ def svg(forecasts: Sequence[Forecast], rows: Sequence[Row], *, slim: bool = Fals
     height = top + (24 if more else 2)
     rest = f"and {counted(more, 'more queue')}, which {'feels' if more == 1 else 'feel'} less" if more else ""
     last = f'<text class="faint" x="0" y="{height - 6}">{rest}</text>'
-    told = html(f"What the end of each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
+    told = html(f"What stopping or killing each of {counted(len(forecasts), 'node')} does to queues, the worst first.")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{told}" width="{whole}" height="{height}"'
         f' viewBox="0 0 {whole} {height}" font-family="{style.FONT}" font-size="13">{drawn}{last}</svg>'

@@ -11,7 +11,7 @@ from hawb.views.prometheus import Gauge
 
 OF_EFFECTS: dict[str, tuple[str, Callable[[list[Effect]], int]]] = {
     "hawb_node_end_lost_messages": (
-        "Messages that would be lost for good if the node ended this way.",
+        "Messages that would be lost if the node ended this way.",
         lambda effects: sum(one.lost for one in effects),
     ),
     "hawb_node_end_lost_confirmed_messages": (
@@ -19,7 +19,7 @@ OF_EFFECTS: dict[str, tuple[str, Callable[[list[Effect]], int]]] = {
         lambda effects: sum(one.lost_confirmed for one in effects),
     ),
     "hawb_node_end_queues_down": (
-        "Queues that could not be used as long as the node was away.",
+        "Queues that could not be used while the node was down.",
         lambda effects: sum(one.down for one in effects),
     ),
 }  # fmt: skip
@@ -31,7 +31,7 @@ def gauges(outlook: Outlook) -> list[Gauge]:
     forecasts = outlook.forecasts
     calm = not outlook.out_of_use and outlook.live.known
     safe = [({"node": one.node}, int(calm and not one.hurt("stop"))) for one in forecasts]
-    found = [Gauge("hawb_node_safe_to_stop", "Whether a controlled stop of the node hurts no queue.", safe)]
+    found = [Gauge("hawb_node_safe_to_stop", "1 if a controlled stop of the node harms no queue.", safe)]
     for name, (help, count) in OF_EFFECTS.items():
         told = [({"node": one.node, "way": way}, count(one.hurt(way))) for one in forecasts for way in WAYS]
         found.append(Gauge(name, help, told))

@@ -16,14 +16,14 @@ from hawb.views.tables import Table
 
 QUESTION, QUESTION_OF = "Is it safe to stop a node now?", "Is it safe to stop {} now?"
 ALREADY = "Out of use before any node is stopped"
-QUEUES = "What the end of each node does to each queue"
-MISSED = "A controlled stop hurts them, and neither of RabbitMQ's checks fails for them"
-NOTHING_MISSED = "Nothing: for each queue that a controlled stop hurts one of them fails."
-KINDS = {"loss": "lose messages", "outage": "cannot be used", "safe": "feel nothing, or a moment"}
+QUEUES = "What stopping or killing each node does to each queue"
+MISSED = "Queues that a controlled stop harms although both of RabbitMQ's checks pass"
+NOTHING_MISSED = "Nothing: for each queue that a controlled stop harms, one of the checks fails."
+KINDS = {"loss": "lose messages", "outage": "cannot be used", "safe": "not affected, or only for a moment"}
 ASSUMED = (
     LIMITS,
-    "A stop is one that RabbitMQ is told of, a kill is not; each node ends alone, with all others as they are now, and"
-    " is not started again.",
+    "A stop is a controlled shutdown; a kill is not. Each forecast stops or kills one node, with all other nodes"
+    " as they are now, and does not start it again.",
 )
 
 
@@ -76,7 +76,7 @@ def report_of(
     told = tuple(f"{forecast.node}: {'; '.join(checks(forecast))}" for forecast in forecasts)
     by_node = [(kind, row) for forecast in forecasts for kind, row in felt_rows(forecast)]
     unlisted = found.live.unlisted
-    left = (f"Left out is what becomes of {listing(unlisted)}: no file tells enough.",) if unlisted else ()
+    left = (f"What happens to {listing(unlisted)} is left out: the files do not say enough.",) if unlisted else ()
     parts = [
         Part("Node by node", Table("Node by node", COLUMNS, [row for _, row in by_node]), left,
              tuple(KINDS[kind] for kind, _ in by_node)),

@@ -25,9 +25,9 @@ def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = (
     counts = Counter(one.severity for one in findings)
     worst = min(findings, key=lambda one: SEVERITIES.index(one.severity), default=None)
     if missing and (worst is None or worst.severity == "note"):
-        return Verdict("unknown", f"none of the files tells {' or '.join(missing)}")
+        return Verdict("unknown", f"none of the files lists {' or '.join(missing)}")
     if worst is None:
-        return Verdict("yes", f"nothing is wrong with {counted(queues, 'queue')} and what applies to them")
+        return Verdict("yes", f"no problem with {counted(queues, 'queue')} or the policies that apply to them")
     alike = [one.name for one in findings if (one.code, one.what) == (worst.code, worst.what)]
     told = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES if counts[severity])
     if worst.severity == "note":
@@ -57,7 +57,7 @@ def todo(findings: Sequence[Finding], missing: Sequence[str] = (), helps: Collec
         if code in helps
     ]
     if not asked and missing:
-        asked = [ToDo(f"Give a file that tells {one} too: {WRITTEN_BY[one]}.") for one in missing]
+        asked = [ToDo(f"Add a file that lists {one}: {WRITTEN_BY[one]}.") for one in missing]
     return tuple(asked[:MOST_TO_DO])
 
 

@@ -26,14 +26,14 @@ from hawb.views.report import Part, Report
 from hawb.views.tables import Table
 
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
-QUEUES_HEAD = "What becomes of queues"
-QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("clash", "where", "what")
+QUEUES_HEAD = "What happens to each queue"
+QUEUES, POLICIES, CLASHES = ("verdict", "queues", "what"), ("policy", "becomes"), ("conflict", "where", "what")
 NOTHING = {"ready": "nothing changes but the type"}
 
 LEFT_OUT = (
-    "Users, passwords, permissions, parameters and limits are in none of the files, and have to be set by hand. What"
-    " applications do (prefetch, priorities of consumers, confirms) no file tells. Rules are those of the releases with"
-    " a profile; plugins are left out."
+    "No file contains users, passwords, permissions, parameters or limits: set them by hand. No file says what"
+    " applications do (prefetch, consumer priorities, confirms). The rules are those of the releases that hawb"
+    " models; plugins are left out."
 )
 
 def summary(plan: Migration) -> str:
@@ -56,7 +56,7 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
         migration_verdict.todo(plan, command),
         tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
         (LEFT_OUT, *([applications.NOTE] if declared.rows else []),
-         f"What runs now is taken for {plan.runs}."), tuple(plan.notes),
+         f"The running release is treated as {plan.runs}."), tuple(plan.notes),
     )  # fmt: skip
 
 def queue_rows(plan: Migration) -> list[list[str]]:
@@ -80,7 +80,7 @@ def _becomes(split: Split) -> str:
         f" {', '.join(part.policy.definition)}"
         for part in split.parts
     ]
-    return "; ".join(told) or shown(f"goes: it said {split.said}")
+    return "; ".join(told) or shown(f"is removed: it contained {split.said}")
 
 def clash_rows(plan: Migration) -> list[list[str]]:
     """A row for each clash."""
@@ -109,7 +109,7 @@ def sources(plan: Migration) -> Table:
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
     told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
-    return Table("Where that stands", ("source", "of"), [(source, what) for what, source in told.items()])
+    return Table("Sources", ("source", "of"), [(source, what) for what, source in told.items()])
 
 def plain(plan: Migration) -> dict[str, object]:
     """The whole plan as JSON has it."""
@@ -174,7 +174,7 @@ def tables(plan: Migration) -> list[Table]:
     found = [
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
-        Table("Clashes", CLASHES, [tuple(row) for row in clash_rows(plan)]),
+        Table("Conflicts", CLASHES, [tuple(row) for row in clash_rows(plan)]),
     ]
     return [each for each in found if each.rows]
 
@@ -184,7 +184,7 @@ def road_tables(plan: Migration) -> list[Table]:
     if plan.crossing is None:
         return []
     found = [
-        Table("The road", ROAD, [tuple(row) for row in road_rows(plan.crossing, bool(plan.moving.moved))]),
+        Table("The steps", ROAD, [tuple(row) for row in road_rows(plan.crossing, bool(plan.moving.moved))]),
         Table(f"What {plan.target.release} refuses", REFUSED, [tuple(row) for row in refused_rows(plan.crossing)]),
     ]
     return [each for each in found if each.rows]

@@ -33,9 +33,9 @@ Rows = Sequence[Sequence[str]]
 NEW_VHOST = (
     ("1. add the virtual hosts, and permissions on them", "goes on", "goes on"),
     ("2. import the definitions into them", "goes on", "goes on"),
-    ("3. move the publishers", "pauses for a new connection", "goes on, from the old queues"),
-    ("4. wait until the old queues are empty", "goes on", "goes on, from the old queues; what is new waits"),
-    ("5. move the consumers", "goes on", "pauses for a new connection"),
+    ("3. move the publishers", "pauses while clients reconnect", "continues, from the old queues"),
+    ("4. wait until the old queues are empty", "goes on", "continues, from the old queues; new messages wait"),
+    ("5. move the consumers", "goes on", "pauses while clients reconnect"),
     ("6. delete the old queues, if empty", "goes on", "goes on"),
 )
 IN_PLACE = (
@@ -43,19 +43,18 @@ IN_PLACE = (
     ("2. wait until the queue is empty", "**none**", "goes on"),
     ("3. stop the consumers, delete the queue, if empty", "**none**", "**stops**"),
     ("4. import the definitions", "**none**", "**none**"),
-    ("5. start consumers and publishers, which declare it anew", "starts", "starts"),
+    ("5. start consumers and publishers, which declare it again", "starts", "starts"),
 )
 NEW_CLUSTER = (
     ("1. import the definitions into the new cluster, and set users", "goes on", "goes on"),
-    ("2. move the publishers", "pauses for a new connection", "goes on, from the old cluster"),
-    ("3. wait until the old queues are empty", "goes on", "goes on, from the old cluster; what is new waits"),
-    ("4. move the consumers", "goes on", "pauses for a new connection"),
+    ("2. move the publishers", "pauses while clients reconnect", "continues, from the old cluster"),
+    ("3. wait until the old queues are empty", "goes on", "continues, from the old cluster; new messages wait"),
+    ("4. move the consumers", "goes on", "pauses while clients reconnect"),
     ("5. stop the old cluster", "goes on", "goes on"),
 )
 WAYS = ("step", "publishing", "consuming")
 
-NOTHING_TO_WAIT_FOR = """\
-No file tells of a queue to be moved with messages in it: there is none, or no listing was given."""
+NOTHING_TO_WAIT_FOR = "No queue to be moved holds messages according to the files, or no listing was given."
 NOTHING_MOVES = """\
 No queue is to be moved."""
 WHAT_THE_TIMES_ARE = """\
@@ -196,10 +195,10 @@ def _lower(parts: list[str]) -> list[str]:
 def _summary(plan: Migration) -> str:
     counts = plan.counts
     told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in counts)
-    lines = [f"What runs now is taken for {plain(plan.runs)}. Of {len(plan.moves):,} queues: {told}."]
+    lines = [f"The running release is treated as {plain(plan.runs)}. Of {len(plan.moves):,} queues: {told}."]
     if left_out := plan.routing.left:
         told = ", ".join(f"{number:,} {what}" for what, number in left_out.items())
-        lines.append(f"Left out of every file, for they can hold secrets: {told}. They are set by hand.")
+        lines.append(f"Left out of every file, because they can contain secrets: {told}. Set them by hand.")
     if waiting := later(plan):
         names = plain(listing(move.queue.full_name for move in waiting))
         lines.append(
@@ -226,14 +225,14 @@ def _before(plan: Migration, matrix: Mapping[str, Feature]) -> list[str]:
     ]
     parts = [
         "## Before",
-        "Keep a copy of what there is. It holds password hashes, and what parameters hold: keep it as safe as those.",
+        "Keep a copy of the present definitions. It contains password hashes and parameters: store it safely.",
         block(["rabbitmqctl export_definitions before.json"]),
-        "Ask who writes the applications about what no file tells. A quorum queue does not have these:",
-        table(("feature", "what becomes of it", "source"), client),
+        "Ask the developers of the applications what no file says. Quorum queues do not have these features:",
+        table(("feature", "what happens to it", "source"), client),
     ]
     if plan.clashes:
         rows = [(clash.code, code(clash.name), plain(clash.what)) for clash in plan.clashes]
-        parts += ["Clashes to be settled first:", table(("clash", "where", "what"), rows)]
+        parts += ["Conflicts to resolve first:", table(("conflict", "where", "what"), rows)]
     if (declared := applications.table(plan)).rows:
         rows = [tuple(plain(cell) for cell in row) for row in declared.rows]
         parts += [f"{applications.CAPTION}:", table(declared.columns, rows), plain(applications.NOTE)]
@@ -299,7 +298,7 @@ def _new_vhosts(plan: Migration) -> list[str]:
             *(_line("list_queues", "-p", names[vhost], "name", "type", "policy", "leader", "members", "online")
               for vhost in used),
         ]),
-        "Move the publishers, and ask until there is nothing left:",
+        "Move the publishers, and repeat this until no messages are left:",
         block([_line("list_queues", "-p", vhost, "name", "messages", "consumers") for vhost in used]),
         UNACKNOWLEDGED,
         block([_delete(move) for move in moved]),
@@ -314,14 +313,14 @@ def _in_place(plan: Migration, file: str) -> list[str]:
         STANDSTILL,
         *([SAME_DEFAULT_TYPE] if any(_is_refused_in_place(move) for move in plan.moved) else []),
         table(WAYS, IN_PLACE),
-        "The commands that delete queues are those above. Then:",
+        "Delete the queues with the commands above. Then:",
         block([f"rabbitmqctl import_definitions {file}"]),
     ]
     if clear:
-        parts += ["Policies of which nothing is left stay until they are cleared:", block(clear)]
+        parts += ["These policies have no settings left; clear them:", block(clear)]
     if not PROFILES[plan.target.version].declare_knows_type:
-        parts.append("3.8 puts a new quorum queue under any policy that matches, until policies change: set one again"
-                     " after the import.")  # fmt: skip
+        parts.append("In 3.8, any matching policy applies to a new quorum queue until policies change: set one"
+                     " policy again after the import.")  # fmt: skip
     return parts
 
 

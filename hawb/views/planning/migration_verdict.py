@@ -21,7 +21,7 @@ def verdict(plan: Migration) -> Verdict:
     also = _unaffected(plan)
     beside = f"; {', '.join(also)}" if also else ""
     if not plan.queues_told:
-        return Verdict("unknown", "no file tells of queues")
+        return Verdict("unknown", "no file lists queues")
     if not plan.moves:
         return Verdict("yes", "there is no queue, and nothing to do")
     if stay:
@@ -29,12 +29,12 @@ def verdict(plan: Migration) -> Verdict:
         return Verdict("no", f"{_of(stay, affected)} cannot be {_quorum_queues(stay)}{why}{beside}")
     if untold:
         missing = listing(dict.fromkeys(what for move in untold for what in move.untold))
-        return Verdict("unknown", f"no file tells {missing} of {_of(untold, affected)}{beside}")
+        return Verdict("unknown", f"no file contains {missing} of {_of(untold, affected)}{beside}")
     if changed:
         return Verdict("but", f"{_of(changed, affected)} {_need(changed)} changes first{beside}")
     if plan.clashes:
-        clashes = counted(len(plan.clashes), "clash", "clashes")
-        return Verdict("but", f"{clashes} {'has' if len(plan.clashes) == 1 else 'have'} to be settled first{beside}")
+        clashes = counted(len(plan.clashes), "conflict")
+        return Verdict("but", f"{clashes} must be resolved first{beside}")
     if not affected and len(also) == 1 and plan.having("quorum already"):
         return Verdict("yes", "every queue is a quorum queue already; nothing to do")
     if not affected:
@@ -85,16 +85,16 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
     asked = []
     if not plan.queues_told or any(move.untold for move in plan.moved):
         again = (one.replace("migrate", f"migrate {DEFINITIONS}", 1) for one in command)
-        asked.append(ToDo("Export the definitions, and plan with them.", (EXPORT, *again)))
+        asked.append(ToDo("Export the definitions and run this command with them.", (EXPORT, *again)))
     if clashes := [clash for clash in plan.clashes if clash.code != "redeclare"]:
         names = listing(dict.fromkeys(clash.name for clash in clashes))
-        asked.append(ToDo(f"Settle {counted(len(clashes), 'clash', 'clashes')} first: {names}."))
+        asked.append(ToDo(f"Resolve {counted(len(clashes), 'conflict')} first: {names}."))
     asked += applications.todo(plan)
     if plan.crossing is not None and plan.crossing.refused:
         told = "; ".join(f"{listing(one.names)}: {shown(one.do)}" for one in plan.crossing.refused)
         asked.append(ToDo(f"Change what {plan.target.release} refuses. {told}."))
     if waiting := later(plan):
-        asked.append(ToDo(f"Leave {_names(waiting)} for the end of the road: no release before 4.0 takes them."))
+        asked.append(ToDo(f"Move {_names(waiting)} last: no release before 4.0 accepts them."))
     if stay := plan.having("not"):
         asked.append(ToDo(_decide(stay, plan)))
     if plan.moved or (plan.crossing is not None and plan.crossing.refused):
@@ -108,4 +108,4 @@ def _decide(stay: list[Move], plan: Migration) -> str:
     mirrored = [] if plan.target.mirroring else [move for move in stay if move.mirrored]
     if mirrored:
         return f"Decide about {_names(mirrored)}: mirrored today, and with one replica from 4.0 on."
-    return f"Decide about {_names(stay)}: leave classic, or declare without what is in the way."
+    return f"Decide about {_names(stay)}: leave classic, or declare again without the setting that prevents the move."

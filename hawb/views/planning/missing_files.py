@@ -28,10 +28,10 @@ def what_is_missing(live: Live) -> str:
     if not live.nodes_listed:
         told.append("which nodes there are and which of them run")
     if not live.queues_listed:
-        told.append("where queues stand and what they hold")
+        told.append("on which nodes queues are and what they hold")
     elif live.unlisted:
         told.append(f"where {listing(live.unlisted)} stand{'s' * (len(live.unlisted) == 1)} and what is in there")
-    return f"no file tells {', nor '.join(told)}"
+    return f"no file says {', nor '.join(told)}"
 
 
 def missing(live: Live, files: Sequence[str], command: str = "safe", mirrors: bool = True) -> Iterator[ToDo]:

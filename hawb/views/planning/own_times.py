@@ -15,7 +15,7 @@ def sentences(own: OwnTimes, found: Within | None) -> tuple[str, ...]:
     values = {TAKEN[0]: own.times.away_s} | {f"timing.{name}": value for name, value in own.times.timing.items()}
     told = "; ".join(f"{path} {values[path]:.12g} ({shown(source)})" for path, source in own.sources.items())
     title = shown(own.title)
-    taken = f"Times are those of {title}: {told}." if told else f"None of the times of {title} is taken."
+    taken = f"Times come from {title}: {told}." if told else f"None of the times of {title} is used."
     return (taken,) if found is None else (taken, _within(found))
 
 

@@ -31,8 +31,8 @@ from hawb.views.planning.missing_files import missing, what_is_missing
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
-ROLLING = "Can the nodes go one after the other?"
-AWAY = "Each node is away for {} s beside its stop and its boot."
+ROLLING = "Can the nodes be restarted one after the other?"
+AWAY = "Each node is down for {} s, without its stop and its boot."
 RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
@@ -119,7 +119,7 @@ class PlannedUpgrade(Struct, frozen=True):
 
 def in_no_plan(before: Beforehand) -> tuple[str, ...]:
     """What is said of nodes that are not planned with."""
-    return (f"Not running, and so in no plan: {listing(before.down)}.",) if before.down else ()
+    return (f"Not running, so not in the plan: {listing(before.down)}.",) if before.down else ()
 
 
 def rolling(

@@ -27,7 +27,7 @@ UNSTABLE_KHEPRI = ("3.13", "4.0", "4.1")
 STABLE_KHEPRI = "4.2"
 """The release in which khepri_db is among all stable flags, and not required yet."""
 
-ROAD = ("step", "to", "Erlang", "flags enabled before", "ends, or is otherwise")
+ROAD = ("step", "to", "Erlang", "flags enabled before", "ends, or changes")
 ENDS = ("with", "what", "before it", "source")
 REFUSED = ("what", "of how many", "names", "what to do", "source")
 
@@ -62,7 +62,7 @@ def overview(legs: Sequence[Leg], move_at: int | None) -> list[str]:
         flags = counted(len(leg.flags), "flag") if leg.flags else "none more"
         rows.append((leg.name, leg.newer.latest, f"{leg.newer.erlang} to {leg.newer.erlang_most}.x",
                      f"{flags}, {KHEPRI} among them" if leg.moves_metadata else flags, _ends(leg)))  # fmt: skip
-    return ["## The road", table(ROAD, rows)]
+    return ["## The steps", table(ROAD, rows)]
 
 
 def _ends(leg: Leg) -> str:
@@ -78,7 +78,7 @@ def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
         return []
     return [
         f"## What {release} refuses of it",
-        "As the files have it today. What stands already is carried over but for what keeps a node from booting.",
+        "As of the files. What exists already stays through the upgrade, except what keeps a node from booting.",
         table(REFUSED, [(plain(one.what), f"{len(one.names):,}", _names(one.names), plain(one.do), plain(one.source))
                         for one in refused]),
     ]  # fmt: skip
@@ -122,7 +122,7 @@ def before(leg: Leg, nodes: Sequence[str] = (), first: Sequence[str] = ()) -> li
     newer = leg.newer
     parts = [NEWEST.format(name=newer.series, latest=newer.latest, source=newer.source)]
     if leg.least is not None:
-        parts.append(f"Nodes of {leg.older.series} have to run {leg.least} or later before.")
+        parts.append(f"Nodes of {leg.older.series} must run {leg.least} or later before this step.")
     parts.append(_erlang(leg))
     if leg.removed:
         rows = [(series, plain(fact.what), plain(fact.do), plain(fact.source)) for series, fact in leg.removed]
@@ -134,7 +134,7 @@ def before(leg: Leg, nodes: Sequence[str] = (), first: Sequence[str] = ()) -> li
 
 def _erlang(leg: Leg) -> str:
     newer = leg.newer
-    told = f"It takes Erlang {newer.erlang} at least, and goes with {newer.erlang_most}.x at most."
+    told = f"It needs Erlang {newer.erlang} or later, up to {newer.erlang_most}.x."
     if leg.erlang_together:
         told += (
             f" {leg.older.series} goes with {leg.older.erlang_most}.x at most: Erlang and RabbitMQ are changed in the"
@@ -177,8 +177,8 @@ def _majority(nodes: int) -> str:
 
 def _flags(leg: Leg) -> list[str]:
     if not leg.flags:
-        return [f"{leg.newer.series} asks for no flag that {leg.older.series} may lack. A later step does: enable all."]
-    told = f"These have to be enabled before: {', '.join(map(code, leg.flags))}"
+        return [f"{leg.newer.series} requires no flag that {leg.older.series} may lack. A later step does: enable all."]
+    told = f"These must be enabled before the step: {', '.join(map(code, leg.flags))}"
     if leg.flags_of_plugins:
         told += f"; and those of plugins, where they are enabled: {', '.join(map(code, leg.flags_of_plugins))}"
     missing = next(release.without for release in reversed(leg.brought) if release.without)

@@ -93,7 +93,7 @@ class RoadUpgrade(Struct, frozen=True):
         rolls = [part for roll in self.rolls for part in roll.planned.parts(f"{roll.title}. ")]
         return Report(
             f"Can it be upgraded to {self.legs[-1].newer.series}?", self.title, self.verdict(), self.todo(),
-            (Part("The road", road), *rolls, Part(meanwhile.caption, meanwhile)),
+            (Part("The steps", road), *rolls, Part(meanwhile.caption, meanwhile)),
             (*(f"{roll.title}. {sentence(roll.planned.remarks()[-1])}" for roll in self.rolls),
              *map(_in_line, [MOVED] if self.moves else []), _in_line(WRITTEN), *in_no_plan(self.before), LIMITS),
             self.notes,
@@ -146,7 +146,7 @@ class RoadUpgrade(Struct, frozen=True):
                 moved = [MOVED] if leg.drops_mirrors and roll.moved else []
                 parts += [f"## Step {number}: {leg.name}", *road_runbook.before(leg, nodes, moved)]
                 book = f"### Node by node\n\nAs in step {first}: the same order, the same waits, the same commands."
-                rules = f"The roll is planned by the rules of {PROFILES[roll.version].release}."
+                rules = f"The rolling restart is planned by the rules of {PROFILES[roll.version].release}."
                 parts += [f"{rules} {UNPLAYED}" if leg.moves_metadata else rules]
                 parts += [_lower(roll.planned.runbook()) if number == first else book]
                 parts += [*road_runbook.meanwhile(leg), *road_runbook.afterwards(leg)]
@@ -154,10 +154,11 @@ class RoadUpgrade(Struct, frozen=True):
 
     def tables(self) -> list[Table]:
         """The road, each plan, and what does not work meanwhile."""
-        found = [Table("The road", ("step", "to", "before it"), [tuple(row) for row in self.steps()])]
+        found = [Table("The steps", ("step", "to", "before it"), [tuple(row) for row in self.steps()])]
         for roll in self.rolls:
             found += [one._replace(caption=f"{roll.title}. {one.caption}") for one in roll.planned.tables()]
-        return [*found, Table("What does not work meanwhile", MEANWHILE, [tuple(row) for row in self.meanwhile()])]
+        meanwhile = [tuple(row) for row in self.meanwhile()]
+        return [*found, Table("What does not work during the upgrade", MEANWHILE, meanwhile)]
 
 
 def _before(leg: Leg) -> list[str]:

@@ -17,7 +17,7 @@ STAGES = ("", "node", "wait for", "sync_queue", "stop at", "runs at", "takes", "
 MEASURED = ("lost", "confirmed", "outage", "skew", "duration")
 PREDICTED = "What is predicted"
 STOPPED = ("plan", *MEASURED, "deadlock")
-FELT = ("queue", "lost", "confirmed", "nobody serves it", "blocked")
+FELT = ("queue", "lost", "confirmed", "it cannot be used", "blocked")
 MOST_FELT = 20
 """How many queues are shown."""
 
@@ -64,7 +64,7 @@ def felt(told: Prediction) -> list[Table]:
          f"{one.blocked_s:,.3f} s")
         for one in told.effects[:MOST_FELT]
     ]  # fmt: skip
-    return [Table("Queues that feel it, the worst first", FELT, rows)] if rows else []
+    return [Table("Affected queues, the worst first", FELT, rows)] if rows else []
 
 
 def more_felt(told: Prediction) -> str:
@@ -78,8 +78,8 @@ def never(answer: Answer) -> str:
     if not answer.never:
         return ""
     return (
-        f"rabbitmq-upgrade await_online_quorum_plus_one would wait for ever on the nodes of {listing(answer.never)}: "
-        "one or two members are never more than a bare majority."
+        "rabbitmq-upgrade await_online_quorum_plus_one would wait for ever on the nodes of"
+        f" {listing(answer.never)}: with one or two members there is never more than a bare majority."
     )  # fmt: skip
 
 
@@ -87,7 +87,8 @@ def extent(answer: Answer) -> str:
     """What was searched, and how far the answer can be relied on."""
     how = (
         "every order and wait was tried" if answer.exact
-        else f"the best {answer.width:,} plans were gone on from after each node, so a better one may have been missed"
+        else f"after each node only the best {answer.width:,} plans were continued, so a better plan may have been"
+             " missed"
     )  # fmt: skip
     return (
         f"Searched for the least of {', '.join(answer.objective)}, in this order, with the waits "
@@ -102,14 +103,14 @@ def orders(stopped: Stopped) -> str:
     lines = [
         f"stop:  {', '.join(map(shown, plan.stops))}",
         f"start: {', '.join(map(shown, plan.starts))}, each once the one before runs",
-        f"{shown(plan.stops[-1])} stops last and so waits for nobody; every other node finds it running.",
+        f"{shown(plan.stops[-1])} stops last and so waits for no node; every other node finds it running.",
     ]
     return "\n".join(lines)
 
 
 def stop_extent(stopped: Stopped) -> str:
     """Which orders of nodes were tried."""
-    return "every order was tried" if stopped.exact else "tried was each node as the last to stop, not every order"
+    return "every order was tried" if stopped.exact else "each node was tried as the last to stop, but not every order"
 
 
 def stop_tables(stopped: Stopped) -> list[Table]:

@@ -11,7 +11,7 @@ from hawb.views.planning.planned_upgrade import REHEARSAL, REPORT, RUNBOOK, Plan
 from hawb.views.planning.road_upgrade import RoadUpgrade
 from hawb.views.planning.upgrade_figure import upgrade_figure
 
-PLAN, ROLL = "Each node's turn over time, as the table has it", "Each node's turn over time, {}"
+PLAN, ROLL = "Each node's restart over time, as in the table", "Each node's restart over time, {}"
 
 
 def page(found: PlannedUpgrade | RoadUpgrade) -> str:

@@ -79,9 +79,9 @@ def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
     plan, before = answer.plan, None
     parts = [
         f"# Rolling upgrade: {plain(title)}",
-        "Written by hawb from a simulation, with the rules of one release and the times of a model; rehearse it before "
-        f"you type it. Each node is away for {seconds(task.away_s)} s beside its stop and its boot. If a command "
-        "fails, stop there: the next node must not go.",
+        "hawb wrote this plan from a simulation, with the rules of one release and the times of a model; rehearse"
+        f" it before you use it. Each node is down for {seconds(task.away_s)} s, without its stop and its boot. If a"
+        " command fails, stop: do not stop the next node.",
         "## What is predicted",
         table(("plan", *MEASURED), in_cells(compared(one.name, one.prediction) for one in (plan, *answer.others))),
         *filter(None, [plain(beside), plain(never(answer))]),
@@ -99,7 +99,7 @@ def _about(stage: Stage) -> str:
     """What to wait for, why, and when it happens."""
     told = [f"Wait for: {stage.wait}. {plain(stage.reason)}"]
     if stage.sync:
-        told.append(f"{counted(len(stage.sync), 'queue')} will not synchronise unless told to.")
+        told.append(f"{counted(len(stage.sync), 'queue')} will not synchronise automatically.")
     runs = "it does not come back" if stage.end_s is None else f"runs again at {seconds(stage.end_s)} s"
     return " ".join([*told, f"In the model it stops at {seconds(stage.stop_s)} s and {runs}."])
 
@@ -118,8 +118,8 @@ def _felt(told: Prediction) -> Iterator[str]:
     if told.effects:
         rows = [[one.queue, f"{one.lost:,}", f"{one.down_s:,.3f} s", f"{one.blocked_s:,.3f} s"]
                 for one in told.effects[:MOST_EFFECTS]]  # fmt: skip
-        yield "## Queues that feel it"
-        yield table(("queue", "lost", "nobody serves it", "blocked"), in_cells(rows))
+        yield "## Affected queues"
+        yield table(("queue", "lost", "it cannot be used", "blocked"), in_cells(rows))
         if len(told.effects) > MOST_EFFECTS:
             yield f"And {counted(len(told.effects) - MOST_EFFECTS, 'more queue')}."
 
@@ -134,7 +134,7 @@ def stop_runbook(stopped: Stopped, task: Task, title: str, beside: str = "") -> 
     rows = [[*compared(one.name, one.prediction), stuck(one)] for one in (plan, *stopped.others)]
     return "\n\n".join([
         f"# Full stop and start: {plain(title)}",
-        "Written by hawb from a simulation, with the rules of one release and the times of a model. "
+        "hawb wrote this plan from a simulation, with the rules of one release and the times of a model. "
         + (LAST_FIRST if plan.together == 1 else MAJORITY_FIRST.format(plan.together)),
         "## What is predicted",
         table(("plan", *MEASURED, "deadlock"), in_cells(rows)),

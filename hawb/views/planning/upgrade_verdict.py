@@ -35,7 +35,7 @@ def stop_verdict(stopped: Stopped) -> Verdict:
         return _judged(plan)
     first, last = shown(plan.starts[0]), shown(plan.stops[-1])
     order = f"{last} has to stop last and start first" if first == last else f"{last} has to stop last"
-    return Verdict("but", f"nothing is lost, but nothing can be used meanwhile; {order}")
+    return Verdict("but", f"nothing is lost, but no queue can be used meanwhile; {order}")
 
 
 def _judged(plan: Plan | FullStop) -> Verdict:
@@ -48,12 +48,12 @@ def _judged(plan: Plan | FullStop) -> Verdict:
         return Verdict("no", f"even the best plan loses {counted(told.lost)} of {listing(queues)}, {known}")
     away = sorted((one for one in told.effects if out_of_use_s(one) > LONG_S), key=out_of_use_s, reverse=True)
     if not away:
-        return Verdict("yes", f"nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
+        return Verdict("yes", f"nothing is lost and {EVERY_QUEUE}, if the plan is followed")
     name, for_s = shown(away[0].queue), f"{out_of_use_s(away[0]):,.0f} s"
     if len(away) == 1:
         return Verdict("but", f"{name} cannot be used for {for_s}; nothing is lost")
     many = counted(len(away), "queue")
-    return Verdict("but", f"{many} cannot be used while nodes are away, {name} for {for_s}; nothing is lost")
+    return Verdict("but", f"{many} cannot be used while nodes are down, {name} for {for_s}; nothing is lost")
 
 
 def out_of_use_s(effect: Effect) -> float:
@@ -80,12 +80,12 @@ def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
     before = f", before each waiting for: {waits}" if waits else ""
     asked = [ToDo(f"Restart {order}{before}. The runbook has each command.", written(files))]
     if answer.never:
-        waits_for_ever = "Do not wait for a majority and one more on the nodes of"
-        asked.append(ToDo(f"{waits_for_ever} {listing(answer.never)}: with so few members that wait would never end."))
+        waits_for_ever = "Do not wait for quorum + 1 on the nodes of"
+        asked.append(ToDo(f"{waits_for_ever} {listing(answer.never)}: with so few members the wait would never end."))
     more = rebalanced.prediction.lost - answer.plan.prediction.lost
     if more > 0:
         asked.append(ToDo(
-            f"Do not rebalance right after the last node: with mirrors that are still empty it would lose"
+            "Do not rebalance right after the last node: mirrors that are still empty would take over and lose"
             f" {counted(more)} more. Synchronise first.",
         ))  # fmt: skip
     return tuple(asked)
@@ -101,7 +101,7 @@ def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
     plan = stopped.plan
     asked = [
         ToDo(f"Stop in this order: {', '.join(map(shown, plan.stops))}."),
-        ToDo(f"Start in this order, each once the one before runs: {', '.join(map(shown, plan.starts))}."
+        ToDo(f"Start in this order, each node when the previous one runs: {', '.join(map(shown, plan.starts))}."
              if plan.together == 1 else
              f"Start the first {plan.together} together, then one by one: {', '.join(map(shown, plan.starts))}."),
     ]  # fmt: skip
@@ -115,5 +115,6 @@ def road_verdict(steps: int, judged: Sequence[tuple[str, Verdict]]) -> Verdict:
     """Of the upgrades to a release, each with its verdict: as the worst of them."""
     worst = min(judged, key=lambda pair: ("no", "unknown", "but", "yes").index(pair[1].answer))
     if worst[1].answer == "yes":
-        return Verdict("yes", f"in {counted(steps, 'step')}; nothing is lost and {EVERY_QUEUE}, if nodes go as planned")
+        return Verdict("yes", f"in {counted(steps, 'step')}; nothing is lost and {EVERY_QUEUE}, if the plan is"
+                              " followed")
     return Verdict(worst[1].answer, f"{worst[0]}: {worst[1].why}")

@@ -25,7 +25,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "messages_nacked": ("refusal", N_("The publisher got a nack for {ids} of {queues}.")),
     "transaction_committed": (
         "plain",
-        N_("The publisher was told that its transaction is committed: {ids} of {queues}."),
+        N_("The publisher got tx.commit-ok: {ids} of {queues}."),
     ),
     "transaction_failed": (
         "refusal",
@@ -35,11 +35,10 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "refusal",
         {
             "client_node_gone": N_(
-                "The publisher of {ids} to {queues} will never be told what became of them: its "
-                "connection went with its node."
+                "The publisher of {ids} to {queues} gets no confirm: its connection ended with its node."
             ),
             "connection_closed": N_(
-                "The publisher of {ids} to {queues} will never be told what became of them: its connection was closed."
+                "The publisher of {ids} to {queues} gets no confirm: its connection was closed."
             ),
         },
     ),
@@ -48,9 +47,9 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         {
             "home_node_down": N_("No queue took {ids}: the node of {queues} is down, and it has no mirrors."),
             "no_record": N_(
-                "No queue took {ids}: since all nodes were down, none with a member of {queues} has come up."
+                "No queue took {ids}: no node with a member of {queues} has booted since all nodes were down."
             ),
-            "master_died": N_("No queue took {ids}: they waited for the master of {queues} and went with it."),
+            "master_died": N_("No queue took {ids}: they waited for the master of {queues}, which ended."),
             "master_stopped": N_(
                 "No queue took {ids}: the master of {queues} was shut down and no mirror may serve it."
             ),
@@ -90,20 +89,19 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             ),
         },
     ),
-    "messages_acknowledged": ("plain", N_("{Consumer} acknowledged {ids} of {queues}, and the queue let go of them.")),
+    "messages_acknowledged": ("plain", N_("{Consumer} acknowledged {ids} of {queues}, and the queue removed them.")),
     "answers_misplaced": (
         "fault",
         N_(
-            "{Consumer} answered for {meant} of {queues}, which a master that is gone had delivered: the present "
-            "one takes "
-            "it for an answer for what has the same place there, {ids}."
+            "{Consumer} answered for {meant} of {queues}, which an earlier master had delivered: the present"
+            " master applies the answer to the messages in the same places, {ids}."
         ),
     ),
     "acknowledgement_ignored": (
         "fault",
         N_(
-            "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: nobody "
-            "heard it."
+            "{Consumer} answered for {ids} of {queues}, but the master that had delivered them is gone: the answer"
+            " has no effect."
         ),
     ),
     "messages_requeued": (
@@ -132,8 +130,8 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "messages_delayed": (
         "plain",
         Plural(
-            "{Ids} of {queues} was given back and will be ready again in {wait_s} s.",
-            "{Ids} of {queues} were given back and will be ready again in {wait_s} s.",
+            "{Ids} of {queues} was returned and will be ready again in {wait_s} s.",
+            "{Ids} of {queues} were returned and will be ready again in {wait_s} s.",
         ),
     ),
     "messages_retried": (
@@ -146,15 +144,15 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "messages_expired": (
         "plain",
         Plural(
-            "{Ids} of {queues} was at its head and had outlived the time to live.",
-            "{Ids} of {queues} were at its head and had outlived the time to live.",
+            "{Ids} of {queues} was at its head and had exceeded its TTL.",
+            "{Ids} of {queues} were at its head and had exceeded their TTL.",
         ),
     ),
     "messages_dropped": (
         "refusal",
         {
-            "maxlen": N_("{queues} was too long and dropped {ids} from its head."),
-            "delivery_limit": N_("{queues} dropped {ids}, given back more often than its delivery limit allows."),
+            "maxlen": N_("{queues} exceeded its length limit and dropped {ids} from its head."),
+            "delivery_limit": N_("{queues} dropped {ids}, returned more often than its delivery limit allows."),
             "other_strategy": N_("{queues} dropped {ids}, dead letters that it does not keep under its new policy."),
         },
     ),
@@ -174,24 +172,26 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
                 "{Ids} of {queues}, for which there was no room, were published to {exchange_name} {to_targets}.",
             ),
             "delivery_limit": Plural(
-                "{Ids} of {queues}, given back more often than its delivery limit allows, was "
-                "published to {exchange_name} {to_targets}.",
-                "{Ids} of {queues}, given back more often than its delivery limit allows, were "
-                "published to {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, returned more often than its delivery limit allows, was published to"
+                " {exchange_name} {to_targets}.",
+                "{Ids} of {queues}, returned more often than its delivery limit allows, were published to"
+                " {exchange_name} {to_targets}.",
             ),
         },
     ),
     "dead_letters_dropped": (
         "refusal",
         {
-            "no_queue": N_("When dead letters arrived for {queues}, it was gone: {messages} went nowhere."),
-            "no_master": N_("When dead letters arrived for {queues}, it had no master: {messages} went nowhere."),
+            "no_queue": N_("When dead letters arrived for {queues}, the queue was gone: {messages} were dropped."),
+            "no_master": N_("When dead letters arrived for {queues}, the queue had no master: {messages} were"
+                            " dropped."),
             "stream": N_(
-                "Dead letters are not written to a stream in this release: {messages} for {queues} went nowhere."
+                "Dead letters are not written to a stream in this release: {messages} for {queues} were dropped."
             ),
         },
     ),
-    "messages_rejected": ("plain", N_("{Consumer} rejected {ids} of {queues} for good, and the queue let go of them.")),
+    "messages_rejected": ("plain", N_("{Consumer} rejected {ids} of {queues} without requeueing, and the queue"
+                                      " removed them.")),
     "consumer_started": ("plain", N_("{Consumer} began to consume from {queues}, connected to {node}.")),
     "consumer_activated": ("plain", N_("{Consumer} became the single active consumer of {queues}.")),
     "consumer_cancelled": (
@@ -205,7 +205,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             ),
             "master_down": N_("{Consumer} was cancelled, because {queues} has no master; its client was {told}."),
             "in_use": N_(
-                "{Consumer} was cancelled, because others consume from {queues} by now; its client was {told}."
+                "{Consumer} was cancelled, because other clients now consume from {queues}; its client was {told}."
             ),
         },
     ),
@@ -243,14 +243,14 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     ),
     "answers_too_late": ("plain", N_("{Consumer} answered for {ids} of {queues}, which it had lost: it was too late.")),
     "consumer_in_reach": ("recovery", N_("{queues} reaches {consumer} on {node} again, which holds {ids}.")),
-    "consumer_waits": ("fault", N_("{Consumer} waits for {queues}, a minute at most; its client was not told.")),
+    "consumer_waits": ("fault", N_("{Consumer} waits for {queues}, a minute at most; its client was not notified.")),
     "consumer_moved": (
         "recovery",
-        N_("{Consumer} now consumes from the new master of {queues}; its client was not told."),
+        N_("{Consumer} now consumes from the new master of {queues}; its client was not notified."),
     ),
     "publisher_started": ("plain", N_("{Publisher} began to publish to {queues}, connected to {node}.")),
     "publisher_blocked": ("fault", N_("{Publisher} of {queues} is blocked: its messages wait at the client.")),
-    "publisher_unblocked": ("recovery", N_("{Publisher} of {queues} goes on, with all that waited at the client.")),
+    "publisher_unblocked": ("recovery", N_("{Publisher} of {queues} continues and sends what waited at the client.")),
     "publisher_closed": (
         "plain",
         {
@@ -279,16 +279,16 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
                 "{Ids} of {queues} were lost with its only process: the queue was exclusive.",
             ),
             "dropped_replicas": Plural(
-                "{Ids} of {queues} was lost: every copy was dropped but one, and that mirror deleted its own.",
-                "{Ids} of {queues} were lost: every copy was dropped but one, and that mirror deleted its own.",
+                "{Ids} of {queues} was lost: all copies but one were dropped, and the last mirror deleted its own.",
+                "{Ids} of {queues} were lost: all copies but one were dropped, and the last mirror deleted its own.",
             ),
             "disk_lost": Plural(
                 "{Ids} of {queues} was lost with the disk that they were on.",
                 "{Ids} of {queues} were lost with the disk that they were on.",
             ),
             "shrunk_by_force": Plural(
-                "{Ids} of {queues} was lost: only members had them that were given up by force.",
-                "{Ids} of {queues} were lost: only members had them that were given up by force.",
+                "{Ids} of {queues} was lost: only members that a forced shrink removed had them.",
+                "{Ids} of {queues} were lost: only members that a forced shrink removed had them.",
             ),
             "side_given_up": Plural(
                 "{Ids} of {queues} was lost: nodes that had them gave up their records for others that "
@@ -305,18 +305,19 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
                 "{Ids} of {queues} were lost: their master's node was reset, and no stopped mirror has them.",
             ),
             "auto_ack_in_flight": Plural(
-                "{Ids} of {queues} was lost on the way to their consumer with a node that died: "
-                "with automatic acknowledgement the queue had let go of them.",
-                "{Ids} of {queues} were lost on the way to their consumer with a node that died: "
-                "with automatic acknowledgement the queue had let go of them.",
+                "{Ids} of {queues} was lost on the way to its consumer when a node died: with automatic"
+                " acknowledgement the queue had removed it.",
+                "{Ids} of {queues} were lost on the way to their consumer when a node died: with automatic"
+                " acknowledgement the queue had removed them.",
             ),
         },
     ),
     "messages_returned": (
         "fault",
         Plural(
-            "{Ids} was in {queues} again, though they had left it: the disk that is served now is older than that.",
-            "{Ids} were in {queues} again, though they had left it: the disk that is served now is older than that.",
+            "{Ids} was in {queues} again, although it had left the queue: the queue is now served from an older disk.",
+            "{Ids} were in {queues} again, although they had left the queue: the queue is now served from an older"
+            " disk.",
         ),
     ),
     "messages_sent_again": ("plain", N_("The publisher's channel sent {ids} to {queues} again.")),

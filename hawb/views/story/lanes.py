@@ -176,7 +176,7 @@ def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, b
     drawn = ""
     for since, then in spans:
         words = {"queue": shown(queue), "since": seconds(since), "until": seconds(then)}
-        told = escape(_("{queue}: led by nobody from {since} to {until} s", **words))
+        told = escape(_("{queue}: no leader from {since} to {until} s", **words))
         line = f"M{scale.places[since]:.1f} {bottom + 4}H{max(scale.places[then], scale.places[since] + 2):.1f}"
         look = f'stroke="{style.LOOKS["fault"].colour}" stroke-width="4"'
         drawn += f'<path d="{line}" {look}><title>{told}</title></path>'

@@ -170,7 +170,7 @@ def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, f
         return _("{node}, the oldest mirror that was left, was not synchronised.", node=name)
     words = {"node": name, "t": seconds(joins[-1]["t"])}
     if fault is not None and joins[-1]["t"] > fault["t"]:
-        return _("{node} joined at {t} s, when there was nobody left to get them from.", **words)
+        return _("{node} joined at {t} s, when no replica with them was left.", **words)
     return _no_synchronisation(chronicle, queue, index, words)
 
 

@@ -81,8 +81,8 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "not_simulated": (
         "plain",
         {
-            True: N_("There are no rules for {what} of {queues} here: nothing follows from it."),
-            False: N_("There are no rules for {what} here: nothing follows from it."),
+            True: N_("hawb has no rules for {what} of {queues}: it has no effect here."),
+            False: N_("hawb has no rules for {what}: it has no effect here."),
         },
     ),
     "queue_declared": (
@@ -105,10 +105,10 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
                 "{queues} was deleted: its master's node was forgotten, and no stopped one had a mirror."
             ),
             "node_reset": N_("{queues} was deleted: its master's node was reset, and no stopped one had a mirror."),
-            "side_given_up": N_("{queues} is gone: the nodes that are left have never known of it."),
+            "side_given_up": N_("{queues} is gone: the remaining nodes never knew it."),
         },
     ),
-    "arguments_ignored": ("plain", N_("{queues} takes {arguments}, and RabbitMQ makes nothing of it.")),
+    "arguments_ignored": ("plain", N_("{queues} accepts {arguments}, without effect.")),
     "exchange_declared": ("plain", N_("Exchange {exchange} was declared, direct and durable.")),
     "queue_bound": ("plain", N_("{queues} was bound to {exchange_name} with the routing key {routing_key}.")),
     "queue_purged": ("plain", N_("{queues} was purged of {messages}.")),
@@ -123,14 +123,14 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         },
     ),
     "node_killed": ("fault", N_("{node} was killed.")),
-    "node_lost_power": ("fault", N_("The host of {node} lost power, and nobody was told.")),
-    "links_cut": ("fault", N_("From now on nothing passes between {links}, and nobody has noticed.")),
+    "node_lost_power": ("fault", N_("The host of {node} lost power, without closing its connections.")),
+    "links_cut": ("fault", N_("From now on nothing passes between {links}; no node has noticed yet.")),
     "links_healed": ("recovery", N_("All links work again.")),
     "links_timed_out": (
         "fault",
-        N_("Nothing has passed between {links} for net_ticktime: each takes the other for dead."),
+        N_("Nothing has passed between {links} for net_ticktime: each node considers the other down."),
     ),
-    "cluster_partitioned": ("fault", N_("The cluster is partitioned: {sides} go on without knowing of each other.")),
+    "cluster_partitioned": ("fault", N_("The cluster is partitioned: {sides} continue independently of each other.")),
     "publisher_held_up": (
         "fault",
         N_(
@@ -147,7 +147,7 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "metadata_available": ("recovery", N_("{Metadata} can be written: {node} leads and has a majority.")),
     "metadata_unavailable": (
         "fault",
-        N_("{Metadata} can be read and not written: the store has no leader that reaches a majority."),
+        N_("{Metadata} can be read but not written: the store has no leader that reaches a majority."),
     ),
     "sides_rejoined": ("recovery", N_("The sides of the cluster are one again, with the metadata of {nodes}.")),
     "node_pausing": (
@@ -164,14 +164,15 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "autoheal_started": ("recovery", N_("{losers} restart, to join {winner} again (autoheal).")),
     "records_taken_over": (
         "fault",
-        N_("{node} gives up the records that it had, and takes over those of the nodes that it finds running."),
+        N_("{node} discards its metadata and takes over that of the running nodes."),
     ),
-    "records_restored": ("fault", N_("{node} boots with the records that it had when it went, whatever came after.")),
+    "records_restored": ("fault", N_("{node} boots with the metadata that it had when it stopped, whatever"
+                                     " happened since.")),
     "node_booting": ("plain", N_("{node} began to boot.")),
     "node_waiting": (
         "fault",
         {
-            False: N_("{node} waits with its boot for {waits_for}, which may know more than it does."),
+            False: N_("{node} waits during its boot for {waits_for}, which may have newer metadata."),
             True: N_("{node} waits with its boot until a majority of the metadata store runs, for {waits_for}."),
         },
     ),
@@ -179,17 +180,17 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "node_boot_refused": (
         "refusal",
         {
-            "wiped": N_("{node} did not boot as one of the cluster: its disk is empty, and knows of none."),
+            "wiped": N_("{node} did not boot as a member of the cluster: its disk is empty."),
             "forgotten": N_("{node} did not boot: it counts itself as a member, but the others have forgotten it."),
-            "not_joined": N_("{node} did not boot as one of the cluster, which it has not joined."),
+            "not_joined": N_("{node} did not boot as a member of the cluster: it has not joined it."),
         },
     ),
     "node_joined": ("recovery", N_("{node} joined the cluster.")),
     "node_reset": ("fault", N_("{node} was reset: it forgot the cluster and its data.")),
-    "node_forgotten": ("fault", N_("{origin} was told to forget {node}: it is no member of the cluster any more.")),
+    "node_forgotten": ("fault", N_("{origin} was told to forget {node}, which is no longer a member of the cluster.")),
     "node_stands_alone": (
         "fault",
-        N_("{node} is the only member of the cluster from now on, and its copy of the metadata is the truth."),
+        N_("{node} is the only member of the cluster from now on, and its copy of the metadata is authoritative."),
     ),
     "disk_lost": ("fault", N_("{node} lost its disk.")),
     "heir_chosen": (
@@ -216,7 +217,7 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             "out_of_reach": N_("{queues} goes on without the mirror on {node}, which could not be reached."),
             "policy": N_("{queues} dropped the mirror on {node}, as the policy asks for; its copy was deleted."),
             "master_shutdown": N_("The mirror of {queues} on {node} was stopped and deleted its copy."),
-            "master_recovered": N_("{queues} has its master again, which knows nothing of the mirror on {node}."),
+            "master_recovered": N_("{queues} has its master again, which does not know the mirror on {node}."),
             "transfer": N_("{queues} dropped the mirror on {node} so that its master moves; its copy was deleted."),
         },
     ),
@@ -256,7 +257,7 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             ),
         },
     ),
-    "rebalance_started": ("plain", N_("Masters are to be shared out: at most {most} on a node.")),
+    "rebalance_started": ("plain", N_("Masters are being rebalanced: at most {most} on a node.")),
     "leadership_transferred": ("plain", N_("The master of {queues} is moved from {was} to {node} on purpose.")),
     "mirrors_stopped": (
         "fault",
@@ -300,7 +301,7 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     ),
     "nodes_suspected": (
         "fault",
-        N_("Nothing was heard over {links} for a while: members of quorum queues there take each other for dead."),
+        N_("Nothing was heard over {links} for a while: members of quorum queues there consider each other down."),
     ),
     "member_added": ("plain", N_("{node} became a member of {queues}, to be sent its log.")),
     "shrunk_by_force": ("fault", N_("{queues} is made to go on with its member on {node} alone.")),
@@ -347,24 +348,24 @@ SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             "{queues} keeps their link."
         ),
     ),
-    "alarm_set": ("fault", N_("{node} is short of {resource}: whoever publishes, on any node, is blocked.")),
+    "alarm_set": ("fault", N_("{node} is short of {resource}: publishers on all nodes are blocked.")),
     "alarm_cleared": (
         "recovery",
         {
             "relieved": N_("{node} has enough {resource} again."),
-            "node_down": N_("{node} is gone, and its alarm for want of {resource} with it."),
+            "node_down": N_("{node} is gone, and so is its {resource} alarm."),
         },
     ),
     "connection_blocked": (
         "fault",
         N_(
-            "Somebody published on connection {connection} to {node}, which is blocked now for want of {resources}: "
-            "nothing is read from it."
+            "A client published on connection {connection} to {node}, which is now blocked for lack of"
+            " {resources}: nothing is read from it."
         ),
     ),
     "request_waits": (
         "fault",
-        N_("What was asked over connection {connection} to {node} waits, because that is blocked."),
+        N_("Requests on connection {connection} to {node} wait, because it is blocked."),
     ),
     "connection_unblocked": ("recovery", N_("{node} reads from connection {connection} again.")),
     "node_drained": (

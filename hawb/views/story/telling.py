@@ -149,7 +149,7 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
         "consumer": consumer,
         "Consumer": begun(consumer),
         "Publisher": _("Publisher {name}", name=words["publisher"]) if "publisher" in words else "",
-        "told": _("told") if detail.get("notified") else _("not told"),
+        "notified": _("notified") if detail.get("notified") else _("not notified"),
         "placed": _(PLACED[bool(detail.get("mirrors"))], **told),
         "in_force": told["policy"],
         "as_seen": _("As seen by {seen_by}, ", **told) if seen else "",

@@ -43,7 +43,7 @@ NONE_TOOK_OVER = {
 }  # fmt: skip
 """The setting that kept mirrors from taking over, by the reason of `queue_down`."""
 
-FROM_THE_START = N_("{queue} has been out of use from the start of the story, which does not tell why.")
+FROM_THE_START = N_("{queue} has been out of use since the start of the story, which does not say why.")
 
 
 def why_in_trouble(chronicle: Chronicle) -> list[str]:

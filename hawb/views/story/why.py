@@ -284,7 +284,7 @@ def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str
         closed = N_("The publisher's channel was closed at {t} s instead of committing the transaction.")
         return [_(closed, t=seconds(failed["t"]))]
     if not told and holds(chronicle.outcome["queues"].get(queue, {}).get("uncommitted", []), ids[0][0]):
-        return [_("The broker has told nobody anything about it so far.")]
+        return [_("The broker has neither confirmed nor nacked it so far.")]
     if not told and not holds(account["refused"], ids[0][0]) and published(chronicle, queue, ids[0][0]) is None:
         return [ngettext(*FROM_THE_START, count)]
     return told or [ngettext(*NEVER_TOLD, count)]
@@ -305,5 +305,5 @@ FROM_THE_START = Plural(
     "Whether their publishers had a confirm is not known: they were there from the start.",
 )
 NEVER_TOLD = Plural(
-    "The publisher was never told what became of it.", "The publisher was never told what became of them."
+    "The publisher never got a confirm for it.", "The publisher never got a confirm for them."
 )

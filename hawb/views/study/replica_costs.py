@@ -58,11 +58,11 @@ def report_of(found: WhatIf) -> Report:
     """The report on a cluster's queues."""
     costs, _, advised = tables(found)
     return Report(
-        f"Do the queues outlive {counted(found.failures, 'failure')}?", heading(found), replica_verdict.verdict(found),
+        f"Do the queues survive {counted(found.failures, 'failure')}?", heading(found), replica_verdict.verdict(found),
         replica_verdict.todo(found),
         (
             Part("Queue by queue", advised, (recommendation(found), *replica_verdict.on_streams(found))),
-            *([Part("What one to seven replicas cost and bring", costs)] if found.queues else []),
+            *([Part("What one to seven replicas cost and achieve", costs)] if found.queues else []),
         ),
         tuple(" ".join(each.split()) for each in (legend(found) if found.queues else ())), tuple(found.notes),
     )  # fmt: skip
@@ -233,6 +233,6 @@ def tables(found: WhatIf) -> tuple[Table, Table, Table]:
     told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
     return (
         Table(heading(found), COLUMNS, rows(found)),
-        Table("What the columns are, and what they leave out", ("column", "what it is"), told),
+        Table("What the columns mean, and what they leave out", ("column", "what it is"), told),
         Table(recommendation(found), ADVICE, advice_rows(found)),
     )

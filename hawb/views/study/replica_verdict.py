@@ -22,10 +22,10 @@ def verdict(found: WhatIf) -> Verdict:
         return out
     if few:
         does = "does" if len(few) == 1 else "do"
-        return Verdict("no", f"{len(few):,} of {every} {does} not outlive {failures}: {_names(few)}")
+        return Verdict("no", f"{len(few):,} of {every} {does} not survive {failures}: {_names(few)}")
     if unknown:
         have = "has" if len(unknown) == 1 else "have"
-        return Verdict("unknown", f"no file tells how many replicas {_names(unknown)} {have}")
+        return Verdict("unknown", f"no file says how many replicas {_names(unknown)} {have}")
     if not found.before.live.queues_listed:
         return Verdict("unknown", "no file lists the queues")
     if not found.advice:
@@ -35,7 +35,7 @@ def verdict(found: WhatIf) -> Verdict:
     if mirrored and found.failures:
         which = f"{len(mirrored):,} of {every} only" if len(mirrored) < len(found.advice) else "only"
         return Verdict("but", f"{which} while mirrors are synchronised: {_names(mirrored)}")
-    return Verdict("yes", f"every queue outlives {failures}")
+    return Verdict("yes", f"every queue survives {failures}")
 
 
 def todo(found: WhatIf) -> tuple[ToDo, ...]:
@@ -48,15 +48,15 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
     lacking_files = [*missing(lacking, files, "replicas", found.profile.mirroring)]
     asked = [*(lacking_files if files_first else ()), *remedies_todo(found.before)]
     if found.nodes is not None and found.nodes < found.members:
-        asked.append(ToDo(f"Add nodes: {found.members} hold a member each."))
+        asked.append(ToDo(f"Add nodes, so that each of {found.members} can hold a member."))
     movable = [one for one in found.advice if one.queue.type == "classic" and one.type == "quorum"]
     if movable:
         told = f"Move {counted(len(movable), 'classic queue')} to quorum queues of {counted(found.members, 'member')}."
         asked.append(ToDo(told, asking("migrate", files, "--plan plan/")))
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
-        asked.append(ToDo(f"Decide about {_names(stay)}, which cannot be quorum queues: mirror them, or do without what"
-                          " keeps them."))  # fmt: skip
+        asked.append(ToDo(f"Decide about {_names(stay)}, which cannot be quorum queues: mirror them, or give up the"
+                          " settings that prevent the move."))  # fmt: skip
     asked += [] if files_first else lacking_files
     return tuple(asked[:MOST_TO_DO])
 

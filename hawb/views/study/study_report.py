@@ -27,13 +27,14 @@ COLUMNS = ("environment", "design", "mean", "95 % interval", "share with any", "
 MORE = ("more than {}", "95 % interval")
 EFFECTIVE = "effective trials"
 ASSUMED = (
-    "Trials are played by the model, each with the faults of its environment; designs are compared under the same"
-    " faults. Intervals are of 95 %: none in so many trials is not never.",
+    "The model plays each trial with the faults of its environment; designs are compared under the same faults."
+    " Intervals are 95 % intervals; an event that occurred in no trial can still occur.",
 )
 
 SPLIT = (
-    "Not counted: what a split brain loses of {}. Both sides of a partition go on and confirm messages, and at its end"
-    " one side's are thrown away; the clients of a trial are all on one side. These designs are not recommended."
+    "Not counted: messages that {} lose in a split brain. Both partitions accept and confirm messages, and"
+    " afterwards those of one are discarded; the clients of a trial are all in one partition. These designs are not"
+    " recommended."
 )
 
 TOGETHER = (
@@ -57,9 +58,9 @@ LENGTHS = "The median trial, and those that one in ten and one in a hundred are 
 
 OPEN_RATES = "How well the rates are known"
 OPEN_NOTE = (
-    "Rates were measured on so many failures only. The question was played at other rates too, which are as likely, and"
-    " all intervals of this answer take in what differs then. The last column is how much of an interval's square that"
-    " is: the rest is what more trials would narrow."
+    "The rates were measured on a limited number of failures. The study was also played at other plausible rates,"
+    " and all intervals of this answer include that uncertainty. The last column is its share of the interval's"
+    " square; more trials would narrow only the rest."
 )
 
 TIMES = ("election_s", "stop_s", "start_s", "boot_retry_s", "sync_messages_s", "network_mb_s", "link_latency_s",
@@ -97,7 +98,7 @@ def report_of(
         parts.append(Part(f"{measure}{unit}", _table(those, baseline), kinds=kinds))
     idle = [measure for measure, those in by_measure.items() if those and measure not in had]
     if idle:
-        parts.append(Part("In no trial any", None, (", ".join(idle),)))
+        parts.append(Part("None in any trial", None, (", ".join(idle),)))
     told, designs = study_verdict.verdict(rows, baseline, unseen), {row["design"] for row in rows}
     asked = study_verdict.question(baseline, len(designs))
     todo = study_verdict.todo(rows, told, baseline, command, unseen)
@@ -301,9 +302,9 @@ def rate(progress: Progress | None) -> str:
         return ""
     told = []
     if progress.waits:
-        told.append("waits for another run in its folder")
+        told.append("waiting for another run in this folder")
     if progress.left_s is not None:
         told.append(f"{progress.rate:,.0f} a second, {left(progress.left_s)} left")
     if progress.tried_again:
-        told.append(f"{counted(progress.tried_again, 'task')} died and tried again")
+        told.append(f"{counted(progress.tried_again, 'task')} failed and retried")
     return ", ".join(told)

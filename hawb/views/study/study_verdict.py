@@ -170,7 +170,7 @@ def todo(
                           " differences move with it by more than their intervals tell."))  # fmt: skip
     if told.answer == "yes" and baseline is not None:
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
-        asked.append(ToDo(f"Choose {shown(best)} in place of {shown(baseline)}, if what else it costs is right."))
+        asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if told.answer == "but" and baseline is not None:
         choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
         asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
@@ -185,7 +185,7 @@ def todo(
         more = "Play more trials, or bias failures (`failure_biasing` in the file), until losses are seen."
         asked.append(ToDo(more, again))
     elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
-        more = "Play more trials to see smaller differences: ask for them in the file, none is played again."
+        more = "Play more trials to detect smaller differences: raise their number in the file; existing ones are kept."
         asked.append(ToDo(more, again))
     return tuple(asked)
 
