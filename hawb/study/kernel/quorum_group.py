@@ -13,7 +13,7 @@ from hawb.study.kernel.quorum_state import (
     RAFT_ARRIVES,
     THIRD,
 )
-from hawb.study.kernel.raft_log import has_entry, is_member, place_of
+from hawb.study.kernel.raft_log import has_entry, is_member, row_of_term
 from hawb.study.kernel.state import KIND, MOST_NODES, NOBODY, C
 
 FEW_ENTRIES = 8
@@ -23,7 +23,7 @@ FEW_ENTRIES = 8
 @inner
 def stand_members(t, g):
     """The members of a group that has just been declared."""
-    begun = t.terms[place_of(t, g.store, 1)]
+    begun = t.terms[row_of_term(t, g.store, 1)]
     begun[0], begun[BASE_INDEX], begun[BASE_TERM] = 1, 0, 0
     for node in range(t.setup.nodes):
         member = t.members[node + g.store * MOST_NODES]

@@ -97,7 +97,7 @@ def last_sent(t, first, last):
 
 
 @inner
-def place_of(t, store, term):
+def row_of_term(t, store, term):
     """The row of `terms` that says where a term begins."""
     return term % len(t.terms)
 

@@ -34,7 +34,7 @@ def bits_in(bits):
 
 
 @inner
-def place_of(t, store, term):
+def row_of_term(t, store, term):
     """The row of `terms` that says where a term begins: of the metadata store's terms they are behind the queue's."""
     return term % MOST_TERMS + store * MOST_TERMS
 
@@ -44,7 +44,7 @@ def term_within(t, store, term, index):
     """The term of the entry at `index` in logs that end in `term`, no earlier than there; `store` is 1 for logs of the
     metadata store."""
     while term > 0:
-        begun = t.terms[place_of(t, store, term)]
+        begun = t.terms[row_of_term(t, store, term)]
         if begun[0] != term:
             raise OverflowError("logs of more terms than a trial has room for")
         if index > begun[BASE_INDEX]:
@@ -67,7 +67,7 @@ def term_at(t, member, index):
 def alike_up_to(t, store, last, term, other_last, other_term):
     """Up to which index two logs are the same that end so."""
     while term != other_term:
-        begun = t.terms[place_of(t, store, max(term, other_term))]
+        begun = t.terms[row_of_term(t, store, max(term, other_term))]
         if term > other_term:
             last, term = begun[BASE_INDEX], begun[BASE_TERM]
         else:

@@ -20,7 +20,7 @@ from hawb.study.kernel.quorum_state import (
     BASE_TERM,
     NOOP,
 )
-from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, place_of, term_at
+from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, row_of_term, term_at
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import MOST_NODES
 
@@ -71,7 +71,7 @@ def start_peers(t, leader):
 def append_entries(t, leader, says, count, offset):
     """`count` more entries of the leader's term, whose first one notes where that begins."""
     if leader.last_term != leader.term:
-        begun = t.terms[place_of(t, leader.store, leader.term)]
+        begun = t.terms[row_of_term(t, leader.store, leader.term)]
         begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
     if not leader.store:
         note_run(t, leader.last_index + 1, leader.term, says)

@@ -14,6 +14,7 @@ from hawb.engine.fifo import RELEASES
 from hawb.engine.settings import Settings
 from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
+from hawb.rules.consumer_timeouts import configured_ms
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -106,11 +107,11 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "drain_stops_members": settings.profile.drain_stops_members,
         "soft_limit": settings.quorum_commands_soft_limit,
         "hold_us": 1_000 * (queue.quorum_settings.consumer_disconnected_timeout_ms or 0),
-        "delivery_limit": delivery_limit(queue.quorum_settings.delivery_limit),
+        "delivery_limit": most_returns(queue.quorum_settings.delivery_limit),
     }  # fmt: skip
 
 
-def delivery_limit(limit: float | None) -> int:
+def most_returns(limit: float | None) -> int:
     """Return how often a message may be returned; NEVER where it is never given up for that."""
     return NEVER if limit is None or limit >= NEVER else max(0, floor(limit))
 
@@ -208,6 +209,12 @@ def is_too_fine(_design: Design, environment: Environment) -> bool:
     )
 
 
+def is_too_late(design: Design, environment: Environment) -> bool:
+    """Return True if consumers take longer for a message than they may (`hawb.engine.deadlines.is_late_at_best`)."""
+    timeout_ms, per_us = configured_ms(None, PROFILES[design.version]), rate_of(environment.traffic.consume_per_s)
+    return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
+
+
 def rate_of_day(environment: Environment) -> float:
     """What is consumed in hour 0."""
     return histories.rate_at(environment.traffic.consume_per_s, 0)
@@ -234,6 +241,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
     ),
     "consume_per_s: nobody who consumes": lambda _, environment: rate_of_day(environment) == 0,
+    "consume_per_s: consumers slower than consumer_timeout": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
