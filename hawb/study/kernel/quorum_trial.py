@@ -185,8 +185,9 @@ def take_row(t, row):
 
 @inner
 def talk(t, stop_us):
-    """What happens in the group before `stop_us` and before anything flows. Clients and those who look after the trial
-    notice of it only who leads, whether the queue can commit, and what it has committed; then it is their turn."""
+    """What happens in the groups before `stop_us` and before anything flows. Clients and those who look after the trial
+    notice of it only who leads, whether the queue and the metadata store can commit, and what is committed; then it is
+    their turn."""
     row = earliest(t)
     if not is_within_group(t, row):
         return
@@ -197,9 +198,11 @@ def talk(t, stop_us):
             strike_row(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
+            store_master, store_up = t.store.master, t.store.up
             take_row(t, row)
             handle(t, t.message)
-            if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
+            is_same = t.queue.master == master and t.book.down_since == down_since
+            if t.queue.committed or not is_same or t.store.master != store_master or t.store.up != store_up:
                 settle_each(t)
                 do_committed(t)
                 react(t)
@@ -210,8 +213,11 @@ def talk(t, stop_us):
 
 @inner
 def is_within_group(t, row):
-    """Whether what is planned in a row is between members alone, or between the group and what waits for it."""
-    return row != NOBODY and RAFT_ARRIVES <= t.agenda[row, KIND] <= MEMBERS_ABREAST
+    """Whether what is planned in a row is between members alone, or between a group and what waits for it."""
+    if row == NOBODY:
+        return False
+    kind = t.agenda[row, KIND]
+    return RAFT_ARRIVES <= kind <= MEMBERS_ABREAST or RAFT_ARRIVES <= kind - OF_STORE <= MEMBERS_ABREAST
 
 
 @inner
