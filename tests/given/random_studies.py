@@ -100,9 +100,8 @@ def today_case(number: int) -> Case:
     choose = Chooser(number)
     design, environment = a_quorum_design(choose), an_environment(choose)
     limit, version = choose("delivery-limit", (None, 0, 1, 3)), choose("version", ("4.0", "4.3", "4.3"))
-    upgrade = replace(design.upgrade, drain=design.upgrade.drain and version == "4.0")
     policy = {} if limit is None else {"delivery-limit": limit}
-    design = replace(design, version=version, policy=policy, upgrade=upgrade)
+    design = replace(design, version=version, policy=policy)
     return Case(number, design, environment, tuple(choose.chosen.items()))
 
 
@@ -112,8 +111,7 @@ def power_case(number: int) -> Case:
     choose = Chooser(PLACES + number)
     version = choose("version", ("3.8", "3.10", "3.13", "4.0", "4.3"))
     policy = given.design.policy if version in ("4.0", "4.3") else {}
-    upgrade = replace(given.design.upgrade, drain=given.design.upgrade.drain and version != "4.3")
-    design = replace(given.design, version=version, policy=policy, upgrade=upgrade)
+    design = replace(given.design, version=version, policy=policy)
     environment = with_power_off(given.environment, choose("power_off", (0.5, 1.0)))
     return Case(number, design, environment, given.chosen + tuple(choose.chosen.items()))
 

@@ -222,10 +222,6 @@ def with_traffic(**fields: object) -> Environment:
         (classic(queue_type="quorum", version="3.10", policy={"delivery-limit": 3}), PLAIN, "policy"),
         (classic(queue_type="quorum", version="4.0", arguments={"x-expires": 3}), PLAIN, "arguments"),
         (
-            classic(queue_type="quorum", version="4.3", upgrade=Upgrade(drain=True)), PLAIN,
-            "upgrade.drain: maintenance mode with the metadata store",
-        ),
-        (
             classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
             "consume_per_s: consumers slower",
         ),

@@ -270,7 +270,7 @@ def waiting_of(t, g):
 @inner
 def extend(t, member, leader, says, count):
     """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
-    if member.id == leader.id:
+    if member.id == leader.id and not leader.store:
         note_run(t, leader.last_index + 1, leader.term, says)
     member.last_index += count
     member.written = member.commit_index = member.last_index

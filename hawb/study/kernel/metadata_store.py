@@ -1,16 +1,31 @@
 """Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.metadata_store`.
 
-Its log has nothing but the entries that open terms: of all that happens in a trial only maintenance mode would be
-written to it, which `setup.REFUSALS` leaves to the engine.
+Its log has the entries that open terms, and one for each node that is marked as drained: of all that happens in a trial
+only that is metadata. A trial in which a node is to be marked while the store has no majority is handed over.
 """
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.hosting import elect_at_once, election_due, hosts, member_up, message_arrives, written
+from hawb.study.kernel.hosting import (
+    commit_at_once,
+    elect_at_once,
+    election_due,
+    hosts,
+    member_up,
+    message_arrives,
+    written,
+)
 from hawb.study.kernel.quorum_group import stand_members
-from hawb.study.kernel.quorum_state import ELECTION_DUE, OF_STORE, RAFT_ARRIVES, RAFT_WRITTEN
-from hawb.study.kernel.state import next_number
+from hawb.study.kernel.quorum_state import (
+    ELECTION_DUE,
+    ENQUEUED,
+    METADATA_CHANGED,
+    OF_STORE,
+    RAFT_ARRIVES,
+    RAFT_WRITTEN,
+)
+from hawb.study.kernel.state import hand_to_engine, next_number, schedule
 
 
 @inner
@@ -35,6 +50,22 @@ def store_happens(t, kind, a, b):
             written(t, t.store, a, t.letter)
     elif kind == OF_STORE + ELECTION_DUE:
         election_due(t, t.store, a)
+
+
+@inner
+def mark(t, node):
+    """A node is to be marked as drained, which is written to the store's log."""
+    if t.setup.khepri:
+        if not t.store.up:
+            hand_to_engine(t)
+        schedule(t, 0, METADATA_CHANGED)
+
+
+@inner
+def store_changes(t):
+    """A change is in the log, and committed."""
+    if t.store.up:
+        commit_at_once(t, t.store, ENQUEUED, 1, 0)
 
 
 @inner

@@ -12,7 +12,7 @@ from hawb.study.kernel.enqueuers import node_of
 from hawb.study.kernel.host_ports import note_hosts
 from hawb.study.kernel.hosting import call_elections, look_around, member_down, member_up, refresh, stop_member
 from hawb.study.kernel.quorum import channel_down, consumer_lost, node_back
-from hawb.study.kernel.quorum_state import GONE, LINKS_SUSPECTED
+from hawb.study.kernel.quorum_state import FOLLOWERS_STOP, GONE, LINKS_SUSPECTED
 from hawb.study.kernel.raft_log import is_member
 from hawb.study.kernel.state import (
     CLOSED,
@@ -25,6 +25,7 @@ from hawb.study.kernel.state import (
     put_on_agenda,
     running_bits,
     runs_anywhere,
+    schedule,
 )
 
 SUSPICION_US = raft_inputs.SUSPICION_US
@@ -122,11 +123,21 @@ def disconnect(t, node):
 
 @inner
 def stop_members(t, node):
-    """Its member stops: one that leads if there is another node to lead, one that follows but in 3.8.9."""
+    """Its member stops: one that leads if there is another node to lead, one that follows but in 3.8.9. In 4.3 that one
+    stops once the others have been asked who leads, which for a lone queue takes no time."""
     if is_member(t, t.queue, node):
         leads = t.members[node].role == LEADER
-        if (leads and takes_leaders(t, node)) or (not leads and t.setup.drain_stops_members):
+        if not leads and t.setup.drain_awaits_elections:
+            schedule(t, 0, FOLLOWERS_STOP, node, t.nodes[node].boots)
+        elif (leads and takes_leaders(t, node)) or (not leads and t.setup.drain_stops_members):
             stop_member(t, t.queue, node)
+
+
+@inner
+def followers_stop(t, node, boots):
+    """A node that is still drained stops its member, which follows."""
+    if t.nodes[node].drained and t.nodes[node].boots == boots and runs_anywhere(t, node):
+        stop_member(t, t.queue, node)
 
 
 @inner

@@ -32,7 +32,8 @@ GONE = -2
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
     REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS, LINKS_SUSPECTED, HOLD_ENDS, METADATA_AVAILABLE,
-) = range(100, 113)  # fmt: skip
+    METADATA_CHANGED, FOLLOWERS_STOP,
+) = range(100, 115)  # fmt: skip
 """What stands on the agenda for a quorum queue, beside `state`'s."""
 OF_STORE = 100
 """By how much the kinds of what stands there for the metadata store's group are higher than for the queue's."""
@@ -85,7 +86,8 @@ MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
 COLUMNS = 14
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members least_cut"
+    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members drain_awaits_elections"
+    " least_cut"
     " snapshot_every snapshot_every_at_most soft_limit group_size shuffles delivery_limit hold_us"
 )
 """What does not change; `members` are bits, `others` how many they are but for one, `delivery_limit` is NEVER where

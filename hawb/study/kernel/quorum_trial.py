@@ -38,7 +38,7 @@ from hawb.study.kernel.hosting import (
     stand_for_election,
     written,
 )
-from hawb.study.kernel.metadata_store import stand, store_happens
+from hawb.study.kernel.metadata_store import stand, store_changes, store_happens
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import (
     ask_for,
@@ -57,12 +57,14 @@ from hawb.study.kernel.quorum_state import (
     CONNECTION_FAILS,
     CONSUMES,
     ELECTION_DUE,
+    FOLLOWERS_STOP,
     HOLD_ENDS,
     LEADER_ELECTED,
     LINKS_SUSPECTED,
     LOG_CUT,
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
+    METADATA_CHANGED,
     NOOP,
     OF_STORE,
     PROPOSAL_GIVEN_UP,
@@ -256,6 +258,10 @@ def handle(t, event):
         quorum_nodes.suspect(t, a, b)
     elif kind == HOLD_ENDS:
         hold_ends(t, b)
+    elif kind == METADATA_CHANGED:
+        store_changes(t)
+    elif kind == FOLLOWERS_STOP:
+        quorum_nodes.followers_stop(t, a, b)
     elif kind >= OF_STORE + RAFT_ARRIVES:
         store_happens(t, kind, a, b)
     elif kind == CONFIRMS_DUE:
@@ -336,7 +342,8 @@ PARTS = {
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
-    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
+    upkeep.look: look, upkeep.mark: metadata_store.mark, upkeep.mend: mend, upkeep.may_go: may_go,
+    trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
 """What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of
 disks."""

@@ -148,7 +148,9 @@ def tell_entries(t, leader, to, prev_index, prev_term):
     """A message with what the leader has behind `prev_index`, as much as goes into one. Up to which index that is."""
     last = prev_index
     if prev_index < leader.last_index and leader.store:
-        last = min(leader.last_index, prev_index + RUNS_PER_MESSAGE)  # Each entry opens a term.
+        last = leader.last_index
+        if last - prev_index > RUNS_PER_MESSAGE:
+            raise OverflowError("more entries of the metadata store than go into one message for sure")
     elif prev_index < leader.last_index:
         last = last_sent(t, prev_index + 1, leader.last_index)
     last_term = term_at(t, leader, last)

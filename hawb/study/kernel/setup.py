@@ -105,6 +105,7 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "least_cut": profile.least_cut, "snapshot_every": profile.snapshot_every,
         "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
+        "drain_awaits_elections": settings.profile.drain_awaits_elections,
         "soft_limit": settings.quorum_commands_soft_limit,
         "hold_us": 1_000 * (queue.quorum_settings.consumer_disconnected_timeout_ms or 0),
         "delivery_limit": most_returns(queue.quorum_settings.delivery_limit),
@@ -233,9 +234,6 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     ),
     "upgrade.drain: maintenance mode that moves masters": lambda design, _: (
         design.queue_type == "classic" and design.upgrade.drain and PROFILES[design.version].drain_moves_masters
-    ),
-    "upgrade.drain: maintenance mode with the metadata store of 4.3": lambda design, _: (
-        design.queue_type == "quorum" and design.upgrade.drain and PROFILES[design.version].khepri
     ),
     "consume_per_s: another rate by the hour": lambda _, environment: any(
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
