@@ -113,7 +113,7 @@ def power_case(number: int) -> Case:
     policy = given.design.policy if version in ("4.0", "4.3") else {}
     design = replace(given.design, version=version, policy=policy)
     environment = with_power_off(given.environment, choose("power_off", (0.5, 1.0)))
-    return Case(number, design, environment, given.chosen + tuple(choose.chosen.items()))
+    return Case(number, design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
 
 
 def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:

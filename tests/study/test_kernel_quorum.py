@@ -44,7 +44,7 @@ LEAST_DELIVERED_TWICE, LEAST_GIVEN_UP = 0.2, 0.05
 
 DESIGN_KEYS = (
     "version", "nodes", "replicas", "cluster_partition_handling", "net_ticktime", "quorum_commands_soft_limit", "drain",
-    "rebalance", "await_online_quorum_plus_one",
+    "rebalance", "await_online_quorum_plus_one", "delivery-limit",
 )  # fmt: skip
 
 
