@@ -202,6 +202,22 @@ def test_a_message_that_comes_back_more_often_than_its_limit_is_given_up(version
     assert once <= twice < never
 
 
+def held_after(back_s: int) -> Record:
+    """What comes of messages whose consumer goes with its node, and comes back so much later, by 4.3, which gives up
+    what comes back once."""
+    design = Design(queue_type="quorum", nodes=3, replicas=3, version="4.3", policy={"delivery-limit": 0})
+    told = agreed(Case(0, design, SLOW, ()), np.array([
+        (20 * SECOND, histories.KILL, 0b001), (20 * SECOND + SECOND // 10, histories.CONSUMERS_AWAY, 0),
+        ((20 + back_s) * SECOND, histories.CONSUMERS_BACK, 0),
+    ]))  # fmt: skip
+    assert told is not None, "the kernel left it to the engine"
+    return told
+
+
+def test_what_a_consumer_out_of_reach_holds_comes_back_after_a_minute_which_counts_for_no_return():
+    assert held_after(50).messages < held_after(70).messages
+
+
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize(
     ("file", "design", "around"),
