@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hawb.study.numbers import Numbers
     from hawb.study.progress import Progress
     from hawb.study.question import Study
+    from hawb.study.trial_rows import Slow
 
 on_master = click.option(
     "--master",
@@ -230,12 +231,8 @@ def study(
             check_path(asked, path)
         except ValueError as error:
             raise SystemExit(refuse(f"--vary {shown(str(error))}")) from None
-    for reason, count in slow(asked).items():
-        click.echo(
-            f"{count} of {len(asked.cells)} pairs are played by the engine, about a thousand times slower than by"
-            f" the compiled kernel, which does not support {reason}",
-            err=True,
-        )
+    for one in slow(asked):
+        click.echo(by_engine(one, asked.trials), err=True)
     if master.startswith("local"):
         compile_first(asked)
     with spark_session(master, settings) as spark:
@@ -260,6 +257,19 @@ def study(
     if page is not None:
         write_page(page, view.page(found, rows))
     click.echo(json.dumps(rows, indent=1) if as_json else told(found))
+
+
+def by_engine(one: Slow, trials: int) -> str:
+    """What of a study the engine plays, how long that takes, and how many trials take a minute."""
+    from hawb.views.formatting import left
+
+    pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
+    few = one.trials_in_a_minute
+    return (
+        f"The engine plays {pairs}, since the kernel does not play {one.reason}. {trials:,} trials of each take it"
+        f" about {left(trials * one.one_of_each_s)} on one core; with trials: {few} it takes"
+        f" {left(few * one.one_of_each_s)}."
+    )
 
 
 def asked_with(file: Path, numbers: Path | None) -> tuple[Study, Numbers | None, Study | None]:

@@ -13,7 +13,7 @@ from hawb.raft.member import Member
 from hawb.raft.messages import AppendEntries, AppendEntriesReply, PreVote, RequestVote
 from hawb.study.kernel import quorum_search_state
 from hawb.study.kernel.quorum_search_state import HERE, MOST_TERMS, OTHER, QUORUM_SEARCHED
-from hawb.study.kernel.quorum_state import ENQUEUE, FIFTH, FIRST, MEMBER, PEER, SECOND, SUSPECTS
+from hawb.study.kernel.quorum_state import ENQUEUE, FIFTH, FIRST, MEMBER_FIELDS, PEER, SECOND, SUSPECTS
 from hawb.study.kernel.setup import group
 from hawb.study.moments import Numbers, bits
 from hawb.study.quorum_refusals import PLANNED, REFUSALS, cuts, entries, logs, messages, terms, the_group, with_node
@@ -100,7 +100,7 @@ class OfGroup(Numbers):
 
     def _member(self, member: Member) -> None:
         record = self.t.members[member.id]
-        for name in MEMBER.names:
+        for name in MEMBER_FIELDS:
             record[name] = member.log.snapshot.term if name == "snapshot_term" else getattr(member, name)
         for k, peer in enumerate(member.peers):
             for name in PEER.names:

@@ -1,6 +1,6 @@
-"""What members of a quorum queue's group say to each other while nothing flows, as the kernel's trials have it
-(`hawb.study.kernel.quorum_trial.talk`): taking in flows before each message, of which there are none, would cost most
-of a trial."""
+"""What members of a quorum queue's group, and of the metadata store's, say to each other while nothing flows, as the
+kernel's trials have it (`hawb.study.kernel.quorum_trial.talk`): taking in flows before each message, of which there are
+none, would cost most of a trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.quorum.group import STORE
 from hawb.engine.state import QUORUM, Queue
 from hawb.engine.steady.changes import flows_us
 from hawb.engine.steady.publishing import react
@@ -23,33 +22,38 @@ from hawb.engine.turn import Turn
 WITHIN_GROUP = frozenset(
     (RaftArrives, RaftWritten, ElectionDue, LeaderElected, MajorityReached, LogCut, MembersAbreast)
 )
-"""What happens between members alone, or between the group and what waits for it."""
+"""What happens between members alone, or between a group and what waits for it."""
 
 
 def talk(turn: Turn, name: str, stop_us: int) -> bool:
-    """What happens in a queue's group before `stop_us` and before anything flows. Clients and those who look after a
-    trial notice of it only who leads, whether the queue can commit, and what it has committed: whether there is any of
-    that, for then it is their turn."""
+    """What happens in the groups before `stop_us` and before anything flows. Clients and those who look after a trial
+    notice of it only who leads, whether the queue and the metadata store can commit, and what is committed: whether
+    there is any of that, for then it is their turn."""
     queue = turn.queues.get(name)
     if not is_next_within_group(turn) or queue is None or not may_talk(turn, queue):
         return False
     calm_us = min(stop_us, flows_us(turn, queue))
     while is_next_within_group(turn) and turn.next_time_us() < calm_us:
-        before = queue.master, queue.up
+        before = leaders(turn, queue)
         event = turn.take()
         advance.HANDLERS[type(event)](turn, event)
         queue = turn.queues[name]
-        if turn.committed or (queue.master, queue.up) != before:
+        if turn.committed or leaders(turn, queue) != before:
             advance.flow(turn, turn.now_us)
             react(turn)
             return True
     return False
 
 
+def leaders(turn: Turn, queue: Queue) -> tuple[int, ...]:
+    """Who leads the queue's group and the metadata store's, and whether they can commit."""
+    view = turn.focus.store
+    return (queue.master, queue.up) if view is None else (queue.master, queue.up, view.master, view.up)
+
+
 def is_next_within_group(turn: Turn) -> bool:
-    """Whether what happens next happens within a queue's group; of the metadata store's, trials take notice."""
-    event = turn.agenda.next_event
-    return type(event) in WITHIN_GROUP and getattr(event, "queue", None) != STORE
+    """Whether what happens next happens within a group."""
+    return type(turn.agenda.next_event) in WITHIN_GROUP
 
 
 def may_talk(turn: Turn, queue: Queue) -> bool:

@@ -1,17 +1,19 @@
 """The records of a study's trials as rows: played by the kernel, or by the engine where the kernel refuses.
 
 Both play the same histories to the same records, so that no row shows who played it; the engine takes some thousand
-times as long. So whoever asks for a study is told which part of it the engine plays (`slow`). A trial's `WEIGHT`
+times as long. So whoever asks for a study is told which part of it the engine plays, and how long that takes
+(`slow`). A trial's `WEIGHT`
 depends on its history alone, so that neither of them knows it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
+from time import process_time
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import astuple, fields, replace
 
 from hawb.study import engine_trial, histories
@@ -27,6 +29,8 @@ Player = Callable[[Design, Environment, int, int, int, int], Sequence[Sequence[f
 """Plays trials: (design, environment, the study's seed, number of the first trial, how many, horizon_us) to the columns
 of their records."""
 
+MEASURED_S, MINUTE_S = 0.05, 60.0
+"""For how long the engine is measured, and a minute."""
 NAMES = Record.__struct_fields__
 SCHEMA = pa.schema([
     (TRIAL, pa.int64()),
@@ -53,10 +57,46 @@ def player(design: Design, environment: Environment) -> Player:
     return by_engine if setup.refused(design, environment) else by_kernel
 
 
-def slow(study: Study) -> Counter[str]:
-    """How many pairs of design and environment the engine plays, by the reason why the kernel does not."""
-    cells = [(study.designs[design], study.environments[environment]) for design, environment in study.cells]
-    return Counter(filter(None, (setup.refused(*cell) for cell in cells)))
+class Slow(Struct, frozen=True):
+    """Pairs of design and environment that the engine plays: why the kernel does not, which they are, and how long the
+    engine takes for one trial of each of them, in seconds on one core."""
+
+    reason: str
+    pairs: tuple[tuple[str, str], ...]
+    one_of_each_s: float
+
+    @property
+    def trials_in_a_minute(self) -> int:
+        """How many trials of each take the engine about a minute, at least one."""
+        return max(1, int(MINUTE_S / self.one_of_each_s))
+
+
+def engine_s(study: Study, design: str, environment: str) -> float:
+    """How long the engine takes for a trial, in seconds of processor time: measured with the beginning of the first
+    trial, and with twice as much of it until that took `MEASURED_S`."""
+    given, around, days = study.designs[design], study.environments[environment], min(1.0, study.horizon_days)
+    while True:
+        horizon_us = round(days * histories.DAY_US)
+        history = histories.history(around, given.nodes, study.seed, 0, horizon_us)
+        begun_s = process_time()
+        engine_trial.play(given, around, history, engine_trial.own_seed(study.seed, 0), horizon_us)
+        took_s = process_time() - begun_s
+        if took_s >= MEASURED_S or days == study.horizon_days:
+            return took_s * study.horizon_days / days
+        days = min(2 * days, study.horizon_days)
+
+
+def slow(study: Study, measure: Callable[[Study, str, str], float] = engine_s) -> list[Slow]:
+    """The pairs that the engine plays, by the reason why the kernel does not; `measure` says how long the engine takes
+    for a trial of one."""
+    by_reason: dict[str, list[tuple[str, str]]] = {}
+    for design, environment in study.cells:
+        reason = setup.refused(study.designs[design], study.environments[environment])
+        if reason is not None:
+            by_reason.setdefault(reason, []).append((design, environment))
+    return [
+        Slow(reason, tuple(pairs), sum(measure(study, *pair) for pair in pairs)) for reason, pairs in by_reason.items()
+    ]
 
 
 def compile_kernel(study: Study) -> None:

@@ -30,6 +30,8 @@ SEED, PURPOSE = 20_261_122, 201
 HORIZON_US = 1_200_000_000
 CUTS = ("one_node", "half", "one_link")
 """What partitions cut off, beside racks."""
+PLACES = 1 << 40
+"""Beyond the numbers of cases: further draws of a case are by a number above this."""
 
 
 class Case(Struct, frozen=True):
@@ -91,6 +93,27 @@ def quorum_case(number: int, *, awaits: bool = True) -> Case:
     design = a_quorum_design(choose, awaits=awaits)
     environment = an_environment(choose)
     return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def today_case(number: int) -> Case:
+    """The case of a number, with a quorum queue of today, which may give up messages that come back too often."""
+    choose = Chooser(number)
+    design, environment = a_quorum_design(choose), an_environment(choose)
+    limit, version = choose("delivery-limit", (None, 0, 1, 3)), choose("version", ("4.0", "4.3", "4.3"))
+    policy = {} if limit is None else {"delivery-limit": limit}
+    design = replace(design, version=version, policy=policy)
+    return Case(number, design, environment, tuple(choose.chosen.items()))
+
+
+def power_case(number: int) -> Case:
+    """The case of a number, with a quorum queue of any release whose nodes lose power."""
+    given = today_case(number)
+    choose = Chooser(PLACES + number)
+    version = choose("version", ("3.8", "3.10", "3.13", "4.0", "4.3"))
+    policy = given.design.policy if version in ("4.0", "4.3") else {}
+    design = replace(given.design, version=version, policy=policy)
+    environment = with_power_off(given.environment, choose("power_off", (0.5, 1.0)))
+    return Case(number, design, environment, tuple((dict(given.chosen) | choose.chosen).items()))
 
 
 def a_quorum_design(choose: Chooser, *, awaits: bool = True) -> Design:
@@ -224,6 +247,15 @@ def with_losses(choose: Chooser, environment: Environment) -> Environment:
         name: replace(
             one, power_off_share=power * (1 - one.controlled_share), disk_loss_share=disk * (1 - one.controlled_share)
         )
+        for name, one in given.items() if one is not None
+    })  # fmt: skip
+
+
+def with_power_off(environment: Environment, share: float) -> Environment:
+    """Some of what fails loses power."""
+    given = {name: getattr(environment, name) for name in ("node_failures", "host_failures", "rack_failures")}
+    return replace(environment, **{
+        name: replace(one, power_off_share=share * (1 - one.controlled_share))
         for name, one in given.items() if one is not None
     })  # fmt: skip
 

@@ -30,7 +30,6 @@ from hawb.study.environment import (
     Calendar,
     Distribution,
     Environment,
-    Failures,
     GroupFailures,
     Partitions,
     Traffic,
@@ -218,18 +217,18 @@ def with_traffic(**fields: object) -> Environment:
 @pytest.mark.parametrize(
     ("design", "environment", "named"),
     [
-        (classic(queue_type="quorum", version="4.0"), PLAIN, "version"),
         (classic(arguments={"x-max-length": 3}), PLAIN, "arguments"),
-        (classic(version="4.3", replicas=1), PLAIN, "version: the metadata store"),
+        (classic(version="4.3", replicas=1), PLAIN, "version: classic queues with the metadata store"),
+        (classic(queue_type="quorum", version="3.10", policy={"delivery-limit": 3}), PLAIN, "policy"),
+        (classic(queue_type="quorum", version="4.0", arguments={"x-expires": 3}), PLAIN, "arguments"),
+        (
+            classic(queue_type="quorum", version="4.3"), with_traffic(consume_per_s=0.0001),
+            "consume_per_s: consumers slower",
+        ),
         (classic(policy={"max-length": 3}), PLAIN, "policy"),
         (classic(operator_policy={"message-ttl": 3}), PLAIN, "policy"),
         (classic(net_ticktime=1), with_traffic(message_size_bytes=100_000), "net_ticktime"),
         (classic(upgrade=Upgrade(drain=True), version="3.8"), PLAIN, "upgrade.drain"),
-        (
-            classic(queue_type="quorum"),
-            Environment(node_failures=Failures(**FAILING, power_off_share=0.1), traffic=PLAIN.traffic),
-            "power_off_share",
-        ),
         (
             classic(queue_type="quorum"),
             Environment(rack_failures=GroupFailures(**FAILING, groups=2, disk_loss_share=0.1), traffic=PLAIN.traffic),

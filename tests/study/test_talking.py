@@ -1,5 +1,5 @@
 """What members say to each other while nothing flows changes nothing that a trial tells, also where no kernel plays it:
-hosts that lose power and disks, another release, a queue that is full, consumers that hold little."""
+hosts that lose power and disks, other releases, a queue that is full, consumers that hold little."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from test_kernel_quorum import by_engine
 from hawb.study import engine_trial
 from hawb.study.environment import Environment, Failures
 
-CASES = sample(range(24), 8)
+CASES = sample(range(25), 10)
 
 
 def with_lost_disks(environment: Environment) -> Environment:
@@ -28,9 +28,9 @@ def with_lost_disks(environment: Environment) -> Environment:
 
 
 def otherwise(given: Case, number: int) -> Case:
-    """A case that the kernel does not play, but for each fourth one."""
+    """A case that the kernel does not play, but for each fifth one."""
     design, environment = given.design, given.environment
-    match number % 4:
+    match number % 5:
         case 1:
             environment = with_lost_disks(environment)
         case 2:
@@ -38,6 +38,8 @@ def otherwise(given: Case, number: int) -> Case:
             environment = replace(environment, traffic=replace(environment.traffic, prefetch=3))
         case 3:
             design = replace(design, arguments={"max-length": 50, "overflow": "reject-publish"})
+        case 4:
+            design, environment = replace(design, version="4.3"), with_lost_disks(environment)
     return replace(given, design=design, environment=environment)
 
 

@@ -11,6 +11,7 @@ import pytest
 from numba import config, njit
 from samples import sample
 
+from hawb.cli.spark import by_engine
 from hawb.study import histories, trial_rows
 from hawb.study.compiled import inner, with_parts
 from hawb.study.engine_trial import own_seed
@@ -77,8 +78,30 @@ def test_what_the_kernel_does_not_play_the_engine_does():
     assert rows.drop_columns(["trial", "weight"]).to_pydict() == {
         name: list(column) for name, column in zip(trial_rows.NAMES, trial_rows.by_engine(*given), strict=True)
     }
-    assert trial_rows.slow(asked) == {"partitions: links between a quorum queue's nodes that drop everything": 1}
-    assert trial_rows.slow(study()) == {}
+
+
+def test_what_the_engine_plays_is_told_by_name_with_how_long_it_takes():
+    asked = study(partitions={"every": {"mean_s": 86400}, "lasts": {"mean_s": 600}})
+    (one,) = trial_rows.slow(asked, lambda *_: 0.25)
+    reason = "partitions: links between a quorum queue's nodes that drop everything"
+    assert one == trial_rows.Slow(reason, (("quorum", "one"),), 0.25)
+    assert one.trials_in_a_minute == 240
+    assert by_engine(one, 100_000) == (
+        f"The engine plays quorum in one, since the kernel does not play {reason}. 100,000 trials of each take it about"
+        " 6 h 57 min on one core; with trials: 240 it takes 60 s."
+    )
+    assert trial_rows.Slow(reason, (("quorum", "one"),), 100).trials_in_a_minute == 1
+    assert trial_rows.slow(study(), lambda *_: 0.25) == []
+
+
+def test_how_long_the_engine_takes_is_measured_and_counts_for_the_whole_horizon(monkeypatch: pytest.MonkeyPatch):
+    played, clock = [], iter(range(1000))
+    monkeypatch.setattr(trial_rows, "process_time", lambda: next(clock) * 0.02)
+    monkeypatch.setattr(trial_rows.engine_trial, "play", lambda *asked: played.append(asked[-1] / histories.DAY_US))
+    assert trial_rows.engine_s(study(), "quorum", "one") == pytest.approx(0.02)
+    assert played == [1, 2, 4, 5]
+    monkeypatch.setattr(trial_rows, "process_time", lambda: next(clock) * 0.1)
+    assert trial_rows.engine_s(study(), "quorum", "one") == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("design", ["classic-1", "classic-2"])

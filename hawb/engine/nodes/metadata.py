@@ -49,10 +49,9 @@ def is_writable_anywhere(t):
     """Whether metadata can be changed from any node that runs, on whatever side."""
     focus, found = focused(t), False
     for side in sides(t):
-        if focus_on(t, side):
+        if not found and focus_on(t, side):
             for node in range(t.setup.nodes):
-                if is_running(t, node) and is_writable(t, node):
-                    found = True
+                found = found or (is_running(t, node) and is_writable(t, node))
     focus_on(t, focus)
     return found
 

@@ -51,6 +51,7 @@ until the other is compiled.
 - `quorum`: what clients ask, and what comes of it once it is committed
 - `fifo`: the queue's messages and its consumer
 - `channels`: what publishers are told
+- `metadata_store`: Khepri, a second Raft group
 - `quorum_nodes`, `quorum_flows`, `quorum_trial`: what of a trial is otherwise than with a classic queue
 
 The same while stories are searched (`hawb.planning.explore`), of a classic queue without consumers, so far as more is

@@ -1,5 +1,5 @@
 """The queue's messages and its consumer: `hawb.engine.consuming`, `settling`, `subscriptions` and `fifo` for a quorum
-queue with one consumer, without a delivery limit.
+queue with one consumer.
 
 A line is a table of windows (`windows`) that need not be sorted: messages in the order in which they go.
 """
@@ -7,21 +7,28 @@ A line is a table of windows (`windows`) that need not be sorted: messages in th
 from __future__ import annotations
 
 from hawb.engine import fifo
-from hawb.study.compiled import inner
+from hawb.rules import limits
+from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.node_rules import is_up
+from hawb.study.kernel.quorum_state import HOLD_ENDS
 from hawb.study.kernel.state import (
     ACTIVE,
     CLOSED,
     DELIVERY_ARRIVES,
+    NEVER,
+    TIMER,
     is_running,
     link_us,
     move_row,
     next_number,
+    put_on_agenda,
     schedule,
+    unschedule,
 )
 
 PREFETCH = fifo.UNLIMITED_PREFETCH
+is_given_up = rule(limits.is_given_up)
 NOT_LATE = -1
 """In place of the number behind which messages stand."""
 
@@ -316,6 +323,49 @@ def stretch(t, after, end):
     return end, True
 
 
+# Messages that come back
+
+
+@inner
+def return_held(t):
+    """Return what the consumer held, in the order in which it was delivered."""
+    windows.clear(t.hand)
+    pass_to(t.held, t.hand, windows.total(t.held))
+    give_back(t)
+
+
+@inner
+def give_back(t):
+    """Return what is in `hand`, but for messages that the queue gives up because they were returned too often."""
+    if t.setup.delivery_limit != NEVER:
+        count_returns(t)
+        for k in range(t.queue.counted):
+            if is_given_up(t.counted[k, 0], t.setup.delivery_limit):
+                windows.strike_out(t.hand, t.counted[k, 1], t.counted[k, 2])
+    pass_to(t.hand, t.returns, windows.total(t.hand))
+
+
+@inner
+def count_returns(t):
+    """Count one more return of each message in `hand`: `hawb.engine.fifo.counted`. Forget those that have left the
+    queue."""
+    rows = 0
+    windows.clear(t.fresh)
+    for j in range(1, t.hand[0, 0] + 1):
+        windows.add(t.fresh, t.hand[j, 0], t.hand[j, 1])
+    for k in range(t.queue.counted):
+        times, after, last = t.counted[k, 0], t.counted[k, 1], t.counted[k, 2]
+        rows = note_staying(t, t.staying, rows, times, after, last)
+        for j in range(1, t.hand[0, 0] + 1):
+            rows = overlap(t.staying, rows, times + 1, after, last, t.hand[j])
+        windows.strike_out(t.fresh, after, last)
+    for j in range(1, t.fresh[0, 0] + 1):
+        rows = note_row(t.staying, rows, 1, t.fresh[j, 0], t.fresh[j, 1])
+    for k in range(rows):
+        move_row_to(t.staying[k], t.counted[k])
+    t.queue.counted = rows
+
+
 # Subscriptions
 
 
@@ -339,26 +389,57 @@ def give_up_name(t):
     the queue."""
     t.consumer.subscribed = t.consumer.suspected = 0
     windows.clear(t.missing)
-    pass_to(t.held, t.returns, windows.total(t.held))
+    return_held(t)
 
 
 @inner
 def hold_off(t, node):
-    """The queue takes it in that its leader sees a node no more: what a consumer there held is ready again, and it is
-    served no more."""
+    """The queue takes it in that its leader sees a node no more: a consumer there is served no more, and what it held
+    is ready again, in 4.3 after a while (`hawb.engine.out_of_reach`)."""
     consumer = t.consumer
     known = consumer.subscribed or t.held[0, 0]
-    if consumer.node == node and known and not consumer.suspected:
-        consumer.suspected, consumer.blocked = consumer.subscribed, 0
-        pass_to(t.held, t.returns, windows.total(t.held))
+    if consumer.node != node or not known or consumer.suspected:
+        return
+    consumer.blocked = 0
+    if t.setup.hold_us:
+        consumer.suspected = 1
+        watch(t)
+    else:
+        consumer.suspected = consumer.subscribed
+        return_held(t)
 
 
 @inner
 def take_back(t, node):
     """The queue takes it in that its leader sees a node again: a consumer there is served."""
     consumer = t.consumer
-    if consumer.node == node and consumer.subscribed and consumer.suspected:
+    if consumer.node == node and consumer.suspected and (consumer.subscribed or t.setup.hold_us):
         consumer.suspected = 0
+        unschedule(t, HOLD_ENDS, 0)
+        deliver(t, False, 0)
+
+
+@inner
+def watch(t):
+    """The leader sets its timer for a consumer out of reach, in place of any before."""
+    unschedule(t, HOLD_ENDS, 0)
+    put_on_agenda(t, t.setup.hold_us, TIMER, HOLD_ENDS, 0, t.queue.master, 0, 0)
+
+
+@inner
+def follow_leader(t):
+    """A new leader knows of no timers, and finds that a consumer is out of reach."""
+    if t.setup.hold_us and t.consumer.suspected:
+        watch(t)
+
+
+@inner
+def hold_ended(t):
+    """The queue takes it in that a consumer was out of reach for as long as it may hold messages: they are ready again,
+    which counts for no return."""
+    if t.consumer.suspected:
+        pass_to(t.held, t.returns, windows.total(t.held))
+        t.consumer.suspected = t.consumer.subscribed
         deliver(t, False, 0)
 
 
@@ -368,7 +449,7 @@ def unsubscribe(t):
     consumer = t.consumer
     consumer.state, consumer.subscribed, consumer.suspected, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.missing)
-    pass_to(t.held, t.returns, windows.total(t.held))
+    return_held(t)
 
 
 @inner
@@ -378,5 +459,5 @@ def serve_nobody(t):
     left = PREFETCH - pass_to(t.returns, t.hand, PREFETCH)
     pass_to(t.ready, t.hand, left)
     check_out(t)
-    pass_to(t.hand, t.returns, PREFETCH)
+    give_back(t)
     deliver(t, False, 0)

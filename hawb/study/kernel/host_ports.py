@@ -1,5 +1,5 @@
-"""What groups need of the kernel: `hawb.engine.quorum.ports`, for a whole network, where nobody is silent, no disk is
-lost and the members stay the same. `g` is `t.queue`, and the outbox is the trial itself."""
+"""What groups need of the kernel: `hawb.engine.quorum.ports`, for a whole network, where no disk is
+lost and the members stay the same. `g` is `t.queue` or `t.store`, and the outbox is the trial itself."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from hawb.study.kernel.quorum_state import (
     LOG_CUT,
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
+    METADATA_AVAILABLE,
+    OF_STORE,
     PROPOSED,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
@@ -28,14 +30,26 @@ from hawb.study.kernel.quorum_state import (
 from hawb.study.kernel.raft import append
 from hawb.study.kernel.raft_log import has_entry, is_member, note_run
 from hawb.study.kernel.silence import nothing
-from hawb.study.kernel.state import KIND, NEVER, TIME, A, B, running_bits, schedule, unschedule
+from hawb.study.kernel.state import (
+    KIND,
+    MOST_NODES,
+    NEVER,
+    RUNNING,
+    TIME,
+    WAITING,
+    A,
+    B,
+    running_bits,
+    schedule,
+    unschedule,
+)
 
 __all__ = ["ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "is_member"]
 """The ports that stand elsewhere."""
 
 ELECTION = chance.ELECTION
 
-say_refused_by = say_available = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
+say_refused_by = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """Nobody is told, nobody hands over, and nobody joins or leaves."""
 is_held_back = offset_of = nothing
 """There are no streams, and of batches nothing is known."""
@@ -53,7 +67,17 @@ def note_hosts(t):
 @inner
 def hosted(t, g, *_):
     """The nodes whose members run."""
-    return g.here & ~g.stopped
+    return (started_bits(t) if g.store else g.here) & ~g.stopped
+
+
+@inner
+def started_bits(t):
+    """The nodes that run or wait for others as they boot: those whose members of the metadata store run."""
+    bits = 0
+    for node in range(t.setup.nodes):
+        if t.nodes[node].status == RUNNING or t.nodes[node].status == WAITING:
+            bits |= 1 << node
+    return bits
 
 
 @inner
@@ -65,40 +89,41 @@ def reached(t, g, node):
 @inner
 def in_sight(t, g):
     """Those of them that are reached from a running node."""
-    return hosted(t, g)
+    return 0 if g.store and not running_bits(t) else hosted(t, g)
 
 
 @inner
 def has_given_up(t, a, b):
-    """No failure detector gives anybody up."""
-    return False
+    """Whether the failure detectors of two nodes have given each other up."""
+    return t.suspected[a] >> b & 1 == 1
 
 
 @inner
 def member_of(t, g, node):
     """The member on a node."""
-    return t.members[node]
+    return t.members[node + g.store * MOST_NODES]
 
 
 @with_arrays
 def drawn(t, g, term):
     """The members in the random order of a term."""
+    order = t.drawn[g.store * MOST_NODES :]
     if g.drawn_for != term:
-        draw_order(t, term)
-    return t.drawn
+        draw_order(t, g, term, order)
+    return order
 
 
-@inner
-def draw_order(t, term):
-    """Writes the members into `drawn`, in the random order of a term: `hawb.engine.chance.shuffled`."""
-    count, t.queue.drawn_for = 0, term
+@with_arrays
+def draw_order(t, g, term, order):
+    """Writes the members in the random order of a term: `hawb.engine.chance.shuffled`."""
+    count, g.drawn_for = 0, term
     for node in range(t.setup.nodes):
-        if is_member(t, t.queue, node):
-            t.drawn[count] = node
+        if is_member(t, g, node):
+            order[count] = node
             count += 1
     for i in range(count - 1, 0, -1):
-        j = below(i + 1, t.setup.seed, ELECTION, t.queue.number, 16 * term + count - 1 - i)
-        t.drawn[i], t.drawn[j] = t.drawn[j], t.drawn[i]
+        j = below(i + 1, t.setup.seed, ELECTION, g.number, 16 * term + count - 1 - i)
+        order[i], order[j] = order[j], order[i]
 
 
 # What is planned
@@ -107,18 +132,19 @@ def draw_order(t, term):
 @inner
 def plan(t, g, delay_us, kind, node):
     """Something of the group, or of its member on a node, is to happen."""
-    schedule(t, delay_us, kind, node)
+    schedule(t, delay_us, kind + g.store * OF_STORE, node)
 
 
 @inner
 def unplan(t, g, kind, node):
     """Something is not to happen any more."""
-    unschedule(t, kind, node)
+    unschedule(t, kind + g.store * OF_STORE, node)
 
 
 @inner
 def is_planned(t, g, kind, node):
     """Whether something is to happen."""
+    kind += g.store * OF_STORE
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == kind and t.agenda[row, A] == node:
             return True
@@ -166,10 +192,10 @@ def count_replicated(t, g, sent_bytes):
 @inner
 def behind_us(t, g, source, target):
     """How long it takes until what was sent before over the same link has all arrived."""
-    delay_us = 0
+    delay_us, kind = 0, RAFT_ARRIVES + g.store * OF_STORE
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
-        if planned[KIND] == RAFT_ARRIVES and planned[A] == target and planned[B] == source:
+        if planned[KIND] == kind and planned[A] == target and planned[B] == source:
             delay_us = max(delay_us, planned[TIME] - t.moment.now_us)
     return delay_us
 
@@ -178,7 +204,8 @@ def behind_us(t, g, source, target):
 def plan_arrival(t, g, message, delay_us):
     """A message is on its way."""
     row = t.agenda[t.moment.agenda]
-    schedule(t, delay_us, RAFT_ARRIVES, message.target, message.source, message.kind, message.term)
+    kind = RAFT_ARRIVES + g.store * OF_STORE
+    schedule(t, delay_us, kind, message.target, message.source, message.kind, message.term)
     row[FIRST], row[SECOND], row[THIRD] = message.first, message.second, message.third
     row[FOURTH], row[FIFTH] = message.fourth, message.fifth
 
@@ -187,7 +214,7 @@ def plan_arrival(t, g, message, delay_us):
 def plan_write(t, g, wish):
     """A member's log is on its way to the disk."""
     row = t.agenda[t.moment.agenda]
-    schedule(t, t.setup.fsync_us, RAFT_WRITTEN, wish.source, t.nodes[wish.source].boots)
+    schedule(t, t.setup.fsync_us, RAFT_WRITTEN + g.store * OF_STORE, wish.source, t.nodes[wish.source].boots)
     row[FIRST], row[SECOND] = wish.first, wish.second
 
 
@@ -243,7 +270,7 @@ def waiting_of(t, g):
 @inner
 def extend(t, member, leader, says, count):
     """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
-    if member.id == leader.id:
+    if member.id == leader.id and not leader.store:
         note_run(t, leader.last_index + 1, leader.term, says)
     member.last_index += count
     member.written = member.commit_index = member.last_index
@@ -261,14 +288,23 @@ def has_record(t, g):
 
 @inner
 def record(t, g):
-    """The queue as the side in focus knows it."""
-    return t.queue
+    """The queue, or the metadata store, as the side in focus knows it."""
+    return g
+
+
+@inner
+def say_available(t, g, leader, up):
+    """Plan that changes of the metadata which wait are tried again once the store can commit: in a trial none does."""
+    if up and g.store:
+        schedule(t, 0, METADATA_AVAILABLE)
 
 
 @inner
 def count_times(t, g):
     """Counts from now on, or no longer, that the queue is out of service. The time before its first leader counts as
     no outage (`hawb.study.engine_trial`)."""
+    if g.store:
+        return
     book, now_us = t.book, t.moment.now_us
     if g.up and book.down_since != NEVER:
         book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER
@@ -288,4 +324,4 @@ def note_abreast(t, g, abreast):
     """Those members hold what the queue does. Whether there are any new ones, and messages that the last leader could
     not deliver."""
     had, g.abreast = g.abreast, abreast
-    return t.missing[0, 0] > 0 and abreast & ~had != 0
+    return not g.store and t.missing[0, 0] > 0 and abreast & ~had != 0

@@ -16,8 +16,9 @@ message_arrives, written = HOST.of(hosting_of_turns.message_arrives), HOST.of(ho
 stand_for_election = HOST.of(hosting_of_turns.stand_for_election)
 election_due, call_elections = HOST.of(hosting_of_turns.election_due), HOST.of(elections.call_elections)
 member_up, member_down = HOST.of(hosting_of_turns.member_up), HOST.of(hosting_of_turns.member_down)
-stop_member = HOST.of(hosting_of_turns.stop_member)
+stop_member, look_around = HOST.of(hosting_of_turns.stop_member), HOST.of(hosting_of_turns.look_around)
 hosts, is_led, level, refresh = map(
     HOST.of, (leadership.hosts, leadership.is_led, leadership.level, leadership.refresh)
 )  # fmt: skip
 commit_at_once, enter_at_once = HOST.of(flowing.commit_at_once), HOST.of(flowing.enter_at_once)
+elect_at_once = HOST.of(flowing.elect_at_once)

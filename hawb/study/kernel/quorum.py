@@ -14,6 +14,7 @@ from hawb.study.kernel.enqueuers import channel_at, to_be_known
 from hawb.study.kernel.fifo import (
     NOT_LATE,
     deliver,
+    hold_ended,
     hold_off,
     note_row,
     put_behind,
@@ -34,6 +35,7 @@ from hawb.study.kernel.quorum_state import (
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
+    HOLD_ENDED,
     IN_VAIN,
     NO_PROCESS,
     PROPOSAL_GIVEN_UP,
@@ -163,6 +165,13 @@ def connection_fails(t, node):
         channel_down(t)
 
 
+@inner
+def hold_ends(t, leader):
+    """A leader, if it still leads, proposes to take back what a consumer out of reach holds."""
+    if t.queue.master == leader:
+        ask_for(t, HOLD_ENDED, NOWHERE, NOBODY, 0, 0)
+
+
 # Publishing
 
 
@@ -274,6 +283,8 @@ def apply(t, asks, client, after, count):
         lose(t, after)
     elif asks == REACHES:
         take_back(t, after)
+    elif asks == HOLD_ENDED:
+        hold_ended(t)
     elif asks == NO_PROCESS:
         return
     else:

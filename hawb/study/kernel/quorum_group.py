@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from hawb.raft.member import NOWHERE
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner
 from hawb.study.kernel.quorum_state import (
+    BASE_INDEX,
+    BASE_TERM,
     ENQUEUE,
     FIRST,
     RAFT_ARRIVES,
     THIRD,
 )
-from hawb.study.kernel.raft_log import has_entry, is_member
-from hawb.study.kernel.state import KIND, NOBODY, C
+from hawb.study.kernel.raft_log import has_entry, is_member, row_of_term
+from hawb.study.kernel.state import KIND, MOST_NODES, NOBODY, C
 
 FEW_ENTRIES = 8
 """So many entries are not looked through for those that no log has any more."""
+
+
+@inner
+def stand_members(t, g):
+    """The members of a group that has just been declared."""
+    begun = t.terms[row_of_term(t, g.store, 1)]
+    begun[0], begun[BASE_INDEX], begun[BASE_TERM] = 1, 0, 0
+    for node in range(t.setup.nodes):
+        member = t.members[node + g.store * MOST_NODES]
+        member.id, member.store = node, g.store
+        member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
+        member.voted_for = member.leader = member.transferring_to = NOWHERE
 
 
 @inner

@@ -20,7 +20,6 @@ from hawb.study.kernel import (
     node_ports,
     partitioned_state,
     partitioned_trial,
-    quorum_nodes,
     quorum_search_key,
     quorum_search_ports,
     quorum_search_state,
@@ -58,11 +57,12 @@ from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import ask_for
 from hawb.study.kernel.quorum_group import row_of
 from hawb.study.kernel.quorum_search_ports import answer, offer_what_is_in_sight, sent_over, suspect
-from hawb.study.kernel.quorum_search_state import LINKS_SUSPECTED, MOST_MOVED
+from hawb.study.kernel.quorum_search_state import MOST_MOVED
 from hawb.study.kernel.quorum_state import (
     ELECTION_DUE,
     ENQUEUE,
     LEADER_ELECTED,
+    LINKS_SUSPECTED,
     LOG_CUT,
     MAJORITY_REACHED,
     RAFT_ARRIVES,
@@ -321,17 +321,17 @@ PARTS = {
     )},
     search_state.content: quorum_search_state.content,
     **{getattr(host_ports, port): getattr(quorum_search_ports, port) for port in (
-        "hosted", "reached", "in_sight", "has_given_up", "crown", "note_abreast",
+        "hosted", "reached", "in_sight", "crown", "note_abreast",
     )},
     raft_log.is_member: quorum_search_ports.is_member, raft_log.last_sent: quorum_search_ports.last_sent,
+    raft_log.row_of_term: quorum_search_ports.row_of_term,
     **{getattr(enqueuers, port): getattr(quorum_search_ports, port) for port in (
         "is_known", "note_known", "whom_it_asks", "note_asked", "silent_us", "is_chosen", "refuse_orphan", "set_aside",
         "take_up", "reject_first",
     )},
     channels.tell: search_books.tell,
-    departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
-        "remember", "publishers_gone", "clients_gone", "fall_silent",
+        "members_down", "members_missed", "remember", "publishers_gone", "clients_gone", "fall_silent",
     )},
     arrival.return_to_queues: quorum_search_ports.return_to_queues,
     **{getattr(network_ports, port): getattr(quorum_search_ports, port) for port in (

@@ -11,7 +11,7 @@ from hawb.study.kernel.partitioned_state import place_of_side
 from hawb.study.kernel.quorum_group import row_of
 from hawb.study.kernel.quorum_search_ports import is_member
 from hawb.study.kernel.quorum_search_sets import is_kept, note_what_is_told, promises, term_before
-from hawb.study.kernel.quorum_search_state import HERE, LINKS_SUSPECTED, remember_at
+from hawb.study.kernel.quorum_search_state import HERE, remember_at
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
@@ -20,6 +20,7 @@ from hawb.study.kernel.quorum_state import (
     FIFTH,
     FIRST,
     FOURTH,
+    LINKS_SUSPECTED,
     NOOP,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
@@ -145,7 +146,7 @@ def say_entries(t, words, after, last, term):
             first, end = t.entries[row].first, min(last, t.entries[row].last)
         say(words, index - first)
         say(words, end - index + 1)
-        say(words, told_term(t, term_within(t, term, index)))
+        say(words, told_term(t, term_within(t, 0, term, index)))
         if row == NOBODY:
             say(words, NOOP)
         else:
@@ -159,7 +160,7 @@ def entry_at(t, index, term):
     """The row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
     for k in range(t.queue.entries):
         entry = t.entries[k]
-        if entry.first <= index <= entry.last and term_within(t, term, entry.first) == entry.term:
+        if entry.first <= index <= entry.last and term_within(t, 0, term, entry.first) == entry.term:
             return k
     return NOBODY
 

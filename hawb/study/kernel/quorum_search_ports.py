@@ -5,24 +5,34 @@ links may be cut, nodes silent and disks lost. `hawb.engine.quorum.ports`, `raft
 from __future__ import annotations
 
 from hawb.engine import raft_inputs
-from hawb.engine.quorum import hosting
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
 from hawb.study.kernel.channels import client_gone
 from hawb.study.kernel.disks import keep_sides
-from hawb.study.kernel.hosting import HOST, call_elections, level, member_up, refresh
+from hawb.study.kernel.hosting import call_elections, level, look_around, member_down, member_up, refresh
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.quorum import ask_for
 from hawb.study.kernel.quorum_group import withdraw
+from hawb.study.kernel.quorum_nodes import suspect_no_more
 from hawb.study.kernel.quorum_search_state import (
-    LINKS_SUSPECTED,
     has_node,
     link_bit,
     remember_at,
     with_node,
     without_node,
 )
-from hawb.study.kernel.quorum_state import AFTER_OF, CLIENT, DUE, ENQUEUE, GONE, LOG_CUT, NUMBER_OF, REJECTED, SUSPECTS
+from hawb.study.kernel.quorum_state import (
+    AFTER_OF,
+    CLIENT,
+    DUE,
+    ENQUEUE,
+    GONE,
+    LINKS_SUSPECTED,
+    LOG_CUT,
+    NUMBER_OF,
+    REJECTED,
+    SUSPECTS,
+)
 from hawb.study.kernel.state import (
     CONFIRMS_DUE,
     KIND,
@@ -44,7 +54,6 @@ from hawb.study.kernel.state import (
 SUSPICION_US = raft_inputs.SUSPICION_US
 NOT_SENT = 1 << 62
 """In place of messages: what a leader has noticed itself."""
-look_around = HOST.of(hosting.look_around)
 
 # Members and whom they reach
 
@@ -82,15 +91,15 @@ def in_sight(t, g):
 
 
 @inner
-def has_given_up(t, a, b):
-    """Whether the failure detectors of two nodes have given each other up."""
-    return t.suspected[a] >> b & 1 == 1
-
-
-@inner
 def last_sent(t, first, last):
     """The last entry of a message that begins with `first`: all that a log of a search has goes into one."""
     return last
+
+
+@inner
+def row_of_term(t, store, term):
+    """The row of `terms` that says where a term begins."""
+    return term % len(t.terms)
 
 
 @inner
@@ -241,6 +250,18 @@ def answer(t, client, some, rejected, delay_us):
 
 
 @inner
+def members_down(t):
+    """Members are gone, noticed or not."""
+    member_down(t, t.queue)
+
+
+@inner
+def members_missed(t):
+    """Somebody is known to be gone."""
+    call_elections(t, t.queue)
+
+
+@inner
 def remember(t, node):
     """A node that goes down keeps the records as they are now."""
     look_from(t, node)
@@ -305,9 +326,7 @@ def return_to_queues(t, node, others):
     if not others and not is_member(t, t.queue, node):
         raise OverflowError("the queue's record is on disks alone")
     t.notes.remembers &= ~(1 << node)
-    t.suspected[node] = 0
-    for other in range(t.setup.nodes):
-        t.suspected[other] &= ~(1 << node)
+    suspect_no_more(t, node)
     member_up(t, t.queue, node)
 
 

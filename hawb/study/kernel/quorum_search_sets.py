@@ -47,7 +47,7 @@ def base_of(t):
     for node in range(t.setup.nodes):
         if is_member(t, t.queue, node):
             member = t.members[node]
-            base = min(base, member.written, alike_up_to(t, member.last_index, member.last_term, last, term))
+            base = min(base, member.written, alike_up_to(t, 0, member.last_index, member.last_term, last, term))
     return base
 
 
@@ -79,7 +79,7 @@ def entries_sent(t):
             for k in range(t.queue.entries):
                 entry = t.entries[k]
                 if entry.first <= sent[THIRD] and entry.last > sent[FIRST]:
-                    rows |= int(term_within(t, sent[FOURTH], entry.first) == entry.term) << k
+                    rows |= int(term_within(t, 0, sent[FOURTH], entry.first) == entry.term) << k
     return rows
 
 

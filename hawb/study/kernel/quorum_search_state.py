@@ -16,6 +16,7 @@ from hawb.study.kernel.quorum_state import (
     DELAY,
     ENTRY,
     LETTER,
+    LINKS_SUSPECTED,
     LOG_CUT,
     MEMBER,
     MEMBERS_ABREAST,
@@ -35,9 +36,7 @@ from hawb.study.kernel.search_state import (
 )
 from hawb.study.kernel.state import LINKS_TIME_OUT, LOOK_AROUND, MOMENT, NODE, POLICY_TAKES_EFFECT, record
 
-LINKS_SUSPECTED = 110
-"""What stands on the agenda beside what `state` and `quorum_state` have; links are bits (`link_bit`)."""
-OTHER = 8
+OTHER = 9
 """What an entry says that nobody asked for in this search, beside what `quorum_state` has."""
 MOST_PLANNED, MOST_TERMS, MOST_ENTRIES, MOST_ASKED, MOST_WISHES, MOST_MOVED = 64, 32, 40, 12, 40, 6
 
@@ -51,8 +50,9 @@ the first of theirs. `known` are the nodes whose channels it knows in their orde
 its state machine's (`hawb.engine.fifo_state`), the latter the number of rows."""
 GROUP = record(
     " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed held_back drawn_for"
+    " store"
 )
-"""The same, and the group: `stopped`, and which nodes have a member (`present`), are bits."""
+"""The same, and the group: `stopped`, and which nodes have a member (`present`), are bits. It is no `store`."""
 NOTES = record("remembers pieces given begun renames limited last_term told_from under_way union starts ranks")
 """As `search_state.NOTES` has it; whether the queue has a limit, far away, and up to which term `terms` has room; from
 `told_from` on for one name only."""

@@ -31,15 +31,20 @@ GONE = -2
 
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
-    REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS,
-) = range(100, 110)  # fmt: skip
+    REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS, LINKS_SUSPECTED, HOLD_ENDS, METADATA_AVAILABLE,
+    METADATA_CHANGED, FOLLOWERS_STOP,
+) = range(100, 115)  # fmt: skip
 """What stands on the agenda for a quorum queue, beside `state`'s."""
+OF_STORE = 100
+"""By how much the kinds of what stands there for the metadata store's group are higher than for the queue's."""
 
 TARGET, SOURCE, TYPE, TERM_SENT, _, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 14)
 """The columns of a message on the agenda, behind time, priority, number and kind, and beside the side
 (`partitioned_state.SIDE`); the same in `out`."""
 
-MEMBER = record(" ".join((*LOG_ENDS, *whole_numbers(Member))))
+MEMBER_FIELDS = (*LOG_ENDS, *whole_numbers(Member))
+MEMBER = record(" ".join(MEMBER_FIELDS) + " store")
+"""A member; `store` is 1 for one of the metadata store, 0 for one of the queue."""
 PEER = record(" ".join(whole_numbers(Peer)))
 
 COLUMN_OF = {
@@ -59,9 +64,9 @@ BASE_INDEX, BASE_TERM = 1, 2
 NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
 """What entries say: a term begins, something has flowed to the queue or has been settled, a client has asked."""
 
-ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS = range(8)
+ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
 """What a client asks, and what a leader has noticed: that a channel is gone, that a node is out of reach or back, that
-of a channel there is no process."""
+of a channel there is no process, that a consumer out of reach has held messages for long enough."""
 
 PROPOSAL = record("number asks node channel after count client")
 """What waits (`hawb.engine.quorum.group.Proposal`): a number, what is asked, where the channel is that asks and sends
@@ -77,14 +82,16 @@ OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTE
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
-MOST_ENTRIES = 16387
+MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
 COLUMNS = 14
 
 QUORUM_SETUP = record(
-    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members least_cut"
-    " snapshot_every snapshot_every_at_most soft_limit group_size shuffles"
+    " ".join(SETUP.names) + " members others registers asks_leader_first drain_stops_members drain_awaits_elections"
+    " least_cut"
+    " snapshot_every snapshot_every_at_most soft_limit group_size shuffles delivery_limit hold_us"
 )
-"""What does not change; `members` are bits, `others` how many they are but for one."""
+"""What does not change; `members` are bits, `others` how many they are but for one, `delivery_limit` is NEVER where
+there is none, `hold_us` how long a consumer out of reach keeps what it holds."""
 
 
 WORDS = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
@@ -104,27 +111,28 @@ def with_letter(fields: list[tuple]) -> np.dtype:
 QUORUM_CONSUMER = record("state subscribed suspected subscription node beats blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
-    " registered out committed moved requeued looked led was_down drawn_for"
+    " registered out committed moved requeued counted looked led was_down drawn_for store"
 )
 """The queue and its group: `here` (whose members run), `abreast` and `stopped` are bits, `number` is the group's; from
 `places` on how many rows tables have, with how many entries they are looked through again, whether the group has been
-`led` and the queue was down at the last look, and of which term the order of members in `drawn` is."""
+`led` and the queue was down at the last look, and of which term the order of members in `drawn` is. `store` is 1 for
+the metadata store's group, which has a record of the same form, 0 for the queue's."""
 
 QUORUM_TRIAL = with_letter(
     [
-        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("book", BOOK), ("publisher", PUBLISHER),
-        ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
+        ("setup", QUORUM_SETUP), ("moment", MOMENT), ("queue", QUORUM), ("store", QUORUM), ("book", BOOK),
+        ("publisher", PUBLISHER), ("consumer", QUORUM_CONSUMER), ("work", WORK), ("rates", np.int64, (2, HOURS, 2)),
         ("nodes", NODE, (MOST_NODES,)),
-        *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "drawn")),
-        ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
+        *((name, np.int64, (MOST_NODES,)) for name in ("wanted", "suspected")), ("drawn", np.int64, (MOST_MEMBERS,)),
+        ("members", MEMBER, (MOST_MEMBERS,)), ("peers", PEER, (MOST_MEMBERS, MOST_NODES - 1)),
         ("message", np.int64, (COLUMNS,)),
         ("out", LETTER, (MOST_WISHES,)), ("agenda", np.int64, (MOST_EVENTS, COLUMNS)),
-        ("terms", np.int64, (MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
+        ("terms", np.int64, (2 * MOST_TERMS, BASE_TERM + 1)), ("runs", np.int64, (MOST_RUNS, 3)),
         ("places", np.int64, (MOST_PLACES,)),
         ("waiting", PROPOSAL, (MOST_ASKED,)), ("entries", ENTRY, (MOST_ENTRIES,)),
         ("committed", ENTRY, (MOST_ASKED,)), ("registered", np.int64, (MOST_ASKED, 2)),
         ("awaiting", np.int64, (MOST_ASKED, REJECTED + 1)), ("unanswered", np.int64, (MOST_ASKED, DELAY + 1)),
-        *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "staying")),
+        *((name, np.int64, (MOST_ASKED, 3)) for name in ("sent", "moved", "requeued", "counted", "staying")),
         *((name, np.int64, (MOST_WINDOWS, 2)) for name in (
             "ready", "returns", "held", "missing", "hand", "moved_before", "fresh", "confirmed", "delivered",
             "delivered_twice",
@@ -133,14 +141,16 @@ QUORUM_TRIAL = with_letter(
 )  # fmt: skip
 """One trial of a quorum queue, in one piece of memory.
 
-Of the group: `members` by their nodes, for each leader what it knows of the others (`peers`) in the order of their
-nodes, and what has just come off the agenda as columns (`message`) and by name (`letter`).
+Of the groups: `members` by their nodes, those of the metadata store behind those of the queue, for each leader what it
+knows of the others (`peers`) in the order of their nodes, the nodes that a node takes for dead, as bits (`suspected`),
+and what has just come off the agenda as columns (`message`) and by name (`letter`).
 
 Of the messages: `ready` and `returns` in the order in which they are served, `held` in the order in which the consumer
 has got them, as rows of windows that need not be sorted (`lines`); `missing` are those of `held` that have not arrived,
 `hand` is for one delivery only. `moved` are those of the ready ones that came later than others with higher numbers,
 rows (behind which number, after, last), and `requeued` are rows (index, after, last) of those that count as written
-anew for that (`hawb.engine.quorum_log`); `moved_before`, `fresh` and `staying` are for that alone.
+anew for that (`hawb.engine.quorum_log`); `moved_before`, `fresh` and `staying` are for that alone. `counted` are rows
+(how often, after, last) of those that were returned, where there is a delivery limit.
 """
 
 WORDS_BEFORE_TABLES = QUORUM_TRIAL.fields["out"][1] // 8

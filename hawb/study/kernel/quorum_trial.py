@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hawb.engine import chance
-from hawb.raft.member import NOWHERE
 from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
@@ -14,6 +13,8 @@ from hawb.study.kernel import (
     disks,
     flows,
     going_down,
+    metadata_store,
+    node_ports,
     node_rules,
     quorum_nodes,
     silence,
@@ -25,7 +26,7 @@ from hawb.study.kernel import (
 from hawb.study.kernel.asking import drop_orphans, offer_again, registration_given_up
 from hawb.study.kernel.boot_order import boot, give_up_boot
 from hawb.study.kernel.channels import settle_batch, settle_each
-from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, waits
+from hawb.study.kernel.fifo import arrive_at_client, deliver_missing, follow_leader, waits
 from hawb.study.kernel.going_down import drain, node_gone, shut_down, stopped
 from hawb.study.kernel.host_ports import hosted, note_hosts
 from hawb.study.kernel.hosting import (
@@ -37,6 +38,7 @@ from hawb.study.kernel.hosting import (
     stand_for_election,
     written,
 )
+from hawb.study.kernel.metadata_store import stand, store_changes, store_happens
 from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.quorum import (
     ask_for,
@@ -45,22 +47,26 @@ from hawb.study.kernel.quorum import (
     credit,
     do_committed,
     give_up_proposal,
+    hold_ends,
     look_for_channels,
     publish,
 )
 from hawb.study.kernel.quorum_flows import flow, next_change_us
-from hawb.study.kernel.quorum_group import pending, row_of
+from hawb.study.kernel.quorum_group import pending, row_of, stand_members
 from hawb.study.kernel.quorum_state import (
-    BASE_INDEX,
-    BASE_TERM,
     CONNECTION_FAILS,
     CONSUMES,
     ELECTION_DUE,
+    FOLLOWERS_STOP,
+    HOLD_ENDS,
     LEADER_ELECTED,
+    LINKS_SUSPECTED,
     LOG_CUT,
     MAJORITY_REACHED,
     MEMBERS_ABREAST,
+    METADATA_CHANGED,
     NOOP,
+    OF_STORE,
     PROPOSAL_GIVEN_UP,
     RAFT_ARRIVES,
     RAFT_WRITTEN,
@@ -115,17 +121,13 @@ def set_up(t):
     t.book.down_since = t.book.metadata_down_since = NEVER
     t.consumer.node = t.publisher.node = t.queue.master = NOBODY
     t.publisher.closed = 1
+    stand(t)
     t.setup.members = chosen(t, everybody)
     t.setup.others = bits_in(t.setup.members) - 1
     note_hosts(t)
     t.queue.number, t.queue.applied = next_number(t), 1
-    t.terms[1, 0], t.terms[1, BASE_INDEX], t.terms[1, BASE_TERM] = 1, 0, 0
     note_run(t, 1, 1, NOOP)
-    for node in range(t.setup.nodes):
-        member = t.members[node]
-        member.id = node
-        member.last_index = member.last_term = member.written = member.term = member.commit_index = member.agreed = 1
-        member.voted_for = member.leader = member.transferring_to = NOWHERE
+    stand_members(t, t.queue)
     level(t, t.queue)
     stand_for_election(t, t.queue, 0)
     call_elections(t, t.queue)
@@ -185,8 +187,9 @@ def take_row(t, row):
 
 @inner
 def talk(t, stop_us):
-    """What happens in the group before `stop_us` and before anything flows. Clients and those who look after the trial
-    notice of it only who leads, whether the queue can commit, and what it has committed; then it is their turn."""
+    """What happens in the groups before `stop_us` and before anything flows. Clients and those who look after the trial
+    notice of it only who leads, whether the queue and the metadata store can commit, and what is committed; then it is
+    their turn."""
     row = earliest(t)
     if not is_within_group(t, row):
         return
@@ -197,9 +200,11 @@ def talk(t, stop_us):
             strike_row(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
+            store_master, store_up = t.store.master, t.store.up
             take_row(t, row)
             handle(t, t.message)
-            if t.queue.committed or t.queue.master != master or t.book.down_since != down_since:
+            is_same = t.queue.master == master and t.book.down_since == down_since
+            if t.queue.committed or not is_same or t.store.master != store_master or t.store.up != store_up:
                 settle_each(t)
                 do_committed(t)
                 react(t)
@@ -210,8 +215,11 @@ def talk(t, stop_us):
 
 @inner
 def is_within_group(t, row):
-    """Whether what is planned in a row is between members alone, or between the group and what waits for it."""
-    return row != NOBODY and RAFT_ARRIVES <= t.agenda[row, KIND] <= MEMBERS_ABREAST
+    """Whether what is planned in a row is between members alone, or between a group and what waits for it."""
+    if row == NOBODY:
+        return False
+    kind = t.agenda[row, KIND]
+    return RAFT_ARRIVES <= kind <= MEMBERS_ABREAST or RAFT_ARRIVES <= kind - OF_STORE <= MEMBERS_ABREAST
 
 
 @inner
@@ -230,6 +238,7 @@ def handle(t, event):
         election_due(t, t.queue, a)
     elif kind == LEADER_ELECTED:
         deliver_missing(t)
+        follow_leader(t)
         look_for_channels(t)
         drop_orphans(t, t.queue)
         offer_again(t, t.queue, a, NOBODY)
@@ -245,6 +254,16 @@ def handle(t, event):
         give_up_proposal(t, a)
     elif kind == CONNECTION_FAILS:
         connection_fails(t, a)
+    elif kind == LINKS_SUSPECTED:
+        quorum_nodes.suspect(t, a, b)
+    elif kind == HOLD_ENDS:
+        hold_ends(t, b)
+    elif kind == METADATA_CHANGED:
+        store_changes(t)
+    elif kind == FOLLOWERS_STOP:
+        quorum_nodes.followers_stop(t, a, b)
+    elif kind >= OF_STORE + RAFT_ARRIVES:
+        store_happens(t, kind, a, b)
     elif kind == CONFIRMS_DUE:
         settle_batch(t, a)
     elif kind == DELIVERY_ARRIVES:
@@ -316,12 +335,15 @@ NEVER_HAPPENS = (
 PARTS = {
     trial.set_up: set_up, trial.happen: happen, trial.tell: tell, flows.flow: flow,
     steady.next_change_us: next_change_us, closing.credit: credit,
-    going_down.power_off: going_down.kill, disks.lose_nodes: going_down.kill,
+    disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
+    departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,
+    node_ports.reaches_store: metadata_store.reaches_store,
     departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
-    upkeep.look: look, upkeep.mend: mend, upkeep.may_go: may_go, trial.talk: talk, trial.hear: settle_each,
+    upkeep.look: look, upkeep.mark: metadata_store.mark, upkeep.mend: mend, upkeep.may_go: may_go,
+    trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
-"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of power
-and of disks."""
+"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of
+disks."""

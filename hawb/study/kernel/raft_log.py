@@ -8,6 +8,7 @@ from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
     MOST_RUNS,
+    MOST_TERMS,
     NOOP,
     PROPOSED,
 )
@@ -15,8 +16,8 @@ from hawb.study.kernel.quorum_state import (
 
 @inner
 def is_member(t, g, node):
-    """Whether the group has a member on a node, whether that runs or not."""
-    return t.setup.members >> node & 1 == 1
+    """Whether the group has a member on a node, whether that runs or not; the metadata store has one on each."""
+    return g.store == 1 or t.setup.members >> node & 1 == 1
 
 
 @inner
@@ -33,10 +34,17 @@ def bits_in(bits):
 
 
 @inner
-def term_within(t, term, index):
-    """The term of the entry at `index` in logs that end in `term`, no earlier than there."""
+def row_of_term(t, store, term):
+    """The row of `terms` that says where a term begins: of the metadata store's terms they are behind the queue's."""
+    return term % MOST_TERMS + store * MOST_TERMS
+
+
+@inner
+def term_within(t, store, term, index):
+    """The term of the entry at `index` in logs that end in `term`, no earlier than there; `store` is 1 for logs of the
+    metadata store."""
     while term > 0:
-        begun = t.terms[term % len(t.terms)]
+        begun = t.terms[row_of_term(t, store, term)]
         if begun[0] != term:
             raise OverflowError("logs of more terms than a trial has room for")
         if index > begun[BASE_INDEX]:
@@ -52,18 +60,18 @@ def term_at(t, member, index):
         return NO_TERM
     if index == member.snapshot_index:
         return member.snapshot_term
-    return term_within(t, member.last_term, index)
+    return term_within(t, member.store, member.last_term, index)
 
 
 @inner
-def alike_up_to(t, last, term, other_last, other_term):
+def alike_up_to(t, store, last, term, other_last, other_term):
     """Up to which index two logs are the same that end so."""
     while term != other_term:
+        begun = t.terms[row_of_term(t, store, max(term, other_term))]
         if term > other_term:
-            last, term = t.terms[term % len(t.terms), BASE_INDEX], t.terms[term % len(t.terms), BASE_TERM]
+            last, term = begun[BASE_INDEX], begun[BASE_TERM]
         else:
-            other_last = t.terms[other_term % len(t.terms), BASE_INDEX]
-            other_term = t.terms[other_term % len(t.terms), BASE_TERM]
+            other_last, other_term = begun[BASE_INDEX], begun[BASE_TERM]
     return min(last, other_last)
 
 

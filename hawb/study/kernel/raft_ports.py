@@ -13,14 +13,16 @@ from hawb.raft.messages import (
     START_TIMER,
     WRITE,
 )
+from hawb.raft.ports import RUNS_PER_MESSAGE
 from hawb.study.compiled import inner, with_arrays
 from hawb.study.kernel.quorum_state import (
     BASE_INDEX,
     BASE_TERM,
     NOOP,
 )
-from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, term_at
+from hawb.study.kernel.raft_log import alike_up_to, bits_in, cut_off, last_sent, note_run, row_of_term, term_at
 from hawb.study.kernel.silence import nothing
+from hawb.study.kernel.state import MOST_NODES
 
 __all__ = ["NOOP", "bits_in", "term_at"]
 """The ports that stand elsewhere."""
@@ -33,8 +35,8 @@ forget_peers = nothing
 
 @inner
 def members_of(t, member):
-    """The group, as bits."""
-    return t.setup.members
+    """The group, as bits: all nodes are members of the metadata store."""
+    return (1 << t.setup.nodes) - 1 if member.store else t.setup.members
 
 
 @inner
@@ -46,16 +48,17 @@ def configured_at(t, member):
 @with_arrays
 def peers_of(t, leader):
     """What a leader knows of each other member."""
-    return t.peers[leader.id, : t.setup.others]
+    others = t.setup.nodes - 1 if leader.store else t.setup.others
+    return t.peers[leader.id + leader.store * MOST_NODES, :others]
 
 
 @inner
 def start_peers(t, leader):
     """A new leader takes it that all have what it has."""
-    k = 0
+    k, group = 0, members_of(t, leader)
     for other in range(t.setup.nodes):
-        if other != leader.id and t.setup.members >> other & 1:
-            peer = t.peers[leader.id, k]
+        if other != leader.id and group >> other & 1:
+            peer = t.peers[leader.id + leader.store * MOST_NODES, k]
             peer.id, peer.next_index, peer.match_index = other, leader.last_index + 1, 0
             peer.commit_sent, peer.commit_index, peer.receiving = 0, 0, 0
             k += 1
@@ -68,9 +71,10 @@ def start_peers(t, leader):
 def append_entries(t, leader, says, count, offset):
     """`count` more entries of the leader's term, whose first one notes where that begins."""
     if leader.last_term != leader.term:
-        begun = t.terms[leader.term % len(t.terms)]
+        begun = t.terms[row_of_term(t, leader.store, leader.term)]
         begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
-    note_run(t, leader.last_index + 1, leader.term, says)
+    if not leader.store:
+        note_run(t, leader.last_index + 1, leader.term, says)
     leader.last_index += count
     leader.last_term = leader.term
 
@@ -81,7 +85,7 @@ def merge(t, member, message):
     last, term = message.last_index, message.last_term
     if last <= message.prev_index or last <= member.snapshot_index:
         return False
-    alike = max(member.snapshot_index, alike_up_to(t, member.last_index, member.last_term, last, term))
+    alike = max(member.snapshot_index, alike_up_to(t, member.store, member.last_index, member.last_term, last, term))
     if alike >= last:
         return False
     if alike < member.last_index:
@@ -142,7 +146,13 @@ def tell(t, kind, member, to, first, second=0, third=0, fourth=0):
 @inner
 def tell_entries(t, leader, to, prev_index, prev_term):
     """A message with what the leader has behind `prev_index`, as much as goes into one. Up to which index that is."""
-    last = last_sent(t, prev_index + 1, leader.last_index) if prev_index < leader.last_index else prev_index
+    last = prev_index
+    if prev_index < leader.last_index and leader.store:
+        last = leader.last_index
+        if last - prev_index > RUNS_PER_MESSAGE:
+            raise OverflowError("more entries of the metadata store than go into one message for sure")
+    elif prev_index < leader.last_index:
+        last = last_sent(t, prev_index + 1, leader.last_index)
     last_term = term_at(t, leader, last)
     send(t, APPEND_ENTRIES_RPC, leader, to, prev_index, prev_term, last, last_term, leader.commit_index)
     return last

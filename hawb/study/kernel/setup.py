@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import floor
 
 import numpy as np
 from msgspec.structs import asdict
 
 from hawb.engine.classic.record_ports import NO_MIRRORS
+from hawb.engine.fifo import RELEASES
 from hawb.engine.settings import Settings
 from hawb.engine.setup import setup_of
 from hawb.engine.state import Queue
+from hawb.rules.consumer_timeouts import configured_ms
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
@@ -22,9 +25,10 @@ from hawb.study.engine_trial import scenario
 from hawb.study.environment import HOURS, ByHour, Environment, Failures, Traffic
 from hawb.study.kernel.partitioned_state import PARTITIONED_TRIAL
 from hawb.study.kernel.quorum_state import QUORUM_TRIAL
-from hawb.study.kernel.state import TRIAL
+from hawb.study.kernel.state import NEVER, TRIAL
 from hawb.study.work import pause_us
 
+DELIVERY_LIMIT = "delivery-limit"
 KNOWN_SETTINGS = HA_SETTINGS | {"queue-master-locator", "queue-mode"}
 LONGEST_HORIZON_US = 100 * 365 * histories.DAY_US
 LARGEST = 2**62
@@ -101,8 +105,16 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
         "least_cut": profile.least_cut, "snapshot_every": profile.snapshot_every,
         "snapshot_every_at_most": profile.snapshot_every_at_most,
         "drain_stops_members": settings.profile.drain_stops_members,
+        "drain_awaits_elections": settings.profile.drain_awaits_elections,
         "soft_limit": settings.quorum_commands_soft_limit,
+        "hold_us": 1_000 * (queue.quorum_settings.consumer_disconnected_timeout_ms or 0),
+        "delivery_limit": most_returns(queue.quorum_settings.delivery_limit),
     }  # fmt: skip
+
+
+def most_returns(limit: float | None) -> int:
+    """Return how often a message may be returned; NEVER where it is never given up for that."""
+    return NEVER if limit is None or limit >= NEVER else max(0, floor(limit))
 
 
 def places_by_client(design: Design) -> bool:
@@ -164,7 +176,19 @@ def failures(environment: Environment) -> list[Failures]:
 
 def unknown_settings(design: Design) -> set[str]:
     """The settings of its policies that are about more than mirrors."""
-    return (set(design.definition) | set(design.operator_policy)) - KNOWN_SETTINGS
+    known = KNOWN_SETTINGS | {DELIVERY_LIMIT} if counts_returns(design) else KNOWN_SETTINGS
+    return (set(design.definition) | set(design.operator_policy)) - known
+
+
+def known_arguments(design: Design) -> set[str]:
+    """Return the queue's arguments that the kernel plays."""
+    return {f"x-{DELIVERY_LIMIT}"} if counts_returns(design) else set()
+
+
+def counts_returns(design: Design) -> bool:
+    """Return True if a quorum queue gives up messages that come back too often, as the kernel plays it: in releases
+    whose consumers get no credit too many for that."""
+    return design.queue_type == "quorum" and not RELEASES[design.version].overpays
 
 
 def is_too_slow(design: Design, environment: Environment) -> bool:
@@ -186,18 +210,24 @@ def is_too_fine(_design: Design, environment: Environment) -> bool:
     )
 
 
+def is_too_late(design: Design, environment: Environment) -> bool:
+    """Return True if consumers take longer for a message than they may (`hawb.engine.deadlines.is_late_at_best`)."""
+    timeout_ms, per_us = configured_ms(None, PROFILES[design.version]), rate_of(environment.traffic.consume_per_s)
+    return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
+
+
 def rate_of_day(environment: Environment) -> float:
     """What is consumed in hour 0."""
     return histories.rate_at(environment.traffic.consume_per_s, 0)
 
 
 REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
-    "version: quorum queues of 4.0": lambda design, _: design.queue_type == "quorum" and design.version == "4.0",
-    "version: the metadata store of 4.3": lambda design, _: PROFILES[design.version].khepri,
-    "arguments: arguments of queues": lambda design, _: bool(design.arguments),
-    "policy: settings beside those of mirrors": lambda design, _: bool(unknown_settings(design)),
+    "version: classic queues with the metadata store of 4.3": lambda design, _: (
+        design.queue_type == "classic" and PROFILES[design.version].khepri
+    ),
+    "arguments: arguments of queues": lambda design, _: bool(set(design.arguments) - known_arguments(design)),
+    "policy: settings beside those of mirrors and the delivery limit": lambda design, _: bool(unknown_settings(design)),
     "net_ticktime: a batch of a synchronisation that takes as long": is_too_slow,
-    "power_off_share: losses of power of a quorum queue's nodes": of_quorum_queues("power_off_share"),
     "disk_loss_share: lost disks of a quorum queue's nodes": of_quorum_queues("disk_loss_share"),
     "partitions: links between a quorum queue's nodes that drop everything": lambda design, environment: (
         design.queue_type == "quorum" and environment.partitions is not None
@@ -209,6 +239,7 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
         histories.rate_at(environment.traffic.consume_per_s, hour) != rate_of_day(environment) for hour in range(HOURS)
     ),
     "consume_per_s: nobody who consumes": lambda _, environment: rate_of_day(environment) == 0,
+    "consume_per_s: consumers slower than consumer_timeout": is_too_late,
     "publish_per_s, consume_per_s: rates with so many decimals": is_too_fine,
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,

@@ -258,6 +258,7 @@ def do_next(t):
         if not (t.nodes[node].drained or may_go(t, node) or now_us >= work.asked_us + t.setup.await_timeout_us):
             return
         if t.setup.drains and not t.nodes[node].drained:
+            mark(t, node)
             t.nodes[node].drained = 1
             look_from_outside(t)
             schedule(t, 0, NODE_DRAINS, node)
@@ -265,6 +266,11 @@ def do_next(t):
         else:
             stop(t, node)
             work.away, work.coming, work.asked_us, work.from_us = 1, 0, 0, now_us + work.down_us
+
+
+@inner
+def mark(t, node):
+    """A node is to be marked as drained, which nothing holds up."""
 
 
 @inner

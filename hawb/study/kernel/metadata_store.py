@@ -1,0 +1,81 @@
+"""Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.metadata_store`.
+
+Its log has the entries that open terms, and one for each node that is marked as drained: of all that happens in a trial
+only that is metadata. A trial in which a node is to be marked while the store has no majority is handed over.
+"""
+
+from __future__ import annotations
+
+from hawb.study.compiled import inner
+from hawb.study.kernel.hosting import (
+    commit_at_once,
+    elect_at_once,
+    election_due,
+    hosts,
+    member_up,
+    message_arrives,
+    written,
+)
+from hawb.study.kernel.quorum_group import stand_members
+from hawb.study.kernel.quorum_state import (
+    ELECTION_DUE,
+    ENQUEUED,
+    METADATA_CHANGED,
+    OF_STORE,
+    RAFT_ARRIVES,
+    RAFT_WRITTEN,
+)
+from hawb.study.kernel.state import hand_to_engine, next_number, schedule
+
+
+@inner
+def stand(t):
+    """The store of a cluster as it stands at the start, led by the first node."""
+    if t.setup.khepri:
+        t.store.store, t.store.number, t.store.applied = 1, next_number(t), 1
+        stand_members(t, t.store)
+        elect_at_once(t, t.store, 0)
+        t.store.master, t.store.up = 0, 1
+
+
+@inner
+def store_happens(t, kind, a, b):
+    """Something happens in the store's group."""
+    if not hosts(t, t.store, a):
+        return
+    if kind == OF_STORE + RAFT_ARRIVES:
+        message_arrives(t, t.store, a, t.letter)
+    elif kind == OF_STORE + RAFT_WRITTEN:
+        if t.nodes[a].boots == b:
+            written(t, t.store, a, t.letter)
+    elif kind == OF_STORE + ELECTION_DUE:
+        election_due(t, t.store, a)
+
+
+@inner
+def mark(t, node):
+    """A node is to be marked as drained, which is written to the store's log."""
+    if t.setup.khepri:
+        if not t.store.up:
+            hand_to_engine(t)
+        schedule(t, 0, METADATA_CHANGED)
+
+
+@inner
+def store_changes(t):
+    """A change is in the log, and committed."""
+    if t.store.up:
+        commit_at_once(t, t.store, ENQUEUED, 1, 0)
+
+
+@inner
+def store_starts(t, node):
+    """A booting node's member of the metadata store looks for the others."""
+    if t.setup.khepri:
+        member_up(t, t.store, node)
+
+
+@inner
+def reaches_store(t, node):
+    """Whether what is asked at a node gets to a leader of the store that can commit."""
+    return t.store.up == 1
