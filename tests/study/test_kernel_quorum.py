@@ -195,8 +195,11 @@ def given_back_twice(version: str, limit: int, kind: int = histories.KILL) -> Re
     return told
 
 
-@pytest.mark.parametrize("kind", [histories.KILL, histories.STOP, histories.POWER_OFF])
-@pytest.mark.parametrize("version", ["4.0", "4.3"])
+# In 4.3 what a consumer out of sight holds comes back after a minute, and that counts for no return.
+@pytest.mark.parametrize(("version", "kind"), [
+    ("4.0", histories.KILL), ("4.0", histories.STOP), ("4.0", histories.POWER_OFF),
+    ("4.3", histories.KILL), ("4.3", histories.STOP),
+])  # fmt: skip
 def test_a_message_that_comes_back_more_often_than_its_limit_is_given_up(version, kind):
     once, twice, never = (given_back_twice(version, limit, kind).messages for limit in (0, 1, 2))
     assert once <= twice < never
