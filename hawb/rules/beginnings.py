@@ -50,7 +50,8 @@ class ByBeginning(Generic[T]):
 
     def of(self, name: str) -> list[T]:
         """Return those whose patterns could match a name, in the order in which they were given."""
-        begun = [self._by_beginning[name[:length]] for length in self._lengths if name[:length] in self._by_beginning]
+        begins = (name[:length] for length in self._lengths if length <= len(name))
+        begun = [self._by_beginning[each] for each in begins if each in self._by_beginning]
         if len(begun) == 1:
             return [one for _, one in begun[0]]
         return [one for _, one in sorted(chain.from_iterable(begun), key=itemgetter(0))]
