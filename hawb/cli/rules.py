@@ -29,7 +29,7 @@ def rule(words: tuple[str, ...]) -> None:
         return
     near = nearest(asked)
     if not near:
-        raise SystemExit(refuse(f"no rule matches {asked!r}{_typo(asked)}. data/rules.md lists all rules"))
+        raise SystemExit(refuse(f"no rule matches {asked!r}{_typo(asked)} data/rules.md lists all rules"))
     if not behaviours:
         click.echo(f"No rule has all the words of {asked!r}. The nearest are:")
     for each in behaviours or near:
@@ -37,9 +37,9 @@ def rule(words: tuple[str, ...]) -> None:
 
 
 def _typo(asked: str) -> str:
-    """The words that there are in place of those asked for."""
+    """What follows a refusal: the known words that come near, if there are any."""
     from hawb.lessons.behaviours import all_behaviours, words_of
 
     known = sorted({word for each in all_behaviours() for word in words_of(each.asked)})
     near = [one for word in words_of(asked) for one in difflib.get_close_matches(word, known)]
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    return f"; did you mean {', '.join(near)}?" if near else "."

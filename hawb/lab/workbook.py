@@ -19,6 +19,9 @@ PARTS = ("notebooks", "data")
 HANDED_OUT = ".hawb-workbook.json"
 """The digest of each file as it was handed out, by its path in the folder."""
 
+ANSWERS = "hawb-answers.json"
+"""A reader's own answers, which stand beside the notebooks of a checkout in which lessons were read."""
+
 OWN = "own"
 CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab import show\n\nshow({})")
 
@@ -62,11 +65,12 @@ def trust(notebooks: Iterable[Path]) -> None:
 
 
 def brought() -> Iterator[str]:
-    """The paths of the notebooks and data that hawb has; a checkout has hidden files among them, which are left out."""
+    """The paths of the notebooks and data that hawb has; a checkout has hidden files and answers of
+    its reader's among them, which are left out."""
     for part in PARTS:
         for file in sorted((checkout.OWN / part).rglob("*")):
             path = file.relative_to(checkout.OWN)
-            if file.is_file() and not any(name.startswith(".") for name in path.parts):
+            if file.is_file() and file.name != ANSWERS and not any(name.startswith(".") for name in path.parts):
                 yield path.as_posix()
 
 

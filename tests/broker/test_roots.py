@@ -136,7 +136,7 @@ def test_a_mirror_with_another_release_is_refused(machine) -> None:
 
 def test_without_debootstrap_its_package_is_named(machine, monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(CannotPlay, match=r"RabbitMQ 3\.8\.9 of Debian bullseye takes debootstrap \(apt-get install"):
+    with pytest.raises(CannotPlay, match=r"RabbitMQ 3\.8\.9 of Debian bullseye needs debootstrap \(apt-get install"):
         roots.release("3.8")
 
 

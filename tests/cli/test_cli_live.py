@@ -122,4 +122,4 @@ def test_an_address_with_a_password_is_not_repeated():
 def test_files_or_an_address_but_one_of_them(arguments: tuple):
     result = safe(*arguments)
     assert result.exit_code == 2
-    assert "Give FILES, or --live with an address." in result.stderr
+    assert "Give either FILES or --live with an address." in result.stderr

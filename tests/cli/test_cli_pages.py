@@ -56,7 +56,7 @@ def test_one_file_under_two_options_is_refused(tmp_path, option, both):
 @pytest.mark.parametrize("command", WITH_PAGES)
 def test_the_help_of_each_command_says_that_o_writes_a_page(command):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
-    assert "-o, --output PAGE Write the answer as one page, HTML." in told
+    assert "-o, --output PAGE Write the answer as an HTML page." in told
     assert "--report" not in told
     assert command not in OWN or f"--{OWN[command]} " in told
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from hawb.cli import every_command, main
 from hawb.cli.destinations import destinations
 from hawb.cli.files import Destination, Source
+from hawb.cli.spark import Tables
 from hawb.scenario.saving import Kind
 
 STORY = Path(__file__).parents[2] / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml"
@@ -36,7 +37,7 @@ class Written(NamedTuple):
 
 FIRST = ("lab", "lessons")
 """Commands that make their folder themselves."""
-WRITTEN = [Written(command.name or "", option, kind) for command in main.commands.values()
+WRITTEN = [Written(command.name or "", option, kind) for command in every_command().values()
            for option, kind in destinations(command).items()]  # fmt: skip
 CHECKED = [one for one in WRITTEN if one.command not in FIRST]
 
@@ -64,7 +65,8 @@ def test_every_path_that_a_command_takes_is_said_to_be_read_or_written():
         (command.name, parameter.name): type(parameter.type) for command in every_command().values()
         for parameter in command.params if isinstance(parameter.type, click.Path)
     }  # fmt: skip
-    assert {*paths.values()} == {Source, Destination}
+    assert {*paths.values()} == {Source, Destination, Tables}
+    assert issubclass(Tables, Destination)
     assert {("study", "output"), ("run", "report"), ("audit", "tables")} <= {one[:2] for one in WRITTEN}
 
 
@@ -95,7 +97,7 @@ def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp
 def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
     place = tmp_path / "answer"
     refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
-    assert (refused.exit_code, "is given for --output already" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "is already named by --output; give --report another name" in refused.stderr) == (2, True)
     refused = hawb("explore", STORY, "-o", STORY)
     assert (refused.exit_code, "is an input of this command" in refused.stderr) == (2, True)
     assert not place.exists()

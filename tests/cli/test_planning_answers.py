@@ -140,7 +140,7 @@ def test_definitions_alone_cannot_tell(tmp_path: Path, command: str):
         assert done.exit_code == 1 and "No: 1 of 2 queues does not survive 1 failure: q" in answer(done)
         [file] = files(tmp_path, [queue("r", "quorum")], None, None)
         done = asked(command, file)
-    assert done.exit_code == 3 and "? Cannot tell: no file tells " in answer(done)
+    assert done.exit_code == 3 and "? Cannot tell: no file says " in answer(done)
     assert "node1" not in answer(done) and f"$ hawb {command} {file} queues.txt" in done.stdout
     assert "$ rabbitmqctl -q list_queues -p / name " in done.stdout
     assert command == "replicas" or "$ rabbitmqctl cluster_status --formatter json > nodes.json" in done.stdout
@@ -162,7 +162,7 @@ def test_it_says_which_fact_no_file_tells(
 ):
     given = files(tmp_path, queues, listing, nodes)
     done = asked("safe", "--format", "line", "--node", N1, *given)
-    assert done.exit_code == 3 and f"Cannot tell: no file tells {told}." in done.stdout
+    assert done.exit_code == 3 and f"Cannot tell: no file says {told}." in done.stdout
     assert asked("safe", *given).exit_code in (1, 3)  # what is known of other queues may hurt
 
 

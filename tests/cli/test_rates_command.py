@@ -34,7 +34,7 @@ def test_a_verdict_comes_first_and_numbers_lie_over_a_study(fleet, tmp_path):
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].startswith("✓ Yes: a node fails every ") and "4 clusters" in result.stdout
     told = " ".join(result.stdout.split())
-    assert f"hawb replicas and hawb upgrade take --numbers {own} beside a cluster's files too" in told
+    assert f"hawb replicas and hawb upgrade take --numbers {own} together with a cluster's files too" in told
     assert "rack_failures" in result.stdout
     study, numbers = lay_over(load(STUDY), own)
     assert study.environments["monthly"].node_failures.every.mean_s > 3e6 and len(numbers.draws) == 32
@@ -72,4 +72,4 @@ def test_a_span_is_told_by_its_ends(fleet):
 
 def test_a_time_of_day_tells_no_span_of_months(fleet):
     result = rated(fleet, "--since", "08:00")
-    assert result.exit_code == 2 and "--since: 08:00 tells no day" in result.stderr
+    assert result.exit_code == 2 and "--since: 08:00 has no date" in result.stderr

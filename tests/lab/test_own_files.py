@@ -66,7 +66,7 @@ def test_an_upload_changes_the_answer_and_a_bad_one_says_why(question: Question)
     assert "The answer for definitions.json:" in panel.message.value
     assert panel.answer.value != began
     if question in (SAFE, UPGRADE):  # where replicas stand is assumed then
-        assert "no listing tells the nodes" in panel.answer.value
+        assert "no listing has the nodes" in panel.answer.value
 
 
 @each

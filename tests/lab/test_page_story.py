@@ -58,7 +58,7 @@ def test_the_brokers_log_is_shown_on_demand(lab):
 def test_what_would_have_kept_them_is_a_table_and_each_change_can_be_opened(lab):
     what_if = panel(lab, "What if")
     assert what_if.ask.disabled
-    assert "nothing to keep" in what_if.table.value
+    assert "there is nothing to prevent yet" in what_if.table.value
     on_node(lab, "a", "kill")
     assert what_if.harm.options[0][0] == "100 messages of ha.orders lost at 7.321 s, by step 16 (kill)"
     press(lab, "what would have kept them?")

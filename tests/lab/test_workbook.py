@@ -12,7 +12,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.sign import NotebookNotary
 
-from hawb.lab.workbook import HANDED_OUT, brought, hand_out, own_notebook, trust
+from hawb.lab.workbook import ANSWERS, HANDED_OUT, brought, hand_out, own_notebook, trust
+from hawb.lessons import answers
 from hawb.scenario import checkout
 
 STORY = (checkout.OWN / "data" / "scenarios" / "unsynchronised-mirror-promoted.yaml").read_text()
@@ -94,9 +95,11 @@ def test_what_is_made_for_a_reader_is_handed_out_as_the_rest_is(newer: Path, fol
     assert hand_out(newer, {told: b"first"}) == [] and (newer / told).read_bytes() == b"first"
 
 
-def test_what_a_checkout_has_hidden_is_not_handed_out(newer: Path, folder: Path) -> None:
+def test_what_a_checkout_has_hidden_and_its_readers_answers_are_not_handed_out(newer: Path, folder: Path) -> None:
     (newer / "notebooks" / ".ipynb_checkpoints").mkdir()
     (newer / "notebooks" / ".ipynb_checkpoints" / "00-lab.ipynb").touch()
+    (newer / "notebooks" / answers.NAME).touch()
+    assert ANSWERS == answers.NAME
     assert [*brought()] == [LAB, TEXTS]
 
 

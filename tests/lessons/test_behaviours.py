@@ -106,7 +106,7 @@ def test_several_rules_are_named_with_their_places():
     assert "partitions.has_majority, hawb/rules/partitions.py: pause_minority\n" in result.output
 
 
-@pytest.mark.parametrize(("given", "hint"), [("autohael", "there is autoheal"), ("qzx", "data/rules.md")])
+@pytest.mark.parametrize(("given", "hint"), [("autohael", "did you mean autoheal? "), ("qzx", "data/rules.md")])
 def test_what_no_rule_is_about_is_refused_with_what_comes_near(given: str, hint: str):
     result = run(given)
     assert result.exit_code == 2

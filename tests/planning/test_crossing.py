@@ -46,7 +46,7 @@ def test_an_unknown_release_has_no_road():
     assert plan(release=None).notes[-1] == UNTOLD and plan(release=None).crossing is None
     with pytest.raises(NoRoad, match="name it with --from"):
         plan(release=None, via=[])
-    with pytest.raises(NoRoad, match=r"release '3\.7\.28': none of"):
+    with pytest.raises(NoRoad, match=r"release '3\.7\.28': not one of"):
         plan(release="3.7.28", via=[])
     assert plan(release="3.7.28").crossing is None
 

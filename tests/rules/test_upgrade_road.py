@@ -41,8 +41,8 @@ def test_a_road_can_stop_where_it_is_told_to():
         ("3.13", "4.3", ["4.0"], "4.0 -> 4.3: no upgrade leads there in one step"),
         ("3.12", "4.0", [], "to 4.0 only from 3.13"),
         ("4.0", "3.13", None, "4.0 -> 3.13: no upgrade leads back"),
-        ("3.13", "4.3", ["5.0"], "release '5.0': none of 3.8, 3.9"),
-        ("3.7", "4.3", None, "release '3.7': none of"),
+        ("3.13", "4.3", ["5.0"], "release '5.0': not one of 3.8, 3.9"),
+        ("3.7", "4.3", None, "release '3.7': not one of"),
     ],
 )
 def test_a_road_that_does_not_exist_is_refused_with_the_one_that_does(start: str, goal: str, via, told: str):

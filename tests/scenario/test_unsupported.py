@@ -16,7 +16,7 @@ def cluster() -> Cluster:
 
 @pytest.mark.parametrize("step", [{"consume": {"queue": "log", "consumer": "c"}}, {"crash": {"queue": "/::log"}}])
 def test_a_stream_is_not_read_and_does_not_crash(cluster: Cluster, step: dict):
-    with pytest.raises(ScenarioRefused, match=r"is a stream: .*; accepted are publish") as refused:
+    with pytest.raises(ScenarioRefused, match=r"is a stream: .*; accepted: publish") as refused:
         cluster.run.apply_plain(step)
     assert (refused.value.step, len(cluster.run.steps)) == (2, 2)
 

@@ -65,7 +65,7 @@ def test_what_was_measured_of_the_busiest_queue_and_what_is_assumed(busy: Path):
     assert sources["environment.traffic.publish_per_s"] == rate
     assert sources["environment.traffic.message_size_bytes"].startswith("measured: busy.json, message_bytes")
     consumed = sources["environment.traffic.consume_per_s"]
-    assert consumed.startswith("assumed: 4 times what is published") and "took 39 a second (busy.json" in consumed
+    assert consumed.startswith("assumed: 4 times the publish rate, ") and "took 39 a second (busy.json" in consumed
     assert sources["environment.node_failures"].startswith("assumed: ")
     assert sources["environment.timing.fsync_s"] == "measured: api-nodes.json, io_sync_avg_time of the slowest node"
     assert found.notes == ["3 nodes by api-nodes.json: how many a design has is the study's to say"]
@@ -181,7 +181,7 @@ def test_the_command_writes_scenario_and_numbers(busy: Path, tmp_path: Path):
     [
         ([], "'-o' / '--output', or '--numbers'"),
         (["-o", "-", "--queue", "orders.new"], "--queue needs --numbers"),
-        (["-o", "-", "--numbers", "-"], "are two files"),
+        (["-o", "-", "--numbers", "-"], "-o and --numbers name the same file"),
         (["--numbers", "-", "--queue", "orders.old"], "given: 'orders.old'"),
     ],
 )

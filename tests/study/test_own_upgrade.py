@@ -91,7 +91,7 @@ def test_a_time_away_that_is_given_counts_in_every_draw():
     run = cluster(quorum("qq"))
     task = task_of(run, away_s=7)
     assert within(run.scenario, task, played_plan(run, task, [Restart("a", "ready")]), times) is None
-    assert sentences(times, None) == ("None of the times of our logs is taken.",)
+    assert sentences(times, None) == ("None of the times of our logs is used.",)
 
 
 def test_an_interval_leaves_out_a_fortieth_at_each_end():

@@ -118,7 +118,7 @@ def test_the_command_takes_own_numbers(tmp_path: Path):
     assert refused.exit_code == 2
     assert f"{file}, line 2: environment.node_failures.every.mean_s: a number without a source" in refused.output
     nothing = CliRunner().invoke(main, [*asked, "--trials", "0"])
-    assert (nothing.exit_code, "nothing is played over which" in nothing.output) == (2, True)
+    assert (nothing.exit_code, "--numbers has no effect without trials; give --trials" in nothing.output) == (2, True)
 
 
 def test_what_the_kernel_does_not_play_the_engine_plays_less_often(monkeypatch: pytest.MonkeyPatch):
@@ -232,5 +232,5 @@ def test_streams_are_no_part_of_the_figures_and_said_to_be_left_out():
     told = [queue(**HOLDS), queue("log", type="stream", members=["a", "b", "c"]), queue("old", type="stream")]
     answer = found(queues=told)
     assert [one.name for one in answer.queues] == ["q"]
-    assert answer.notes[-1].startswith("the figures of costs leave out 2 streams, with 3 replicas of 1")
+    assert answer.notes[-1].startswith("the figures of costs leave out 2 streams, with 3 known replicas of 1 of them")
     assert found().notes == ()

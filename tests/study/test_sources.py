@@ -91,8 +91,8 @@ def test_options_say_what_is_played(options: Mapping[str, str], cells: int, tria
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"designs": "manual"}, "designs: manual is none of manual-stop-when-kill-when, "),
-        ({"environments": "kills,"}, "environments:  is none of controlled-stops, "),
+        ({"designs": "manual"}, "designs: manual is not one of manual-stop-when-kill-when, "),
+        ({"environments": "kills,"}, "environments:  is not one of controlled-stops, "),
     ],
 )
 def test_what_is_in_no_study_is_refused_by_name(options: Mapping[str, str], said: str):

@@ -84,7 +84,9 @@ def test_every_cause_has_its_words():
 def test_what_to_do_names_what_would_have_kept_them_whom_to_ask_and_what_to_give():
     asked = todo(incident(GIVEN_TO_SIDES), PLAIN)
     assert asked[0].what.startswith("Any of these would have kept what may be lost of ")
-    assert "; cluster_partition_handling: pause_minority;" in asked[0].what
+    # Autoheal keeps these 6 too, but more messages of all queues together are lost (161 instead of 60).
+    assert asked[0].what.endswith(
+        ": cluster_partition_handling: ignore; cluster_partition_handling: pause_minority.")  # fmt: skip
     assert asked[1].what.startswith("Ask the publishers which messages were confirmed by 12:48:38")
     export, listing, again = asked[2].commands
     assert export.endswith(" definitions.json") and listing.endswith(" > queues.txt")

@@ -198,14 +198,14 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "fault",
         {
             "client": N_("{Consumer} stopped consuming from {queues}."),
-            "queue_deleted": N_("{Consumer} was cancelled, because {queues} is gone; its client was {told}."),
+            "queue_deleted": N_("{Consumer} was cancelled, because {queues} is gone; its client was {notified}."),
             "failover": N_(
                 "{Consumer} of {queues} was cancelled because of the failover, as it had asked for; "
-                "its client was {told}."
+                "its client was {notified}."
             ),
-            "master_down": N_("{Consumer} was cancelled, because {queues} has no master; its client was {told}."),
+            "master_down": N_("{Consumer} was cancelled, because {queues} has no master; its client was {notified}."),
             "in_use": N_(
-                "{Consumer} was cancelled, because other clients now consume from {queues}; its client was {told}."
+                "{Consumer} was cancelled, because other clients now consume from {queues}; its client was {notified}."
             ),
         },
     ),
@@ -238,7 +238,7 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         N_(
             "{Consumer} of {queues} had not answered in time and lost {ids}; it gets nothing until it answers for "
             "them. "
-            "Its client was {told}."
+            "Its client was {notified}."
         ),
     ),
     "answers_too_late": ("plain", N_("{Consumer} answered for {ids} of {queues}, which it had lost: it was too late.")),
