@@ -321,7 +321,8 @@ def estimated(
         rows = with_quantiles(rows, trials, MEASURED, in_columns(asked.objectives))
         for path in varied or [sensitivity.DEFAULT]:
             if len(asked.designs) > 1 and (count := sensitivity.trials_for(asked, path, bool(varied))):
-                others, _ = play_on(spark, sensitivity.varied(asked, path, count), output, own, name, f"Trials, {path}")
+                beside = output / sensitivity.FOLDER
+                others, _ = play_on(spark, sensitivity.varied(asked, path, count), beside, own, name, f"Trials, {path}")
                 rows = sensitivity.with_sensitivity(rows, compared(others, baseline), asked, path)
         rows = judged(rows, baseline, JUDGED, in_columns(asked.least_differences))
     except (StudyFailed, TableRefused) as refused:

@@ -24,6 +24,8 @@ from hawb.study.shares import cost_us
 FACTORS = (0.5, 1.0, 2.0)
 AT = "_at_"
 """Stands between the name of an environment and the place of a factor."""
+FOLDER = "varied"
+"""The folder of its trials, in that of the study: the tables of a study hold what its file asks for alone."""
 DEFAULT = "timing.election_s"
 """The number that is varied unless others are named: no source tells it, and each planned failover costs it."""
 

@@ -97,7 +97,7 @@ def test_what_stands_there_is_not_written_over_by_surprise(written: Written, tmp
 def test_no_place_is_written_twice_nor_read_and_written(tmp_path: Path):
     place = tmp_path / "answer"
     refused = hawb("upgrade", STORY, "-o", place, "--report", f"{tmp_path}/./answer")
-    assert (refused.exit_code, "is already named by --output; give --report another name" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "already named by --output; give --report another name" in refused.stderr) == (2, True)
     refused = hawb("explore", STORY, "-o", STORY)
     assert (refused.exit_code, "is an input of this command" in refused.stderr) == (2, True)
     assert not place.exists()

@@ -336,7 +336,7 @@ def test_the_command_answers_for_ones_own_cluster(
     own.write_text(json.dumps(OWN))
     result = command(file, "--output", output, "--numbers", own, "--keep", tmp_path / "results.json")
     assert result.exit_code == 0
-    said = f"{own}: left out, for it happens in no environment: environment.rack_failures.repair.mean_s"
+    said = f"{own}: not used, because no environment of the study has it: environment.rack_failures.repair.mean_s"
     assert said in result.stderr
     answer, _, listed = result.stdout.partition("Measured, of our cluster")
     assert "price_per_year, EUR\n" in answer and "more than two" in answer

@@ -225,7 +225,7 @@ def test_queues_and_definitions_are_rows_and_so_is_a_file_that_cannot_be_read(sp
 def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Path):
     rows = spark.read.format("rabbitmq-queues").option("mode", "dropMalformed").load(str(exports))
     assert rows.where("refused_file IS NOT NULL").count() == 0 and rows.count() == 2
-    for mode, said in (("FAILFAST", "oslo.json: the file, line 1"), ("often", "mode: OFTEN is none of PERMISSIVE")):
+    for mode, said in (("FAILFAST", "oslo.json: the file, line 1"), ("often", "mode: OFTEN is not one of PERMISSIVE")):
         with pytest.raises(PySparkException) as caught:
             spark.read.format("rabbitmq-queues").option("mode", mode).load(str(exports / "oslo.json")).collect()
         assert said in why(str(caught.value))
