@@ -86,7 +86,7 @@ def site(tmp_path_factory):
             near = (address, "blob:", "data:")
             page.on("request", lambda asked: asked.url.startswith(near) or page.away.append(asked.url))
             if hold:
-                page.context.route("**/worker.js", held.append)
+                page.context.route("**/worker.js", lambda route: held.append(route))
                 page.go_on = lambda: [route.continue_() for route in held]
             page.goto(f"{address}/{place}")
             return page
@@ -108,7 +108,7 @@ def test_the_engine_goes_on_from_the_first_moves(opened):
     page.get_by_role("status").filter(has_text="100 messages of ha.orders are lost").wait_for()
     page.get_by_role("button", name="try ha-sync-mode: automatic").click()
     page.get_by_role("status").filter(has_text="Nothing is lost").wait_for()
-    page.get_by_role("button", name="more").click()
+    page.get_by_role("button", name="more…").click()
     page.get_by_role("menuitem", name="story all that happened").click()
     page.get_by_text("Python is on its way").wait_for()
     page.go_on()
