@@ -101,7 +101,7 @@ def test_a_leader_without_a_majority_has_a_hollow_band_and_elections_a_mark():
     drawn = lanes.svg(play(QUORUM_PARTED), "q")
     assert "e: leader without a majority from 60.009 to 75.015 s" in titles(drawn)
     assert "66.609 s: c was elected to lead q, in term 2." in titles(drawn)
-    assert sum("each node considers the other down" in title for title in titles(drawn)) == 5
+    assert sum("consider each other down" in title for title in titles(drawn)) == 5
 
 
 QUORUM = {"declare": {"queue": "q", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
