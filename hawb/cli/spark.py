@@ -43,7 +43,7 @@ on_master = click.option(
 
 _SETTING = re.compile(r"(spark\.[A-Za-z0-9_.-]+)=([^\x00-\x1f\x7f]*)\Z")
 _TAKEN = {
-    "spark.master": "--master says it",
+    "spark.master": "use --master",
     "spark.submit.deployMode": "the driver is this process",
     "spark.sql.session.timeZone": "hawb's times are in UTC",
 }
@@ -59,10 +59,10 @@ def settings_of(_context: click.Context, _option: click.Parameter, given: Iterab
     for place, setting in enumerate(given, 1):
         match = _SETTING.match(setting)
         if match is None:
-            raise click.BadParameter(f"number {place} is not KEY=VALUE, with a key that begins with spark.")
+            raise click.BadParameter(f"number {place} is not KEY=VALUE; accepted: keys that begin with spark.")
         key, value = match.groups()
         if key in _TAKEN:
-            raise click.BadParameter(f"{key}: cannot be set, for {_TAKEN[key]}")
+            raise click.BadParameter(f"{key}: cannot be set: {_TAKEN[key]}")
         if key in found:
             raise click.BadParameter(f"{key}: is set twice")
         found[key] = value
