@@ -45,7 +45,7 @@ class Sections(Refusing):
         return sorted(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; None if there is none of that name."""
+        """Return the command of this name, or None."""
         if cmd_name in MODULES and cmd_name not in self.commands:
             module = vars(import_module(f"hawb.cli.{MODULES[cmd_name]}"))
             [command] = [each for each in module.values() if isinstance(each, click.Command) and each.name == cmd_name]

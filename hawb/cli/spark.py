@@ -71,7 +71,7 @@ def settings_of(_context: click.Context, _option: click.Parameter, given: Iterab
 
 with_settings = click.option(
     "--conf", "settings", metavar="KEY=VALUE", multiple=True, callback=settings_of,
-    help="A setting of Spark, as spark-submit takes it; repeatable. Secrets are better in SPARK_CONF_DIR.",
+    help="A Spark setting, as for spark-submit. Repeatable. Put secrets into SPARK_CONF_DIR instead.",
 )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ class Tables(Destination):
 
 
 ROWS_PER_FILE = 1_000_000
-"""Of a compaction: some 20 MB."""
+"""How many rows `--compact` writes into a file: some 20 MB."""
 
 
 @click.command()
@@ -185,10 +185,11 @@ def of_trials(table: str) -> Callable:
 )
 @click.option("--baseline", metavar="DESIGN", help="The design to compare the others with.  [default: the first]")
 @click.option("--vary", "varied", metavar="PATH", multiple=True,
-              help="A number of environments to play at half and twice, as timing.election_s; repeatable.")  # fmt: skip
+              help="Also play at half and at twice this number, such as timing.election_s. Repeatable.")  # fmt: skip
 @click.option("--rows-per-file", type=click.IntRange(1, 10**7), metavar="N",
-              help="How many trials make a task and a file; by default seconds of work, up to 25,000.")  # fmt: skip
-@click.option("--compact", is_flag=True, help="At the end, write each batch into few files, of 1,000,000 rows or N.")
+              help="Trials in each task and file.  [default: by their cost, at most 25,000]")  # fmt: skip
+@click.option("--compact", is_flag=True,
+              help="At the end, rewrite each batch into files of --rows-per-file or 1,000,000 rows.")  # fmt: skip
 @of_trials("faults")
 @of_trials("losses")
 @click.option(
@@ -260,14 +261,14 @@ def study(
 
 
 def by_engine(one: Slow, trials: int) -> str:
-    """What of a study the engine plays, how long that takes, and how many trials take a minute."""
+    """Return which pairs the engine plays and why, how long that takes, and how many trials take a minute."""
     from hawb.views.formatting import left
 
     pairs = ", ".join(f"{design} in {environment}" for design, environment in one.pairs)
     few = one.trials_in_a_minute
     return (
-        f"The engine plays {pairs}, since the kernel does not play {one.reason}. {trials:,} trials of each take it"
-        f" about {left(trials * one.one_of_each_s)} on one core; with trials: {few} it takes"
+        f"The compiled kernel does not support {one.reason}, so the slower engine plays {pairs}. {trials:,} trials of"
+        f" each take about {left(trials * one.one_of_each_s)} on one core, and `trials: {few}` takes about"
         f" {left(few * one.one_of_each_s)}."
     )
 
@@ -295,8 +296,8 @@ def estimated(
     rows_per_file: int | None = None,
 ) -> tuple[list[dict], Progress]:  # fmt: skip
     """The estimates of a study, wider where there are draws of `own` numbers, and how far its trials were at the end;
-    `tables` of so many trials are written, too. The numbers at the paths `varied`, or the one that is always varied
-    where that takes seconds, are played at other values. Ends the program where it is refused."""
+    `tables` of so many trials are written, too. The numbers at the paths `varied` are played at other values as well,
+    or `sensitivity.DEFAULT` where that takes seconds. Ends the program where it is refused."""
     from hawb.study import sensitivity
     from hawb.study.comparisons import judged
     from hawb.study.estimates import compared

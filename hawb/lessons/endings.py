@@ -27,7 +27,7 @@ SWITCHES: dict[str, tuple[str, ...]] = {
     "ha-promote-on-failure": ("always", "when-synced"),
     FAULT: ("stop", "kill", "power off"),
 }
-"""What can be switched, and to which values; the first is what RabbitMQ does unless told otherwise."""
+"""The switches and their values; the first value is RabbitMQ's default."""
 
 START = {key: values[0] for key, values in SWITCHES.items()} | {"ha-params": "2", FAULT: "kill"}
 """The setting with which the switches begin."""
@@ -71,7 +71,7 @@ class Ending(Struct, frozen=True):
         return [told for is_so, told in costs if is_so] or [_("nothing is lost, and the queue was always there")]
 
     def brief(self) -> str:
-        """The worst of it, in a few letters."""
+        """The worst effect, in a few letters."""
         if self.lost:
             return _("{count} lost", count=brief(self.lost))
         if self.down_s >= LEAST_S and self.down_s >= self.blocked_s:

@@ -68,7 +68,7 @@ def truth(key: str, value: str | int) -> str:
 
 
 def parsed(value: object, choices: Sequence[str] | type[int]) -> str | int | None:
-    """Return the guess that a value means, a number also as text; None for what is none."""
+    """Return the guess that a value stands for, a number also as text; None if it is not a valid guess."""
     if choices is not int:
         return value if isinstance(value, str) and value in choices else None
     if isinstance(value, str) and NUMBER.fullmatch(value.strip()):
@@ -82,7 +82,7 @@ def listed(choices: Sequence[str]) -> str:
 
 
 def reply(guess: str | int | None, truth: str | int) -> str:
-    """Return what to tell a reader of a guess, None without one, once the truth is known."""
+    """Return the reply to a guess, or to None, once the truth is known."""
     if guess is None:
         return _("It is: {value}.", value=truth)
     if guess == truth:

@@ -70,7 +70,7 @@ class Question(LessonWidget):
         self.guess = prediction.guess
 
     def _take(self) -> None:
-        """Keep the guess; refuse what is none, and a second one."""
+        """Keep the first valid guess; refuse anything else."""
         if self.guess is None:
             return
         try:

@@ -1,4 +1,4 @@
-r"""The letters with which every name begins that a pattern matches, as far as the pattern shows them.
+r"""The literal prefix that every name has which a pattern matches, as far as the pattern shows it.
 
 Most patterns of policies begin with ^ and a word, and most names with another. Comparing the beginning first saves most
 searches; what it lets pass is searched for as RabbitMQ does (`hawb.rules.patterns`).
@@ -24,8 +24,8 @@ LAST = re.compile(r"\\?.\Z")
 
 @lru_cache(maxsize=1024)
 def beginning(pattern: str) -> str:
-    """What stands between a leading ^ and the first character that could mean something else than itself; without the
-    last letter, if that character could make it optional. Empty where an alternative (|) could begin otherwise."""
+    """Return the literal characters after a leading ^, up to the first special character, without the last literal if
+    that character could make it optional. Return an empty text where an alternative (|) could begin otherwise."""
     plain = PLAIN.match(pattern)
     if plain is None or "|" in pattern:
         return ""
@@ -35,12 +35,12 @@ def beginning(pattern: str) -> str:
 
 @lru_cache(maxsize=1024)
 def is_all(pattern: str) -> bool:
-    """Whether a pattern is no more than its beginning, so that nothing is left to search."""
+    """Return True if a pattern is its literal prefix alone, so that nothing is left to search."""
     return PLAIN.fullmatch(pattern) is not None
 
 
 class ByBeginning(Generic[T]):
-    """Policies, or what stands for them, by the beginnings of the names that their patterns could match."""
+    """Policies, or anything else that has a pattern, by the literal prefixes of their patterns."""
 
     def __init__(self, policies: Iterable[T], pattern_of: Callable[[T], str]) -> None:
         self._by_beginning: dict[str, list[tuple[int, T]]] = defaultdict(list)

@@ -1,8 +1,8 @@
-"""How far differences between designs rest on a number: the study is played at half of it and at twice of it.
+"""How much differences between designs depend on one number: the study is played at half and at twice its value.
 
-Trials have the same numbers, so that the same failures happen at the same times as far as the number leaves them. What
-is told is how much the difference moves from one value to the other, by as many trials at each (`trials_for`), and not
-how likely the values are: one at a time, as the bars of a tornado diagram.
+Each value is played with the same trial numbers, so the same failures happen at the same times unless the number moves
+them. The result is how far the difference moves between the values, one number at a time, as in a tornado diagram. It
+does not say how likely the values are.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ AT = "_at_"
 FOLDER = "varied"
 """The folder of its trials, in that of the study: the tables of a study hold what its file asks for alone."""
 DEFAULT = "timing.election_s"
-"""The number that is varied unless others are named: no source tells it, and each planned failover costs it."""
+"""The number that is varied by default: no source gives it, and each planned failover takes that long."""
 
 MOST_TRIALS, LEAST_TRIALS = 1_000, 2 * BATCHES
 WITHIN_S = 20.0
-"""So many seconds of work of one core may the number cost that nobody has named."""
+"""The most that varying `DEFAULT` may cost, in seconds of one core."""
 
 Row = Mapping[str, Any]
 
@@ -72,8 +72,8 @@ def cost_s(study: Study) -> float:
 
 
 def trials_for(study: Study, path: str, named: bool) -> int:
-    """Return with how many trials a number is varied: fewer where they are slow, 0 where even the fewest take too long
-    for a number that nobody has named."""
+    """Return how many trials are played at each value: fewer where they are slow; 0 where even those take longer than
+    `WITHIN_S`, unless the user named the number."""
     for trials in (MOST_TRIALS, LEAST_TRIALS):
         if cost_s(varied(study, path, trials)) <= WITHIN_S:
             return trials
@@ -97,6 +97,6 @@ def with_sensitivity(rows: Iterable[Row], played: Iterable[Row], study: Study, p
 
 
 def _numbers(environment: object) -> dict[str, float]:
-    """Return the numbers of an environment by their paths; switches are none."""
+    """Return the numbers of an environment by their paths, without booleans."""
     given = leaves(msgspec.to_builtins(environment))
     return {path[1:]: value for path, value in given if isinstance(value, (int, float)) and not isinstance(value, bool)}

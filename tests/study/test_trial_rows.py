@@ -87,8 +87,8 @@ def test_what_the_engine_plays_is_told_by_name_with_how_long_it_takes():
     assert one == trial_rows.Slow(reason, (("quorum", "one"),), 0.25)
     assert one.trials_in_a_minute == 240
     assert by_engine(one, 100_000) == (
-        f"The engine plays quorum in one, since the kernel does not play {reason}. 100,000 trials of each take it about"
-        " 6 h 57 min on one core; with trials: 240 it takes 60 s."
+        f"The compiled kernel does not support {reason}, so the slower engine plays quorum in one. 100,000 trials of"
+        " each take about 6 h 57 min on one core, and `trials: 240` takes about 60 s."
     )
     assert trial_rows.Slow(reason, (("quorum", "one"),), 100).trials_in_a_minute == 1
     assert trial_rows.slow(study(), lambda *_: 0.25) == []
