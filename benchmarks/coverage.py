@@ -1,10 +1,10 @@
-"""How often intervals hold the truth: of means, of paired differences and of shares, by the number of trials.
+"""Coverage of a study's 95 % intervals: of means, of paired differences and of shares, by the number of trials.
 
-The mean of `TRIALS` trials of a cell is taken for the truth. They are cut into samples, each of which gets the interval
-that a study with so many trials prints (`hawb.study.intervals`): coverage is the share of samples whose interval holds
-the truth, which of an interval of 95 % should be 95 %. What a study can see of that is how many trials had any. So its
-thresholds (`LEAST_EVENTS`, `LEAST_APART`) are numbers of such trials, and this table is what they rest on.
-`python -m benchmarks coverage` prints it as the documentation has it.
+The mean of `TRIALS` trials of a cell counts as the true value. The trials are split into samples of equal size, each of
+which gets the interval that a study of that size prints (`hawb.study.intervals`). Coverage is the share of samples
+whose interval holds the true value; 95 % is right. Beside it is the mean number of trials in a sample that had any of
+the measure: a study's thresholds (`LEAST_EVENTS`, `LEAST_APART`) are such numbers, and can be checked against it.
+`python -m benchmarks coverage` prints the table as Markdown.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from hawb.study.load import load
 STUDIES = Path(__file__).parent.parent / "data" / "studies"
 TRIALS, AT_A_TIME = 80_000, 20_000
 SIZES = (64, 192, 992, 4_992)
-"""Numbers of trials: as many in each batch."""
+"""Trials in a sample; multiples of the number of batches."""
 FEWEST = 16
-"""Samples from which a coverage is told."""
+"""No coverage is shown for fewer samples."""
 
 
 class Measured(Struct, frozen=True):
-    """A measure of a design of a study, beside a baseline where it is a difference that is told."""
+    """A measure of one design of a study or, with a `baseline`, its difference from that design."""
 
     study: str
     environment: str

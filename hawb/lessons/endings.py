@@ -27,7 +27,7 @@ SWITCHES: dict[str, tuple[str, ...]] = {
     "ha-promote-on-failure": ("always", "when-synced"),
     FAULT: ("stop", "kill", "power off"),
 }
-"""The switches and their values; the first value is RabbitMQ's default."""
+"""The switches and their values; RabbitMQ's default comes first, for keys that have one."""
 
 START = {key: values[0] for key, values in SWITCHES.items()} | {"ha-params": "2", FAULT: "kill"}
 """The setting with which the switches begin."""
@@ -37,10 +37,10 @@ BACKLOG, LATE = 7_200_000, 1000
 
 NODES = ("a", "b", "c")
 GONE_S, LATE_S, BACK_S, END_S = 3000, 3120, 3300, 4500
-"""When a goes, when a client publishes, when a is started again, and when the story ends."""
+"""Seconds: a goes down, a client publishes, a is started again, the story ends."""
 
 LEAST_S = 1.0
-"""Shorter than this nobody notices that a queue is out of use."""
+"""Outages that are shorter, in seconds, are not shown."""
 
 
 class Ending(Struct, frozen=True):
@@ -56,12 +56,12 @@ class Ending(Struct, frozen=True):
 
     @property
     def tone(self) -> str:
-        """How bad it is: lost, harmed or well."""
+        """The worst effect: lost messages, a queue out of use or blocked (harmed), or none (well)."""
         slow = self.down_s >= LEAST_S or self.blocked_s >= LEAST_S or self.confirmed_late < LATE
         return "lost" if self.lost else "harmed" if slow else "well"
 
     def lines(self) -> list[str]:
-        """What it costs, one thing to a line."""
+        """Return each effect, one to a line."""
         costs = [
             (self.lost, _("{messages} lost", messages=counted(self.lost))),
             (self.down_s >= LEAST_S, _("out of use for {time}", time=left(self.down_s))),
