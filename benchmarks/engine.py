@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from benchmarks.measure import rate, seconds
-from hawb.engine import advance, cluster, membership
-from hawb.engine.cluster import Standing
-from hawb.engine.key import key
-from hawb.engine.moment import Moment
-from hawb.engine.operations import Publish
-from hawb.engine.settings import Settings
-from hawb.engine.turn import Turn
+from hawb.engine import advance, first_state
+from hawb.engine.cluster import node_commands
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.operations import Publish
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.turn import Turn
+from hawb.engine.first_state import Standing
+from hawb.engine.keys.state_key import key
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES
 
@@ -31,7 +32,7 @@ def start() -> tuple[Settings, Moment]:
         )
         for number in range(QUEUES)
     ]
-    return settings, cluster.begin(settings, {}, [policy], queues)
+    return settings, first_state.begin(settings, {}, [policy], queues)
 
 
 def publish(settings: Settings, moment: Moment, name: str) -> Moment:
@@ -45,7 +46,7 @@ def publish(settings: Settings, moment: Moment, name: str) -> Moment:
 def kill(settings: Settings, moment: Moment, node: int) -> Moment:
     """A node dies and its queues fail over."""
     turn = Turn(settings, moment, 0)
-    membership.kill(turn, [node])
+    node_commands.kill(turn, [node])
     advance.until_settled(turn)
     return turn.finish()
 

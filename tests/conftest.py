@@ -27,7 +27,7 @@ from browser_pages import close_chromium, why_no_browser
 from hypothesis import HealthCheck, settings
 from lab_clusters import FOUR_QUEUES
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.scenario import checkout, text
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def no_chance() -> Iterator[None]:
     """Every draw is 0."""
-    with mock.patch.object(chance, "draw", lambda *_: 0):
+    with mock.patch.object(randomness, "draw", lambda *_: 0):
         yield
 
 

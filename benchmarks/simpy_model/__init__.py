@@ -12,11 +12,12 @@ What flows is counted as the kernel counts it: by rate between two events, and n
 of the yardstick has 3e9. That would be another comparison, and no fair one: a SimPy event takes a microsecond or more.
 
 Shared with engine and kernel are the rules (`hawb.rules`, and what flow control leaves a channel), sets of numbers
-(`hawb.engine.runs`) and the reading of a design. It leaves out, and refuses by name where it can, what the yardstick
-does not have: other policies and partition handling, losses of power and of disks, partitions, planned work, bursts,
-rates by the hour, transactions, automatic acknowledgement. One thing it leaves out where nobody tells: in which order
-mirrors that are missing at once are started under ha-mode exactly. RabbitMQ draws that by lot, and here draws are keyed
-by how much the engine has numbered so far, which no other model can know; it starts them in the order of the nodes.
+(`hawb.engine.core.runs`) and the reading of a design. It leaves out, and refuses by name where it can, what the
+yardstick does not have: other policies and partition handling, losses of power and of disks, partitions, planned work,
+bursts, rates by the hour, transactions, automatic acknowledgement. One thing it leaves out where nobody tells: in which
+order mirrors that are missing at once are started under ha-mode exactly. RabbitMQ draws that by lot, and here draws are
+keyed by how much the engine has numbered so far, which no other model can know; it starts them in the order of the
+nodes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from benchmarks.simpy_model.clock import Clock
-from hawb.engine import runs
+from hawb.engine.core import runs
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.trial import Trial

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks.simpy_model.clock import Clock
 from benchmarks.simpy_model.mailbox import CONSUME, RESUME, SETTLE, Operation
 from benchmarks.simpy_model.nodes import RUNNING, STOPPING
-from hawb.engine import runs
+from hawb.engine.core import runs
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.nodes import Process

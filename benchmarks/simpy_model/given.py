@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from hawb.engine.settings import Timing
+from hawb.engine.core.settings import Timing
 from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode, mirroring
 from hawb.scenario.beginning import settings_of
 from hawb.study.design import Design

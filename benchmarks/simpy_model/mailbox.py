@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.access import PATIENCE_US
+from hawb.engine.queues.access import PATIENCE_US
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.nodes import Process

@@ -10,8 +10,8 @@ import simpy
 from benchmarks.simpy_model import failover
 from benchmarks.simpy_model.clock import Stopwatch
 from benchmarks.simpy_model.given import FAULTS
-from hawb.engine.booting.boot_order import BOOT_RETRIES
-from hawb.engine.nodes.partition_handling import POLL_US
+from hawb.engine.cluster.booting import BOOT_RETRIES
+from hawb.engine.cluster.partition_handling import POLL_US
 from hawb.rules.partitions import has_majority
 from hawb.study import histories
 

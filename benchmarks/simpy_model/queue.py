@@ -11,7 +11,7 @@ from benchmarks.simpy_model import failover
 from benchmarks.simpy_model.clock import Stopwatch
 from benchmarks.simpy_model.mailbox import Mailbox
 from benchmarks.simpy_model.nodes import Process
-from hawb.engine import runs
+from hawb.engine.core import runs
 
 if TYPE_CHECKING:
     from benchmarks.simpy_model.trial import Trial

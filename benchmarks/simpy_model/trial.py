@@ -13,7 +13,7 @@ from benchmarks.simpy_model.given import Given
 from benchmarks.simpy_model.nodes import Cluster
 from benchmarks.simpy_model.publisher import Publisher
 from benchmarks.simpy_model.queue import Queue
-from hawb.engine import chance, runs
+from hawb.engine.core import randomness, runs
 from hawb.study.histories import SECOND_US
 from hawb.study.trial_record import Record
 
@@ -40,7 +40,7 @@ class Trial:
         self.news = self.env.event()
         mirrors = tuple(range(1, given.nodes))
         if given.by_lot:
-            mirrors = chance.shuffled(mirrors, seed, chance.SHUFFLE_MIRRORS, FIRST_DRAW, 0)
+            mirrors = randomness.shuffled(mirrors, seed, randomness.SHUFFLE_MIRRORS, FIRST_DRAW, 0)
         self.cluster = Cluster(self)
         self.queue = Queue(self, mirrors)
         self.confirms = Confirms(self)

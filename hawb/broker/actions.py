@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hawb.broker import membership
 from hawb.broker.control import Atom, reason_of, term
 from hawb.broker.nodes import BrokerNode
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.rules.streams import STREAM_PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.forms import OnNodes, Verb

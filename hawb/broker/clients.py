@@ -21,9 +21,9 @@ from hawb.broker.connections import Channel, Connection, Refused
 from hawb.broker.publishing import HEADER, Numbers, Publishing, opened
 from hawb.broker.steady import Clock, SteadyPublisher, beat
 from hawb.broker.stream_reading import read_stream
-from hawb.engine import runs
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.runs import Runs
+from hawb.engine.core import runs
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.runs import Runs
 from hawb.scenario import verbs
 
 UNNUMBERED = 0

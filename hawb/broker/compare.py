@@ -31,7 +31,7 @@ from hawb.broker.races import (
     with_steady_numbers,
 )
 from hawb.broker.real import Played
-from hawb.engine.runs import as_lists, minus, normal
+from hawb.engine.core.runs import as_lists, minus, normal
 from hawb.scenario import numbering
 from hawb.scenario.document import Scenario, Uncompared
 

@@ -23,7 +23,7 @@ from hawb.broker.control import Atom, CallFailed, reason_of, reasons_of_rows, te
 from hawb.broker.namespaces import address
 from hawb.broker.node_logs import NodeLogs
 from hawb.broker.nodes import BrokerNode
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.rules.quorum import majority
 from hawb.scenario import verbs
 from hawb.scenario.document import Step

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from hawb.broker.drive import Drive
 from hawb.broker.observe import queue_of
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 
 SECTIONS = ("rabbit_version", "rabbitmq_version", "vhosts", "parameters", "policies", "queues", "exchanges", "bindings")
 """The sections of an export that are kept."""

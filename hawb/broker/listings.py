@@ -19,7 +19,7 @@ from msgspec import Meta, Raw, Struct
 from hawb.broker.definitions import Definitions, Key, Policy, policy_entry
 from hawb.broker.queue_rows import LISTINGS, QueueFacts, is_queue_listing, json_rows, text_rows
 from hawb.broker.untrusted import Empty, ImportRefused, check_json, decode, named, quoted, read_text, released, worded
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.scenario.fields import Count, Name
 
 

@@ -16,8 +16,8 @@ from hawb.broker.clients import UNNUMBERED, Subscriber, as_set, in_order
 from hawb.broker.connections import Refused
 from hawb.broker.control import CallFailed
 from hawb.broker.drive import BUILDING, SILENT, Drive
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.runs import as_lists, size
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.runs import as_lists, size
 from hawb.rules.quorum import is_critical, majority
 from hawb.scenario.document import Scenario
 

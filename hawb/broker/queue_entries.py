@@ -14,8 +14,8 @@ from hawb.broker.definitions import DefinedQueue, Definitions, Key
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import named, quoted, worded
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.queues import is_known_type
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.queues.lifecycle import is_known_type
 from hawb.rules.profiles import Profile
 from hawb.rules.queue_types import STREAM, TYPES
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 
 T = TypeVar("T")
 Steps = list[dict[str, Any]]
@@ -47,7 +47,7 @@ class Cast:
     def below(self, bound: int) -> int:
         """A number from 0 to `bound` - 1."""
         self._drawn += 1
-        return chance.below(bound, *self._key, self._drawn)
+        return randomness.below(bound, *self._key, self._drawn)
 
     def one(self, items: Sequence[T]) -> T:
         """One of some items."""

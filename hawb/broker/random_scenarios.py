@@ -1,10 +1,10 @@
 """Random scenarios over the whole vocabulary, of mirrored and quorum queues side by side, for the model and a real
 cluster to be compared by.
 
-Scenario `n` of a seed is the same on any machine: every draw is counted (`hawb.engine.chance`). Each has a beginning,
-one chapter of faults and two of operations around it (`random_faults`, `random_operations`). Chapters are dealt from
-shuffled decks, so that after every nine scenarios each fault, and after every seventeen each operation twice, has had
-its turn.
+Scenario `n` of a seed is the same on any machine: every draw is counted (`hawb.engine.core.randomness`). Each has a
+beginning, one chapter of faults and two of operations around it (`random_faults`, `random_operations`). Chapters are
+dealt from shuffled decks, so that after every nine scenarios each fault, and after every seventeen each operation
+twice, has had its turn.
 
 A real cluster has to answer the same each time, and soon. Left out, because they are racy there:
 
@@ -32,14 +32,14 @@ from typing import TypeVar
 from hawb.broker.random_cast import LOOK, Cast, beginning
 from hawb.broker.random_faults import FAULTS
 from hawb.broker.random_operations import OPERATIONS
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
 
 T = TypeVar("T")
 
 DRAWS, DECK_OF_FAULTS, DECK_OF_OPERATIONS = 50, 51, 52
-"""The purposes of the draws, apart from those of `hawb.engine.chance`."""
+"""The purposes of the draws, apart from those of `hawb.engine.core.randomness`."""
 
 FEW = 3
 RACY = {
@@ -70,4 +70,4 @@ def random_scenario(seed: int, n: int, version: str = "3.10") -> Scenario:
 def dealt(deck: Sequence[T], seed: int, purpose: int, n: int) -> T:
     """Card `n` of a deck that is shuffled again whenever it has been dealt out."""
     deal, place = divmod(n, len(deck))
-    return deck[chance.shuffled(tuple(range(len(deck))), seed, purpose, deal, 0)[place]]
+    return deck[randomness.shuffled(tuple(range(len(deck))), seed, purpose, deal, 0)[place]]

@@ -13,7 +13,7 @@ from hawb.broker.actions import ACTIONS, definition_of, set_operator_policy, set
 from hawb.broker.cluster import CannotPlay
 from hawb.broker.drive import BUILDING, Drive
 from hawb.broker.observe import queues_of
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.document import QueueEntry, Scenario, Step
 from hawb.scenario.verbs import AddMember, Declare, DeleteMember, Get, Kill, Publish, Stop, TransferLeadership
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from hawb.broker.publishing import Numbers, Publishing, Told
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.scenario.verbs import Publisher
 
 SHORTEST_S = 0.002

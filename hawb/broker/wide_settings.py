@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from covertable import make
 
 from hawb.broker.wide_plots import FEW_LEFT, PLOTS
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.rules.profiles import PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
@@ -155,7 +155,7 @@ def within(row: Row, values: Values) -> bool:
 @lru_cache(maxsize=8)
 def rows(seed: int, deal: int, version: str) -> tuple[Row, ...]:
     """The covering array of a round of a seed."""
-    salt = str(chance.draw(seed, SALTS, deal, 0))
+    salt = str(randomness.draw(seed, SALTS, deal, 0))
     return tuple(
         make(
             factors_of(version, deal),

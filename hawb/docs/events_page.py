@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.docs.prose import line
-from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.core.trace import CAUSES, EVENTS
 from hawb.views import markdown
 
 HEAD = """# Events and causes

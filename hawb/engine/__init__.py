@@ -1,8 +1,18 @@
 """A RabbitMQ cluster as a value: no files, no wall clock, no global randomness, no printing.
 
-`cluster` builds the first state, `turn` is the one way from a state to the next, `trace` and `ledger` are what a person
-reads afterwards. The modules between them are named for what happens: `clustering`, `policy_changes`, `queues`,
-`publishing`, `consuming`, `settling`. Rules that the kernel of studies compiles as well have rooms of their own:
-`nodes` (what nodes do about each other), `stopping`, `booting`, `classic` (what replicas of a classic queue do),
-`quorum` (how Raft groups are hosted) and `steady` (clients with a rate).
+Start with `advance`: its table `HANDLERS` names the function that handles each event. `first_state` builds the first
+state, `core.turn` is the one way from a state to the next, `core.trace` and `core.ledger` say afterwards what happened.
+
+- `core`: state, simulated time, trace and ledger
+- `cluster`: nodes that start, stop, join and leave; partitions; the metadata store
+- `queues`: what all types of queues have in common: declaration, policies, contents, limits, expiry, dead letters
+- `classic`: mirrored classic queues
+- `quorum`: quorum queues; `raft_groups`: the Raft groups of quorum queues, streams and the metadata store; `streams`
+- `clients`: connections, publishers, consumers
+- `keys`: the key by which a search recognises a state
+
+A module that says `SHARED = True` is shared by engine and kernel: the engine runs it as it stands, and
+`hawb.study.compiled` compiles it. Such a module uses whole numbers, sets of nodes as bits and records with attributes,
+and no None, string or list. It reaches everything else through functions of the room's `*ports` modules, of which the
+kernel has its own.
 """

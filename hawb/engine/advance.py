@@ -8,55 +8,43 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from hawb.engine import (
-    access,
-    clustering,
+from hawb.engine import streams
+from hawb.engine.classic import crashes, failover, held_sync, mirrors, synchronisation
+from hawb.engine.classic.journal import DRAINED
+from hawb.engine.clients import (
     confirms,
     connections,
     consuming,
-    crashes,
-    dead_letters,
-    delayed_retry,
-    events,
-    exchanges,
     fetching,
-    flows,
-    held_back,
-    held_sync,
-    limits,
-    maintenance,
-    metadata_store,
-    operations,
-    out_of_reach,
-    policy_changes,
     publishing,
-    queues,
-    quorum_membership,
-    quorum_requests,
-    quorum_sight,
-    quorum_view,
-    raft_inputs,
-    resending,
     settling,
-    streams,
     subscriptions,
     timeouts,
 )
-from hawb.engine.agenda import EVENT, PRIORITY, TIMER
-from hawb.engine.booting import boot_order
-from hawb.engine.classic import failover, mirrors, synchronisation
-from hawb.engine.classic.journal import DRAINED
-from hawb.engine.clients import NEVER_US
-from hawb.engine.network import links
-from hawb.engine.network.ports import ends_of
-from hawb.engine.nodes import metadata, partition_handling
-from hawb.engine.quorum import events as raft_events
-from hawb.engine.quorum import registration
-from hawb.engine.state import CLASSIC, NOWHERE
-from hawb.engine.steady.changes import next_change_us
-from hawb.engine.steady.publishing import react
-from hawb.engine.stopping import draining, going_down
-from hawb.engine.turn import Turn
+from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.clients.steady import flows
+from hawb.engine.clients.steady.changes import next_change_us
+from hawb.engine.clients.steady.publishing import react
+from hawb.engine.cluster import (
+    booting,
+    draining,
+    khepri,
+    links,
+    maintenance,
+    membership,
+    metadata,
+    partition_handling,
+    stopping,
+)
+from hawb.engine.cluster.network_ports import ends_of
+from hawb.engine.core import events, operations
+from hawb.engine.core.agenda import EVENT, PRIORITY, TIMER
+from hawb.engine.core.state import CLASSIC, NOWHERE
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import access, dead_letters, exchanges, lifecycle, limits, policy_changes
+from hawb.engine.quorum import delayed_retry, held_back, out_of_reach, queue_record, requests, resending, visibility
+from hawb.engine.raft_groups import events as raft_events
+from hawb.engine.raft_groups import inputs, member_changes, registration
 
 
 def give_up(turn: Turn, event: events.GiveUp) -> None:
@@ -84,14 +72,14 @@ def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
     """Gives up a proposal for which a channel has waited long enough; a queue that cannot commit its own deletion is
     deleted by force."""
-    operation = quorum_requests.give_up(turn, event)
+    operation = requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
-        queues.delete(turn, operation)
+        lifecycle.delete(turn, operation)
 
 
 def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) -> None:
     """A channel has waited long enough to be known."""
-    proposal = quorum_view.waiting(turn, event)
+    proposal = queue_record.waiting(turn, event)
     if proposal is not None:
         registration.registration_given_up(turn, turn.groups.own(event.queue), proposal)
 
@@ -106,11 +94,11 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
     meanwhile, the log has next that the node is seen again (`rabbit_fifo:apply`, nodeup, which looks for dead clients):
     the messages that they held count as returned by the loss of the node, and once more by the loss of the client."""
     back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
-    if back and all(one.node != event.node for one in quorum_sight.dead_ones(turn, event.queue)):
+    if back and all(one.node != event.node for one in visibility.dead_ones(turn, event.queue)):
         return
     out_of_reach.suspect(turn, event.queue, event.node)
     if back:
-        quorum_sight.see_again(turn, event.queue, event.node)
+        visibility.see_again(turn, event.queue, event.node)
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
@@ -122,7 +110,7 @@ def hold_ends(turn: Turn, event: events.HoldEnds) -> None:
     """A quorum queue's leader, if it still leads, proposes to take back what a consumer out of reach holds."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node:
-        quorum_requests.put(turn, event.queue, operations.HoldEnded(event.queue, event.consumer), NOWHERE)
+        requests.put(turn, event.queue, operations.HoldEnded(event.queue, event.consumer), NOWHERE)
 
 
 def hold_ended(turn: Turn, event: operations.HoldEnded) -> None:
@@ -136,7 +124,7 @@ def coordinator_awaited(turn: Turn, event: events.CoordinatorAwaited) -> None:
         streams.refuse_unavailable(turn, event)
         return
     for request in event.requests:
-        if not quorum_requests.propose(turn, request):
+        if not requests.propose(turn, request):
             HANDLERS[type(request)](turn, request)
 
 
@@ -145,7 +133,7 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.has_group and queue.master != NOWHERE and not queue.up:
-        quorum_requests.put(turn, event.queue, event, NOWHERE)
+        requests.put(turn, event.queue, event, NOWHERE)
 
 
 def of_replicas(rule: Callable) -> Callable:
@@ -161,11 +149,11 @@ def of_replicas(rule: Callable) -> Callable:
 
 
 HANDLERS: dict[type, Callable] = {
-    operations.Declare: queues.declare,
-    operations.Delete: queues.delete,
-    operations.Purge: queues.purge,
-    events.AutoDelete: queues.auto_delete,
-    operations.ConnectionCloses: queues.connection_closes,
+    operations.Declare: lifecycle.declare,
+    operations.Delete: lifecycle.delete,
+    operations.Purge: lifecycle.purge,
+    events.AutoDelete: lifecycle.auto_delete,
+    operations.ConnectionCloses: lifecycle.connection_closes,
     operations.ConnectionFails: connections.fail,
     operations.ConsumerCloses: subscriptions.client_closes,
     operations.ConsumerCancels: subscriptions.client_cancels,
@@ -182,19 +170,19 @@ HANDLERS: dict[type, Callable] = {
     operations.TimeOut: timeouts.time_out,
     events.ChannelTicks: timeouts.channel_ticks,
     events.AnswersDue: timeouts.answers_due,
-    raft_events.MembersAbreast: quorum_sight.abreast,
-    raft_events.MajorityReached: quorum_sight.majority_reached,
-    raft_events.LogCut: quorum_sight.log_cut,
+    raft_events.MembersAbreast: visibility.abreast,
+    raft_events.MajorityReached: visibility.majority_reached,
+    raft_events.LogCut: visibility.log_cut,
     events.LettersConfirmed: consuming.letters_confirmed,
     events.LettersRetried: dead_letters.retry,
-    raft_events.RaftArrives: raft_inputs.arrive,
-    raft_events.RaftWritten: raft_inputs.written,
-    raft_events.RemovalWritten: quorum_membership.removal_written,
-    raft_events.MemberAwaited: quorum_membership.member_awaited,
-    raft_events.ElectionDue: raft_inputs.election_due,
-    raft_events.HandoverDue: raft_inputs.handover_due,
-    raft_events.LinksSuspected: raft_inputs.suspect,
-    raft_events.LeaderElected: quorum_sight.send_again,
+    raft_events.RaftArrives: inputs.arrive,
+    raft_events.RaftWritten: inputs.written,
+    raft_events.RemovalWritten: member_changes.removal_written,
+    raft_events.MemberAwaited: member_changes.member_awaited,
+    raft_events.ElectionDue: inputs.election_due,
+    raft_events.HandoverDue: inputs.handover_due,
+    raft_events.LinksSuspected: inputs.suspect,
+    raft_events.LeaderElected: visibility.send_again,
     raft_events.RegistrationGivenUp: registration_given_up,
     raft_events.ProposalGivenUp: proposal_given_up,
     raft_events.LeaderSought: resending.seek_leader,
@@ -205,17 +193,17 @@ HANDLERS: dict[type, Callable] = {
     operations.Settle: settling.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,
-    events.ShutDown: lambda turn, event: going_down.shut_down(turn, event.node),
-    events.Stopped: lambda turn, event: going_down.stopped(turn, event.node, event.boot),
-    events.NodeGoneNoticed: lambda turn, event: going_down.node_gone(turn, event.node),
+    events.ShutDown: lambda turn, event: stopping.shut_down(turn, event.node),
+    events.Stopped: lambda turn, event: stopping.stopped(turn, event.node, event.boot),
+    events.NodeGoneNoticed: lambda turn, event: stopping.node_gone(turn, event.node),
     events.SetPolicy: lambda turn, event: policy_changes.set_policy(turn, event.policy, event.kind),
-    events.NodeForgotten: lambda turn, event: clustering.forget_cluster_node(turn, event.forgotten, event.node),
-    events.NodeReset: lambda turn, event: clustering.reset(turn, event.node),
+    events.NodeForgotten: lambda turn, event: membership.forget_cluster_node(turn, event.forgotten, event.node),
+    events.NodeReset: lambda turn, event: membership.reset(turn, event.node),
     events.ClearPolicy: lambda turn, event: policy_changes.clear_policy(turn, event.name, event.vhost, event.kind),
     events.LinksTimeOut: lambda turn, event: links.time_out(turn, event.number),
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
-    events.BootAttempt: lambda turn, event: boot_order.boot(turn, event.node, event.boot),
-    events.BootGivesUp: lambda turn, event: boot_order.give_up(turn, event.node, event.boot),
+    events.BootAttempt: lambda turn, event: booting.boot(turn, event.node, event.boot),
+    events.BootGivesUp: lambda turn, event: booting.give_up(turn, event.node, event.boot),
     events.ReplicaGone: of_replicas(lambda turn, queue: failover.bury(turn, queue, False)),
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,
@@ -227,7 +215,7 @@ HANDLERS: dict[type, Callable] = {
     events.MessagesExpire: messages_expire,
     events.HoldEnds: hold_ends,
     events.PolicyCompared: policy_changes.compared,
-    events.QueueExpires: queues.expire,
+    events.QueueExpires: lifecycle.expire,
     operations.Bind: exchanges.bind,
     operations.DeadLetters: publishing.dead_letters_arrive,
     events.AutomaticSync: of_replicas(synchronisation.synchronise),
@@ -236,20 +224,20 @@ HANDLERS: dict[type, Callable] = {
     events.SyncFinished: of_replicas(synchronisation.finish),
     events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
-    events.MetadataChanged: metadata_store.changed,
+    events.MetadataChanged: khepri.changed,
     events.MetadataAvailable: lambda turn, _event: metadata.release_stalled(turn),
-    events.MetadataAsked: metadata_store.reach_leader,
-    events.MetadataCommitted: metadata_store.commit_late,
-    events.DeletedByHalf: of_replicas(metadata_store.delete_by_half),
-    events.MetadataTimesOut: metadata_store.times_out,
+    events.MetadataAsked: khepri.reach_leader,
+    events.MetadataCommitted: khepri.commit_late,
+    events.DeletedByHalf: of_replicas(khepri.delete_by_half),
+    events.MetadataTimesOut: khepri.times_out,
     events.AlarmsChanged: alarms_changed,
     events.NodeMarked: maintenance.mark,
     events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
-    events.FollowersStop: quorum_membership.stop_followers,
+    events.FollowersStop: member_changes.stop_followers,
     events.CoordinatorAwaited: coordinator_awaited,
-    events.AddReplica: lambda turn, event: quorum_membership.add_member(turn, event.queue, event.replica),
-    events.DeleteReplica: lambda turn, event: quorum_membership.delete_member(turn, event.queue, event.replica),
-    events.RestartStream: lambda turn, event: quorum_membership.transfer(turn, event.queue, event.replica),
+    events.AddReplica: lambda turn, event: member_changes.add_member(turn, event.queue, event.replica),
+    events.DeleteReplica: lambda turn, event: member_changes.delete_member(turn, event.queue, event.replica),
+    events.RestartStream: lambda turn, event: member_changes.transfer(turn, event.queue, event.replica),
     events.TransferLeadership: maintenance.transfer_leadership,
     events.TransferAnswered: maintenance.answer_transfer,
     events.Rebalance: maintenance.rebalance,
@@ -277,7 +265,7 @@ def step(turn: Turn, until_us: float = inf) -> bool:
 
 def happen(turn: Turn, event: object | None) -> None:
     """Handles an event (None: of a side that is gone), and what quorum queues commit by it."""
-    if event is not None and not quorum_requests.propose(turn, event):
+    if event is not None and not requests.propose(turn, event):
         HANDLERS[type(event)](turn, event)
     do_committed(turn)
 
@@ -290,7 +278,7 @@ def flow(turn: Turn, time_us: int) -> None:
 
 def do_committed(turn: Turn) -> None:
     """Lets quorum queues apply what they have committed."""
-    for operation in quorum_requests.committed(turn):
+    for operation in requests.committed(turn):
         HANDLERS[type(operation)](turn, operation)
 
 

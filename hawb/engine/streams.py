@@ -26,13 +26,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.engine.access import fail
-from hawb.engine.events import CoordinatorAwaited
-from hawb.engine.naming import described
-from hawb.engine.operations import Declare, Delete, Get, Operation, Purge
-from hawb.engine.quorum.group import Channel, Group
-from hawb.engine.state import STREAM
-from hawb.engine.turn import Turn
+from hawb.engine.core.events import CoordinatorAwaited
+from hawb.engine.core.naming import described
+from hawb.engine.core.operations import Declare, Delete, Get, Operation, Purge
+from hawb.engine.core.state import STREAM
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues.access import fail
+from hawb.engine.raft_groups.group import Channel, Group
 from hawb.rules import streams
 from hawb.rules.quorum import majority
 from hawb.rules.streams import STREAM_PROFILES, StreamProfile

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from hawb.broker.definitions import profile
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.incident.doubts import Doubt
 from hawb.incident.happening import TOGETHER_US, Happening
 from hawb.incident.lives import Life

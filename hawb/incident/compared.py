@@ -19,7 +19,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.incident.asked import WHOLE, Asked
 from hawb.incident.happening import Happening, is_healing
 from hawb.incident.retold import Retold

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.moment import Moment
-from hawb.engine.state import Queue
+from hawb.engine.core import runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.state import Queue
 from hawb.incident.doubts import Doubt
 from hawb.incident.happening import Happening
 from hawb.incident.retold import Retold

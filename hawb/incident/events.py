@@ -15,7 +15,7 @@ from typing import Annotated, get_type_hints
 
 from msgspec import Meta, Struct
 
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 
 KINDS: Mapping[str, str] = {
     "node_starting": "the broker of the node begins to boot: `release`, on the Erlang of `name`",

@@ -18,8 +18,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.runs import Runs
+from hawb.engine.core import runs
+from hawb.engine.core.runs import Runs
 from hawb.incident.connected import Change, connected
 from hawb.incident.doubts import OF_THE_BEGINNING
 from hawb.incident.lives import Life
@@ -44,7 +44,7 @@ APART = "side_apart"
 
 class Certain(Struct, frozen=True):
     """Messages that no copy holds, whatever else happened: how many (their `numbers` in the scenario), why
-    (`hawb.engine.trace.CAUSES`), when, and the place of the outcome's event that tells of it."""
+    (`hawb.engine.core.trace.CAUSES`), when, and the place of the outcome's event that tells of it."""
 
     count: int
     cause: str

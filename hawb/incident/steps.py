@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hawb.engine.naming import split_queue
-from hawb.engine.state import CLASSIC
+from hawb.engine.core.naming import split_queue
+from hawb.engine.core.state import CLASSIC
 from hawb.incident.absences import SILENCE
 from hawb.incident.happening import TOGETHER_US, Happening, is_healing
 from hawb.incident.teller import AT_ONCE_US, JOINING_US, Teller, Told, booted_us

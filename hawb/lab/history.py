@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from hawb.engine.state import State
+from hawb.engine.core.state import State
 from hawb.lab.sources import START
 from hawb.planning.alternatives import Alternatives
 from hawb.planning.harm import Harm, harms

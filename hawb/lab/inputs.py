@@ -15,7 +15,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 from msgspec.structs import fields as fields_of
 
-from hawb.engine.quorum.group import STORE
+from hawb.engine.raft_groups.group import STORE
 from hawb.lab import fields
 from hawb.lab.controller import Controller
 from hawb.lab.policy_draft import as_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.lab.controller import Controller, Place
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
 from hawb.lab import occasions
 from hawb.languages import N_, _
 

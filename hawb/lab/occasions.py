@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hawb.engine.classic.record_ports import is_replicated
-from hawb.engine.membership import DOING_SOMETHING
-from hawb.engine.quorum.group import STORE
-from hawb.engine.state import CLASSIC, DOWN, NOWHERE, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Node, Queue, State
+from hawb.engine.cluster.node_commands import DOING_SOMETHING
+from hawb.engine.core.state import CLASSIC, DOWN, NOWHERE, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Node, Queue, State
+from hawb.engine.raft_groups.group import STORE
 from hawb.rules.profiles import Profile
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 from hawb.rules.streams import STREAM_PROFILES

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.languages import _
 from hawb.rules.policies import Policy, effective_definition, matching, ties
 from hawb.rules.policy_validation import refusal

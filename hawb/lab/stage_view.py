@@ -4,7 +4,7 @@ columns say, and where the bars stand.
 
 from __future__ import annotations
 
-from hawb.engine.state import State
+from hawb.engine.core.state import State
 from hawb.lab import menus
 from hawb.lab.controller import Controller
 from hawb.lab.history import Point

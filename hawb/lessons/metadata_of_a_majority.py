@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hawb.cluster import Cluster
-from hawb.engine.nodes.ports import STORE_PATIENCE_US
+from hawb.engine.cluster.node_ports import STORE_PATIENCE_US
 from hawb.lessons.exercises import Exercise, Form, Variation
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.scenario.beginning import MICROSECONDS

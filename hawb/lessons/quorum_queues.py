@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 from hawb.cluster import Cluster
-from hawb.engine import runs
-from hawb.engine.quorum.group import proposals
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.raft_groups.group import proposals
 from hawb.lessons.exercises import Exercise, Form, Variation, queue_of
 from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.rules.quorum import majority, tolerated_failures

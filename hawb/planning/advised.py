@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.planning.alternatives import Alternatives, toll, what_would_have_kept
 from hawb.planning.changes import OPERATOR_POLICIES, POLICIES
 from hawb.planning.harm import harms

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.broker.queue_rows import QueueFacts
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.planning.assignments import InForce, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.limits import LIMIT_SETTINGS, Limits, limits

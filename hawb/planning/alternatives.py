@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import runs
-from hawb.engine.ledger import Account
-from hawb.engine.moment import Refusal
-from hawb.engine.runs import Runs
+from hawb.engine.core import runs
+from hawb.engine.core.ledger import Account
+from hawb.engine.core.moment import Refusal
+from hawb.engine.core.runs import Runs
 from hawb.planning.changes import changes
 from hawb.planning.harm import Harm
 from hawb.planning.story import Change, known

@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 
-from hawb.engine.naming import described
-from hawb.engine.state import CLASSIC, QUORUM
+from hawb.engine.core.naming import described
+from hawb.engine.core.state import CLASSIC, QUORUM
 from hawb.languages import N_, _
 from hawb.planning.harm import Harm
 from hawb.planning.story import Change, Story

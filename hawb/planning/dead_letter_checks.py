@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from hawb.broker.definitions import Binding, Key
-from hawb.engine.exchanges import DEFAULT, PREDECLARED
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
+from hawb.engine.queues.exchanges import DEFAULT, PREDECLARED
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory

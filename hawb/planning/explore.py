@@ -1,9 +1,9 @@
 """The worst case, by search: every story up to so many faults and operations, the shortest first.
 
 Breadth first: all stories of one step, then all of two. States that nothing that happens later can tell apart
-(`hawb.engine.key`) are extended once, from the first story that led there, and again only where a later story has more
-faults or operations left. A key leaves out which messages were confirmed; here they belong to a state, because a search
-looks for their loss.
+(`hawb.engine.keys.state_key`) are extended once, from the first story that led there, and again only where a later
+story has more faults or operations left. A key leaves out which messages were confirmed; here they belong to a state,
+because a search looks for their loss.
 
 A search is a claim about the model, within its bound, the moves of `hawb.planning.moves` and their moments. Draws (who
 is elected, which mirror is chosen) are those of the scenario's seed, so that a found story can be played again.
@@ -20,10 +20,10 @@ from typing import NamedTuple
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.key import key
-from hawb.engine.moment import Moment
-from hawb.engine.ranks import KEPT
+from hawb.engine.core import runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.keys.ranks import KEPT
+from hawb.engine.keys.state_key import key
 from hawb.planning.goals import GOALS, reached
 from hawb.planning.moves import MOVES, Spent, instants, moves
 from hawb.scenario.document import Scenario, Step

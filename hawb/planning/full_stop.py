@@ -1,7 +1,7 @@
 """All nodes stopped and started again: an order to stop them in, and one to start them in that cannot deadlock.
 
 A node that stopped while others ran waits for one of them when it boots, and the one that stopped last waits for nobody
-(`hawb.engine.booting.boot_order.awaited`). So who starts one node after the other, each once the one before is ready,
+(`hawb.engine.cluster.booting.awaited`). So who starts one node after the other, each once the one before is ready,
 as Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
 reverse of the order in which they stopped.
 
@@ -20,7 +20,7 @@ from itertools import permutations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.state import RUNNING
+from hawb.engine.core.state import RUNNING
 from hawb.planning.alike import alike
 from hawb.planning.upgrade import MEASURES, Prediction, Stage, Task, prediction, rehearsal
 from hawb.rules.quorum import majority

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from hawb.engine.events import LinksTimeOut
-from hawb.engine.ledger import Account
-from hawb.engine.moment import Moment
-from hawb.engine.state import Queue
+from hawb.engine.core.events import LinksTimeOut
+from hawb.engine.core.ledger import Account
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.state import Queue
 
 
 class Goal(NamedTuple):

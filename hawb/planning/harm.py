@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from hawb.engine import runs
-from hawb.engine.moment import Moment
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.trace import Entry
+from hawb.engine.core import runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.trace import Entry
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.run import Run
 

@@ -23,11 +23,11 @@ from hawb.broker.imported import split_source
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import ImportRefused
-from hawb.engine.clients import Consumer
-from hawb.engine.contents import pieces
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.state import Queue as QueueState
-from hawb.engine.state import Side, State
+from hawb.engine.clients.client_state import Consumer
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.state import Queue as QueueState
+from hawb.engine.core.state import Side, State
+from hawb.engine.queues.contents import pieces
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of

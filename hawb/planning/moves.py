@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, RUNNING, State
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import DOWN, RUNNING, State
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.forms import Verb
 from hawb.scenario.run import Run

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from hawb.engine.quorum.group import STORE
-from hawb.engine.state import NOWHERE, RUNNING, Queue, Side, State
+from hawb.engine.core.state import NOWHERE, RUNNING, Queue, Side, State
+from hawb.engine.raft_groups.group import STORE
 from hawb.rules.quorum import majority
 from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hawb.broker.imported import split_source
 from hawb.broker.resources import manifests
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.scenario import inputs, text
 from hawb.scenario.refused import ScenarioRefused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning.assignments import Assignment, Reach
 from hawb.planning.findings import Finding
 from hawb.planning.idle_settings import Case, idle_settings

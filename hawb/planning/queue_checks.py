@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from hawb.engine.sync_effort import Effort
+from hawb.engine.classic.sync_effort import Effort
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, Queue

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules import policy_validation, queue_arguments, quorum_declaration, streams
 from hawb.rules.denied_features import MASTER_LOCATOR

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.state import DOWN, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.engine.core import runs
+from hawb.engine.core.state import DOWN, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
 from hawb.planning.out_of_use import offline, out_of_use
 from hawb.rules.quorum import majority
 from hawb.scenario.outcome import partitions_outcome

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from hawb.engine.moment import Moment
-from hawb.engine.naming import join_queue, split_queue
-from hawb.engine.state import Queue
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.state import Queue
 from hawb.planning.harm import Harm
 from hawb.rules.policies import Mirroring, Policy, effective_definition, mirroring
 from hawb.scenario.dump import plain

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.ledger import Account
-from hawb.engine.moment import Moment
-from hawb.engine.state import NOWHERE, RUNNING
+from hawb.engine.core import runs
+from hawb.engine.core.ledger import Account
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.state import NOWHERE, RUNNING
 from hawb.planning.waits import HASTE_S, READY, TICK_S, Go, synchronise, wait_for
 from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.document import Scenario, Step

@@ -1,9 +1,9 @@
 """The best plan for a rolling upgrade, by search over the order of nodes and what is waited for before each.
 
 Plans grow node by node, level by level. Of two plans that have upgraded the same nodes and led to the same state (by
-`hawb.engine.key`) only the better one is extended; a plan that has already cost more than a known whole plan is given
-up, since losses and outages only grow; of nodes that may change places in every queue the first is tried for all. With
-more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
+`hawb.engine.keys.state_key`) only the better one is extended; a plan that has already cost more than a known whole plan
+is given up, since losses and outages only grow; of nodes that may change places in every queue the first is tried for
+all. With more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
 
 Queues that behave alike are played once (`hawb.planning.alike`). The plan that is found is played again with all
 queues, which gives its prediction. Draws (who is elected, which mirror is chosen) are those of the scenario's seed.
@@ -18,8 +18,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.key import key
-from hawb.engine.moment import Moment
+from hawb.engine.core.moment import Moment
+from hawb.engine.keys.state_key import key
 from hawb.planning.alike import alike
 from hawb.planning.upgrade import (
     MEASURES,

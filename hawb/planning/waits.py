@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from hawb.engine.moment import Moment
-from hawb.engine.state import RUNNING, State
-from hawb.engine.trace import Entry
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.state import RUNNING, State
+from hawb.engine.core.trace import Entry
 from hawb.planning.safe_to_stop import coordinator_fails, mirror_sync_critical
 from hawb.rules.health_checks import types_counted
 from hawb.rules.quorum import is_critical

@@ -9,7 +9,8 @@ A transition changes the record of a member that it is given, and what else is t
 
     on_message(t, member, message)
 
-The engine runs it as it stands (`hawb.engine.quorum`). Who wants to see what comes of an event has members as values:
+The engine runs it as it stands (`hawb.engine.raft_groups`). Who wants to see what comes of an event has members as
+values:
 
     member, outputs = step(member, event)
 

@@ -36,6 +36,8 @@ from hawb.raft.ports import (
 )
 from hawb.rules.quorum import majority
 
+SHARED = True  # the kernel of studies compiles this module
+
 # A leader
 
 

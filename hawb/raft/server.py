@@ -26,6 +26,8 @@ from hawb.raft.messages import (
 from hawb.raft.ports import members_of
 from hawb.raft.replication import on_append_entries, on_append_entries_reply, on_install_snapshot
 
+SHARED = True  # the kernel of studies compiles this module
+
 
 def on_message(t, member, message):
     """A message reaches a member. Whoever hears of a newer term goes to it."""

@@ -9,29 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations, product
 
-from hawb.engine import (
-    alarms,
-    clustering,
-    connections,
-    crashes,
-    events,
-    maintenance,
-    membership,
-    operations,
-    policy_changes,
-    publishers,
-    quorum_membership,
-    quorum_requests,
-)
-from hawb.engine.clients import Publisher
-from hawb.engine.naming import described, join_queue, split_queue
-from hawb.engine.network import links
-from hawb.engine.network.ports import ends_of
-from hawb.engine.operations import Operation
-from hawb.engine.policy_changes import OPERATOR, USER
-from hawb.engine.state import NOWHERE, STREAM
-from hawb.engine.steady import closing
-from hawb.engine.turn import Turn
+from hawb.engine.classic import crashes
+from hawb.engine.clients import connections
+from hawb.engine.clients.client_state import Publisher
+from hawb.engine.clients.steady import closing, publishers
+from hawb.engine.cluster import alarms, links, maintenance, membership, node_commands
+from hawb.engine.cluster.network_ports import ends_of
+from hawb.engine.core import events, operations
+from hawb.engine.core.naming import described, join_queue, split_queue
+from hawb.engine.core.operations import Operation
+from hawb.engine.core.state import NOWHERE, STREAM
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import policy_changes
+from hawb.engine.queues.policy_changes import OPERATOR, USER
+from hawb.engine.quorum import requests
+from hawb.engine.raft_groups import member_changes
 from hawb.scenario import beginning, verbs
 from hawb.scenario.forms import OnNode, OnNodes, Verb
 
@@ -237,11 +229,11 @@ def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
     if origin != NOWHERE:
         turn.look_from(origin)
     if not verb.offline:
-        clustering.forget_cluster_node(turn, node, origin)
+        membership.forget_cluster_node(turn, node, origin)
     elif verb.from_ is None:
         turn.refuse(None, "--offline needs the node that is to forget: from")
     else:
-        clustering.forget_offline(turn, node, origin)
+        membership.forget_offline(turn, node, origin)
 
 
 def partition(turn: Turn, verb: verbs.Partition) -> None:
@@ -286,8 +278,8 @@ def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
     node = turn.settings.node(verb.node)
     if turn.runs_anywhere(node):
         turn.look_from(node)
-    if quorum_requests.is_decided(turn, full_name(verb.queue)):
-        quorum_membership.transfer(turn, full_name(verb.queue), node)
+    if requests.is_decided(turn, full_name(verb.queue)):
+        member_changes.transfer(turn, full_name(verb.queue), node)
     elif (name := on_mirrored_queue(turn, verb.queue)) is not None:
         if turn.is_running(node):
             turn.schedule(0, events.TransferLeadership(name, node, asked=True))
@@ -312,11 +304,11 @@ def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs
 
 
 def grow(turn: Turn, verb: verbs.Grow) -> None:
-    quorum_membership.grow(turn, turn.settings.node(verb.node), verb.strategy, verb.pattern)
+    member_changes.grow(turn, turn.settings.node(verb.node), verb.strategy, verb.pattern)
 
 
 def shrink(turn: Turn, verb: verbs.Shrink) -> None:
-    quorum_membership.shrink(turn, turn.settings.node(verb.node))
+    member_changes.shrink(turn, turn.settings.node(verb.node))
 
 
 def crash(turn: Turn, verb: verbs.Crash) -> None:
@@ -340,24 +332,24 @@ ACTIONS: dict[type[Verb], Callable[[Turn, Verb], None]] = {
     verbs.Get: get,
     verbs.Cancel: cancel,
     verbs.Close: close,
-    verbs.Stop: on_nodes(membership.stop),
-    verbs.Kill: on_nodes(membership.kill),
-    verbs.Start: on_nodes(membership.start),
-    verbs.PowerOff: on_nodes(membership.power_off),
-    verbs.ForceBoot: on_node(clustering.force_boot),
+    verbs.Stop: on_nodes(node_commands.stop),
+    verbs.Kill: on_nodes(node_commands.kill),
+    verbs.Start: on_nodes(node_commands.start),
+    verbs.PowerOff: on_nodes(node_commands.power_off),
+    verbs.ForceBoot: on_node(membership.force_boot),
     verbs.Partition: partition,
     verbs.Cut: cut,
     verbs.Heal: lambda turn, _verb: links.heal(turn),
-    verbs.Wipe: on_node(clustering.wipe),
-    verbs.Join: on_node(clustering.join),
-    verbs.Reset: on_node(clustering.reset),
-    verbs.ForceReset: on_node(clustering.force_reset),
-    verbs.ForceStandaloneKhepriBoot: on_node(clustering.stand_alone),
+    verbs.Wipe: on_node(membership.wipe),
+    verbs.Join: on_node(membership.join),
+    verbs.Reset: on_node(membership.reset),
+    verbs.ForceReset: on_node(membership.force_reset),
+    verbs.ForceStandaloneKhepriBoot: on_node(membership.stand_alone),
     verbs.ForgetClusterNode: forget_cluster_node,
     verbs.Crash: crash,
-    verbs.ForceShrink: by_command(on_node(quorum_membership.force_shrink)),
-    verbs.AddMember: by_command(on_member(quorum_membership.add_member)),
-    verbs.DeleteMember: by_command(on_member(quorum_membership.delete_member)),
+    verbs.ForceShrink: by_command(on_node(member_changes.force_shrink)),
+    verbs.AddMember: by_command(on_member(member_changes.add_member)),
+    verbs.DeleteMember: by_command(on_member(member_changes.delete_member)),
     verbs.Grow: by_command(grow),
     verbs.Shrink: by_command(shrink),
     verbs.SyncQueue: by_command(sync_queue),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import cluster, queues
-from hawb.engine.cluster import Standing
-from hawb.engine.moment import Moment
-from hawb.engine.naming import described, join_queue, split_queue
-from hawb.engine.settings import PartitionHandling, Settings, Timing
-from hawb.engine.state import CLASSIC, NOWHERE
+from hawb.engine import first_state
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.naming import described, join_queue, split_queue
+from hawb.engine.core.settings import PartitionHandling, Settings, Timing
+from hawb.engine.core.state import CLASSIC, NOWHERE
+from hawb.engine.first_state import Standing
+from hawb.engine.queues import lifecycle
 from hawb.rules import queue_arguments
 from hawb.rules.policies import Policy
 from hawb.rules.policy_validation import refusal
@@ -87,7 +88,7 @@ def begin(scenario: Scenario, settings: Settings) -> Moment:
         reason = queue_refusal(entry, settings)
         if reason is not None:
             raise ScenarioRefused(f"RabbitMQ would refuse this queue: {reason}", ("queues", index, "arguments"))
-    return cluster.begin(
+    return first_state.begin(
         settings,
         {settings.node(name): how for name, how in scenario.cluster.down.items()},
         [policy_of(entry) for entry in scenario.policies],
@@ -111,9 +112,9 @@ def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = F
 def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
     """RabbitMQ's reason for refusing to declare a queue with these arguments; None if it takes them."""
     name = join_queue(*split_queue(entry.queue))
-    if not queues.is_known_type(entry.type, settings.profile):
+    if not lifecycle.is_known_type(entry.type, settings.profile):
         return queue_arguments.unknown_type(entry.type, described(name), settings.profile)
-    return queues.RULES[entry.type].refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
+    return lifecycle.RULES[entry.type].refusal(dict(arguments_of(entry.arguments)), described(name), settings.profile)
 
 
 def policy_of(entry: PolicyEntry) -> Policy:

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.fields import (
     Arguments,

@@ -12,17 +12,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from hawb.engine import fifo, runs
-from hawb.engine.clients import Consumer, Publisher
-from hawb.engine.contents import in_order
-from hawb.engine.ledger import Account
-from hawb.engine.moment import Moment
-from hawb.engine.naming import split_queue
-from hawb.engine.quorum.group import STORE
-from hawb.engine.runs import as_lists
-from hawb.engine.settings import Settings
-from hawb.engine.single_active import held_by_cancelled, is_single_active
-from hawb.engine.state import (
+from hawb.engine.clients.client_state import Consumer, Publisher
+from hawb.engine.clients.single_active import held_by_cancelled, is_single_active
+from hawb.engine.clients.steady.publisher_ports import blocked_for_us
+from hawb.engine.core import runs
+from hawb.engine.core.ledger import Account
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.naming import split_queue
+from hawb.engine.core.runs import as_lists
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import (
     BOOTING,
     CLASSIC,
     DOWN,
@@ -36,8 +35,10 @@ from hawb.engine.state import (
     Side,
     State,
 )
-from hawb.engine.steady.publisher_ports import blocked_for_us
-from hawb.engine.trace import Entry
+from hawb.engine.core.trace import Entry
+from hawb.engine.queues.contents import in_order
+from hawb.engine.quorum import fifo
+from hawb.engine.raft_groups.group import STORE
 from hawb.scenario.quorum_outcome import atoms_outcome, is_online, member_outcome, quorum_outcome
 from hawb.scenario.run import Run
 from hawb.scenario.unnoticed import unnoticed_outcome

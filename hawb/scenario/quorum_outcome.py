@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine.contents import pieces
-from hawb.engine.naming import split_queue
-from hawb.engine.quorum.group import Group
-from hawb.engine.runs import EMPTY, as_lists
-from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Queue, Side, State
+from hawb.engine.core.naming import split_queue
+from hawb.engine.core.runs import EMPTY, as_lists
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import NOWHERE, QUORUM, RUNNING, Queue, Side, State
+from hawb.engine.queues.contents import pieces
+from hawb.engine.raft_groups.group import Group
 from hawb.rules import atoms, quorum_costs
 from hawb.rules.quorum import is_critical, majority, tolerated_failures
 from hawb.rules.quorum_costs import NO_LIMIT

@@ -14,12 +14,13 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from hawb.engine import advance, flows
-from hawb.engine.agenda import only_timers
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
-from hawb.engine.steady.closing import close_with_nodes
-from hawb.engine.turn import Turn
+from hawb.engine import advance
+from hawb.engine.clients.steady import flows
+from hawb.engine.clients.steady.closing import close_with_nodes
+from hawb.engine.core.agenda import only_timers
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.turn import Turn
 from hawb.rules.patterns import Budget, TooSlow
 from hawb.scenario import beginning, unsupported
 from hawb.scenario.actions import ACTIONS

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.rules import patterns
 from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, matched
 from hawb.scenario import verbs

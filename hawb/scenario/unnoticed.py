@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from math import ceil
 
-from hawb.engine import runs
-from hawb.engine.events import LinksTimeOut, NodeGoneNoticed
-from hawb.engine.operations import Publish
-from hawb.engine.settings import Settings
-from hawb.engine.state import DOWN, State
+from hawb.engine.core import runs
+from hawb.engine.core.events import LinksTimeOut, NodeGoneNoticed
+from hawb.engine.core.operations import Publish
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import DOWN, State
 from hawb.scenario.beginning import MICROSECONDS
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.turn import Turn
 from hawb.engine.streams import is_stream
-from hawb.engine.turn import Turn
 from hawb.scenario.document import Step
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.verbs import Consume, Crash

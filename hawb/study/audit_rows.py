@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from hawb.broker.untrusted import ImportRefused
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import of_files

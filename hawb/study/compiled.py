@@ -32,9 +32,6 @@ INNER = {
 }  # fmt: skip
 """How functions are compiled that only compiled ones call, and Python never."""
 RULES, RAFT, ENGINE = (Path(room.__file__).parent for room in (rules, raft, engine))
-ONCE_IN_ENGINE = ("nodes", "network", "stopping", "booting", "classic", "quorum", "steady")
-WRITTEN_ONCE = (RAFT, *(ENGINE / room for room in ONCE_IN_ENGINE))
-"""Folders of what is written once: the engine runs it as it stands, the kernel compiles it with ports of its own."""
 BESIDE = ("compiled", "inner_compiler", "draws", "renewals", "histories", "engine_trial")
 """Other modules of studies from which compiled functions are made."""
 
@@ -43,7 +40,7 @@ def fingerprint() -> str:
     """A digest of numba and of all that is compiled: rules, Raft, constants of the engine, the kernel and its
     histories."""
     told = hashlib.sha256(numba.__version__.encode())
-    files = [file for folder in (RULES, ENGINE, *WRITTEN_ONCE, HERE / "kernel") for file in sorted(folder.glob("*.py"))]
+    files = [file for room in (RULES, RAFT, ENGINE, HERE / "kernel") for file in sorted(room.rglob("*.py"))]
     for file in (*files, *(HERE / f"{name}.py" for name in BESIDE)):
         told.update(file.read_bytes())
     return told.hexdigest()[:16]
@@ -106,7 +103,7 @@ def rule(function: FunctionType) -> Callable:
 
 
 class Binding:
-    """Compiles functions that are written once with the `bodies` that a module has for their `ports`, by name, and with
+    """Compiles shared functions with the `bodies` that a module has for their `ports`, by name, and with
     compiled forms of whatever else they call; `others` have bodies for further ports."""
 
     def __init__(self, ports: Iterable[str], bodies: ModuleType, *others: Binding):
@@ -131,7 +128,7 @@ class Binding:
             return self._bodies[name]
         if not isinstance(value, FunctionType):
             return value
-        return self.of(value) if folder_of(value) in WRITTEN_ONCE else rule(value)
+        return self.of(value) if is_shared(value) else rule(value)
 
 
 def with_parts(function: Callable, parts: dict[Callable, Callable]) -> Callable:
@@ -207,9 +204,15 @@ def is_part(given: object) -> bool:
 
 
 def is_compiled(plain: object) -> bool:
-    """Whether a function is compiled: it stands in the kernel's folder, or in one of `WRITTEN_ONCE`, from which the
-    kernel names only what it has compiled."""
-    return isinstance(plain, FunctionType) and folder_of(plain) in (HERE / "kernel", *WRITTEN_ONCE)
+    """Return True for a function of the kernel, and for one of a shared module, of which the kernel names only what it
+    has compiled."""
+    return isinstance(plain, FunctionType) and (folder_of(plain) == HERE / "kernel" or is_shared(plain))
+
+
+def is_shared(function: FunctionType) -> bool:
+    """Return True if engine and kernel share a function: its module says `SHARED = True`. The engine runs it as it
+    stands, the kernel compiles it with ports of its own."""
+    return function.__globals__.get("SHARED", False)
 
 
 def folder_of(function: FunctionType) -> Path:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
 from hawb.planning import explore, moves
 from hawb.planning.explore import DIGEST_BYTES, Found, Place, Question
 from hawb.planning.goals import GOALS, reached

@@ -1,12 +1,12 @@
-"""Counted draws, compiled: the stream of `hawb.engine.chance`, and lengths of time from it.
+"""Counted draws, compiled: the stream of `hawb.engine.core.randomness`, and lengths of time from it.
 
 One compiled implementation serves the engine's trials and the kernel's, so that both meet the same history. It uses no
 mathematics library, whose last bits differ from machine to machine: logarithm, exponential and the normal quantile are
 made of additions, products and quotients alone, which IEEE 754 fixes to the bit and which numba neither reorders nor
 fuses (no fastmath). The square root is fixed by IEEE 754 too. So the same key gives the same microseconds anywhere.
 
-Sources: for the generator see `hawb.engine.chance`; the normal quantile is M. J. Wichura's PPND16 ("Algorithm AS 241:
-the percentage points of the normal distribution", 1988), whose relative error is about 1e-16.
+Sources: for the generator see `hawb.engine.core.randomness`; the normal quantile is M. J. Wichura's PPND16 ("Algorithm
+AS 241: the percentage points of the normal distribution", 1988), whose relative error is about 1e-16.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Lengths(Struct, frozen=True):
 
 @compiled
 def draw(seed, purpose, trial, n):
-    """64 random bits, those of `hawb.engine.chance.draw`; all are 64-bit words without a sign."""
+    """64 random bits, those of `hawb.engine.core.randomness.draw`; all are 64-bit words without a sign."""
     c0, c1, c2, c3 = n & _WORD, trial & _WORD, purpose, np.uint64(0)
     k0, k1 = seed & _WORD, seed >> _HALF
     for _ in range(10):
@@ -67,7 +67,7 @@ def draw(seed, purpose, trial, n):
 
 @compiled
 def below(bound, seed, purpose, trial, n):
-    """A number from 0 to `bound` - 1, that of `hawb.engine.chance.below`; `bound` is below 2**32."""
+    """A number from 0 to `bound` - 1, that of `hawb.engine.core.randomness.below`; `bound` is below 2**32."""
     bits, most = draw(np.uint64(seed), np.uint64(purpose), np.uint64(trial), np.uint64(n)), np.uint64(bound)
     return np.int64(((bits >> _HALF) * most + ((bits & _WORD) * most >> _HALF)) >> _HALF)
 

@@ -4,7 +4,7 @@ Clients and the service managers of nodes do what these do in operation, in ever
 
 * Publisher and consumer connect to the first node that takes clients, and when they lose their connection, or find
   nobody, they try again each second. A consumer that was cancelled, or found no master, does the same. Its own channel
-  meanwhile does what a channel does (`hawb.engine.subscriptions`).
+  meanwhile does what a channel does (`hawb.engine.clients.subscriptions`).
 * A node that exits by itself, as one that has waited too long with its boot, is started again within a second.
 * Another rate is another publisher on the same node, as soon as the last one is not held up.
 * Planned work is done as `hawb.study.work` says, and what a person mends as `hawb.study.repairs` says.
@@ -23,12 +23,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hawb.engine import advance, chance, flows, runs
-from hawb.engine.ledger import Account, Outage
-from hawb.engine.nodes.metadata import is_writable_anywhere
-from hawb.engine.state import DOWN, RUNNING, Queue
-from hawb.engine.steady.closing import close_with_nodes
-from hawb.engine.turn import Turn
+from hawb.engine import advance
+from hawb.engine.clients.steady import flows
+from hawb.engine.clients.steady.closing import close_with_nodes
+from hawb.engine.cluster.metadata import is_writable_anywhere
+from hawb.engine.core import randomness, runs
+from hawb.engine.core.ledger import Account, Outage
+from hawb.engine.core.state import DOWN, RUNNING, Queue
+from hawb.engine.core.turn import Turn
 from hawb.scenario import beginning
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.document import Scenario
@@ -63,7 +65,7 @@ def scenario(design: Design, environment: Environment, seed: int) -> Scenario:
 
 def own_seed(seed: int, number: int) -> int:
     """The seed of RabbitMQ's own draws in a trial, from the study's seed and the trial's number."""
-    return chance.below(1 << 62, seed, PLACEMENT, number, 0)
+    return randomness.below(1 << 62, seed, PLACEMENT, number, 0)
 
 
 def play(design: Design, environment: Environment, history: np.ndarray, seed: int, horizon_us: int) -> Record:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from hawb.engine import runs
-from hawb.engine.state import NOWHERE
-from hawb.engine.trace import Entry
+from hawb.engine.core import runs
+from hawb.engine.core.state import NOWHERE
+from hawb.engine.core.trace import Entry
 from hawb.study import histories, trial_rows
 from hawb.study.cells import Cell
 from hawb.study.design import Design

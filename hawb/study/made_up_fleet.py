@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 
 LISTINGS = 5
 """One in so many files is a listing of a running cluster."""
@@ -41,8 +41,9 @@ def write(folder: Path, clusters: int, queues: int, broken: int = 0, varied: boo
     `varied` the clusters differ in size and policies, too."""
     folder.mkdir(parents=True)
     for number in range(clusters):
-        size = 1 + chance.below(queues, number, DRAW_QUEUES, 1, 0) if varied else queues
-        names = [name for n, name in enumerate(POLICIES) if not varied or chance.below(3, number, DRAW_POLICIES, n, 0)]
+        size = 1 + randomness.below(queues, number, DRAW_QUEUES, 1, 0) if varied else queues
+        names = [name for n, name in enumerate(POLICIES)
+                 if not varied or randomness.below(3, number, DRAW_POLICIES, n, 0)]  # fmt: skip
         listing = number % LISTINGS == 0
         declared = [_queue(number, n, varied) for n in range(size)]
         listed = [_listed(number, n, queue) for n, queue in enumerate(declared)] if listing else None
@@ -67,9 +68,9 @@ def _export(number: int, queues: list[dict], policies: list[str]) -> dict:
 
 
 def _queue(number: int, n: int, varied: bool) -> dict:
-    family = FAMILIES[chance.below(len(FAMILIES), number, DRAW_QUEUES, 0, n)]
+    family = FAMILIES[randomness.below(len(FAMILIES), number, DRAW_QUEUES, 0, n)]
     kind = "quorum" if family == "votes" else "classic"
-    more = KINDS[chance.below(len(KINDS), number, DRAW_QUEUES, 2, n)] if varied and kind == "classic" else {}
+    more = KINDS[randomness.below(len(KINDS), number, DRAW_QUEUES, 2, n)] if varied and kind == "classic" else {}
     return {
         "name": f"{family}.{number}.{n}", "vhost": "/", "type": kind, "durable": True, "auto_delete": False,
         "arguments": {"x-queue-type": "quorum"} if kind == "quorum" else {},

@@ -18,7 +18,7 @@ from hawb.broker.imported import split_source
 from hawb.broker.listings import Listings
 from hawb.broker.queue_rows import QueueFacts
 from hawb.broker.untrusted import ImportRefused, named, quoted
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.dump import dump, plain
 from hawb.study.assumed import FAILING
 from hawb.study.numbers import Numbers, read_numbers

@@ -8,13 +8,13 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from hawb.engine import events, runs
-from hawb.engine.clients import NEVER_US
-from hawb.engine.key import NAMES_MATTER
-from hawb.engine.moment import Moment
-from hawb.engine.runs import Runs
-from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, Queue
+from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.core import events, runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.runs import Runs
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.keys.state_key import NAMES_MATTER
 from hawb.rules.policies import HaMode
 from hawb.study.kernel import partitioned_state, search_state, state
 from hawb.study.kernel.partitioned_state import SIDE

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.engine.moment import Moment
-from hawb.engine.operations import NodeSuspected
-from hawb.engine.quorum.events import RaftArrives, RaftWritten
-from hawb.engine.quorum.group import Proposal
-from hawb.engine.state import NOWHERE, Queue
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.operations import NodeSuspected
+from hawb.engine.core.state import NOWHERE, Queue
+from hawb.engine.raft_groups.events import RaftArrives, RaftWritten
+from hawb.engine.raft_groups.group import Proposal
 from hawb.raft.member import Member
 from hawb.raft.messages import AppendEntries, AppendEntriesReply, PreVote, RequestVote
 from hawb.study.kernel import quorum_search_state

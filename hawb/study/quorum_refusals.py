@@ -9,13 +9,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import events, operations, runs
-from hawb.engine.fifo_state import Enqueuer, Fifo
-from hawb.engine.moment import Moment
-from hawb.engine.quorum import events as raft_events
-from hawb.engine.quorum.group import Group, Proposal
-from hawb.engine.settings import Settings
-from hawb.engine.state import NOWHERE, STREAM, Queue, State
+from hawb.engine.core import events, operations, runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import NOWHERE, STREAM, Queue, State
+from hawb.engine.quorum.fifo_state import Enqueuer, Fifo
+from hawb.engine.raft_groups import events as raft_events
+from hawb.engine.raft_groups.group import Group, Proposal
 from hawb.raft.log import NOOP
 from hawb.raft.member import NOWHERE as NOBODY
 from hawb.raft.messages import AppendEntries, InstallSnapshot, TryBecomeLeader

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hawb.engine.state import NOWHERE, QUORUM, RUNNING, Node
-from hawb.engine.turn import Turn
+from hawb.engine.core.state import NOWHERE, QUORUM, RUNNING, Node
+from hawb.engine.core.turn import Turn
 from hawb.scenario.verbs import AddMember, Declare, ForceBoot, ForgetClusterNode, Join, Reset, Stop
 from hawb.study.design import QUEUE, Design
 from hawb.study.work import Operated

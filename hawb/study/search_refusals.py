@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.engine import events, operations, runs
 from hawb.engine.classic.record_ports import is_replicated
-from hawb.engine.clients import NEVER_US
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
-from hawb.engine.state import RUNNING, Batch, Queue, Side, State, bits_of
+from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.core import events, operations, runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import RUNNING, Batch, Queue, Side, State, bits_of
 from hawb.rules.limits import NO_LIMITS
 from hawb.study.kernel import search_state, state
 from hawb.study.kernel.search_state import MOST_GIVEN, MOST_NODES, OWN_KIND
@@ -24,7 +24,7 @@ OWN_BATCH = (search_state.PUBLISHED_BYTES, None, (), ())
 MOST_BYTES = 1 << 42
 """The most bytes: a million times as many still fit 64 bits."""
 FEW = 100
-"""With up to so many unconfirmed messages flow control is not near (`hawb.engine.flow_control`)."""
+"""With up to so many unconfirmed messages flow control is not near (`hawb.engine.clients.flow_control`)."""
 PLANNED: dict[type, Callable[[Any], tuple]] = {
     events.ShutDown: lambda event: (state.SHUT_DOWN, event.node),
     events.Stopped: lambda event: (state.STOPPED, event.node, event.boot),

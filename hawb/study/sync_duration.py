@@ -1,8 +1,9 @@
 """How long an explicit synchronisation of a mirror takes, and whether it holds a link for longer than net_ticktime.
 
-The model is the engine's (`hawb.engine.sync_effort`): messages by rate or bytes by bandwidth, whichever takes longer,
-and a latency for each batch. What is fitted here are its rate and latency, to `data/published/synchronisation.yaml`:
-least squares of (published - predicted) / published, which is linear in the seconds for a message and for a batch.
+The model is the engine's (`hawb.engine.classic.sync_effort`): messages by rate or bytes by bandwidth, whichever takes
+longer, and a latency for each batch. What is fitted here are its rate and latency, to
+`data/published/synchronisation.yaml`: least squares of (published - predicted) / published, which is linear in the
+seconds for a message and for a batch.
 
 Three rows are few. But the queue serves nobody meanwhile, so that seconds or minutes is what matters; and that much a
 prediction can tell.
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from hawb.engine.sync_effort import Effort
+from hawb.engine.classic.sync_effort import Effort
 from hawb.study.least_squares import solve
 from hawb.study.prediction import NotMeasuredError, Prediction
 from hawb.study.published import Row, table

@@ -4,8 +4,13 @@ none, would cost most of a trial."""
 
 from __future__ import annotations
 
-from hawb.engine import advance, fifo
-from hawb.engine.quorum.events import (
+from hawb.engine import advance
+from hawb.engine.clients.steady.changes import flows_us
+from hawb.engine.clients.steady.publishing import react
+from hawb.engine.core.state import QUORUM, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.quorum import fifo
+from hawb.engine.raft_groups.events import (
     ElectionDue,
     LeaderElected,
     LogCut,
@@ -14,10 +19,6 @@ from hawb.engine.quorum.events import (
     RaftArrives,
     RaftWritten,
 )
-from hawb.engine.state import QUORUM, Queue
-from hawb.engine.steady.changes import flows_us
-from hawb.engine.steady.publishing import react
-from hawb.engine.turn import Turn
 
 WITHIN_GROUP = frozenset(
     (RaftArrives, RaftWritten, ElectionDue, LeaderElected, MajorityReached, LogCut, MembersAbreast)

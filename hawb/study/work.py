@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import Protocol
 
-from hawb.engine.state import Queue
-from hawb.engine.turn import Turn
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 from hawb.rules.health_checks import mirror_check_applies, quorum_check_applies
 from hawb.rules.quorum import is_critical
 from hawb.scenario.beginning import microseconds

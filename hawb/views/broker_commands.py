@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.views.formatting import shown
 from hawb.views.markdown import bash_word
 

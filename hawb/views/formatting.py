@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.languages import LANGUAGES, N_, Plural, _, in_force, ngettext, pgettext
 
 RIGHT_TO_LEFT = ("R", "AL")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.planning.out_of_use import METADATA
 from hawb.planning.remedies import Remedy

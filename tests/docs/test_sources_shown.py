@@ -14,7 +14,7 @@ from hawb.docs.python_page import PUBLIC
 from hawb.docs.scenario_pages import examples
 from hawb.docs.sources import BUILDER, BUILT_WITH, CHECKOUT, FURO, all_pages, look
 from hawb.docs.struct_tables import structs_below
-from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.core.trace import CAUSES, EVENTS
 from hawb.scenario.document import Scenario
 from hawb.scenario.expected import ExpectedOutcome
 from hawb.scenario.kinds import fields_of

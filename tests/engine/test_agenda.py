@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine.agenda import REACTION, TIMER, Agenda
-from hawb.engine.operations import NodeReached
+from hawb.engine.core.agenda import REACTION, TIMER, Agenda
+from hawb.engine.core.operations import NodeReached
 
 DUE = st.tuples(st.integers(0, 20), st.sampled_from([REACTION, TIMER]), st.sampled_from(["q", "r"]))
 

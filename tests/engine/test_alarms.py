@@ -6,8 +6,8 @@ import pytest
 from invariants import watched
 from settled_invariants import check_settled, check_trace
 
-from hawb.engine.key import key
-from hawb.engine.sync_effort import Effort
+from hawb.engine.classic.sync_effort import Effort
+from hawb.engine.keys.state_key import key
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

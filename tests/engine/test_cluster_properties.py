@@ -19,13 +19,13 @@ from programs import play, programs
 from quorum_invariants import check_quorum_well
 from settled_invariants import check_settled, check_trace
 
-from hawb.engine import runs
 from hawb.engine.classic.record_ports import is_replicated
-from hawb.engine.consuming import ready
-from hawb.engine.moment import Moment
-from hawb.engine.single_active import is_single_active
-from hawb.engine.state import DOWN, QUORUM, RUNNING, WAITING
-from hawb.engine.trace import EVENTS
+from hawb.engine.clients.consuming import ready
+from hawb.engine.clients.single_active import is_single_active
+from hawb.engine.core import runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.state import DOWN, QUORUM, RUNNING, WAITING
+from hawb.engine.core.trace import EVENTS
 from hawb.scenario.actions import ACTIONS
 from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
@@ -155,7 +155,7 @@ NOT_REACHED: dict[str, str] = {
                      "sync_too_slow", "transaction_failed"), SELDOM),
     **dict.fromkeys(("metadata_available", "metadata_leader_elected", "metadata_unavailable", "node_stands_alone",
                      "sides_rejoined"),
-                    "of Khepri alone: tests/engine/test_metadata_store.py"),
+                    "of Khepri alone: tests/engine/test_khepri.py"),
     "channel_timed_out": "takes a minute at least: test_timeouts_of_channels",
     **dict.fromkeys(("answers_too_late", "consumer_in_reach", "consumer_suspected", "consumer_timed_out",
                      "follower_stopped", "messages_delayed", "messages_retried"),

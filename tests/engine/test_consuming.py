@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

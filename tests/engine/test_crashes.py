@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.engine.key import key
+from hawb.engine.keys.state_key import key
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.engine.dead_letters import is_cycle
+from hawb.engine.queues.dead_letters import is_cycle
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

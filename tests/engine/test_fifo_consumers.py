@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, VERSIONS, Bench
 
-from hawb.engine import runs, settling
-from hawb.engine.runs import EMPTY, Runs
+from hawb.engine.clients import settling
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY, Runs
 
 
 @pytest.mark.parametrize("version", VERSIONS)

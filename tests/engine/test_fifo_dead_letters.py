@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, SINCE_3_10, Bench
 
-from hawb.engine import consuming, dead_letters, events, limits, queues
-from hawb.engine.operations import DeadLetters, Purge
-from hawb.engine.runs import EMPTY
+from hawb.engine.clients import consuming
+from hawb.engine.core import events
+from hawb.engine.core.operations import DeadLetters, Purge
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues import dead_letters, lifecycle, limits
 
 AT_LEAST_ONCE = {
     "dead_letter_exchange": "", "dead_letter_routing_key": "dead", "dead_letter_strategy": "at-least-once",
@@ -87,5 +89,5 @@ def test_a_purge_takes_dead_letters_that_wait_in_4_3(version: str, left: tuple):
     bench.publish(3)
     bench.get(2, holder="h")
     bench.settle("h", 1, "reject")
-    queues.purge(bench.turn, Purge("q", 0))
+    lifecycle.purge(bench.turn, Purge("q", 0))
     assert bench.queue.content == left

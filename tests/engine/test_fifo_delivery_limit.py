@@ -7,10 +7,11 @@ from fifo_bench import LATENCY_US, VERSIONS, Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import fifo, runs
-from hawb.engine.contents import ready
-from hawb.engine.operations import DeadLetters
-from hawb.engine.runs import EMPTY
+from hawb.engine.core import runs
+from hawb.engine.core.operations import DeadLetters
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues.contents import ready
+from hawb.engine.quorum import fifo
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from fifo_bench import SINCE_3_10, Bench
 
-from hawb.engine import consuming, expiry, out_of_reach
-from hawb.engine.events import MessagesExpire, QueueExpires
+from hawb.engine.clients import consuming
+from hawb.engine.core.events import MessagesExpire, QueueExpires
+from hawb.engine.queues import expiry
+from hawb.engine.quorum import out_of_reach
 
 
 @pytest.mark.parametrize("version", SINCE_3_10)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, SINCE_3_10, VERSIONS, Bench
 
-from hawb.engine import limits, runs
+from hawb.engine.core import runs
+from hawb.engine.queues import limits
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from fifo_bench import LATENCY_US, SINGLE, VERSIONS, Bench
 
-from hawb.engine import consuming, out_of_reach
-from hawb.engine.runs import EMPTY
-from hawb.engine.state import DOWN
+from hawb.engine.clients import consuming
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.state import DOWN
+from hawb.engine.quorum import out_of_reach
 
 UNTIL_4_0 = VERSIONS[:-1]
 """The releases in which messages of a consumer out of reach are returned at once."""

@@ -7,10 +7,11 @@ from fifo_bench import VERSIONS, Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import fifo, runs
-from hawb.engine.contents import drop, in_order, ready, take_out
-from hawb.engine.fifo import RELEASES
-from hawb.engine.runs import EMPTY
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues.contents import drop, in_order, ready, take_out
+from hawb.engine.quorum import fifo
+from hawb.engine.quorum.fifo import RELEASES
 from hawb.rules.profiles import PROFILES
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 

@@ -8,25 +8,14 @@ from fifo_bench import SINGLE, VERSIONS, Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import (
-    consuming,
-    dead_letters,
-    deadlines,
-    delayed_retry,
-    events,
-    fifo,
-    out_of_reach,
-    quorum_requests,
-    retries,
-    runs,
-    settling,
-    subscriptions,
-    timeouts,
-)
-from hawb.engine.contents import ready
-from hawb.engine.events import MessagesExpire
-from hawb.engine.operations import Settle
-from hawb.engine.runs import EMPTY
+from hawb.engine.clients import consuming, deadlines, settling, subscriptions, timeouts
+from hawb.engine.core import events, runs
+from hawb.engine.core.events import MessagesExpire
+from hawb.engine.core.operations import Settle
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues import dead_letters
+from hawb.engine.queues.contents import ready
+from hawb.engine.quorum import delayed_retry, fifo, out_of_reach, requests, retries
 
 NAMES = st.sampled_from(["c1", "c2", "c3"])
 COUNTS = st.integers(1, 4)
@@ -124,7 +113,7 @@ def check(bench: Bench) -> None:
 def test_messages_are_in_one_place_and_consumers_with_room_get_them(version, single, first, operations):
     bench = Bench(version, **first, **(SINGLE if single else {}))
     bench.add("dead", "classic")
-    ends_channel = mock.patch.object(quorum_requests, "channel_down", subscriptions.close)
+    ends_channel = mock.patch.object(requests, "channel_down", subscriptions.close)
     for operation in operations:
         if single and operation[0] == "keep_to":
             operation = ("keep_to", operation[1] | SINGLE)

@@ -9,13 +9,13 @@ from flow_runs import NODES, consumer, publisher, run_of, what_matters
 from invariants import watched
 
 from hawb.engine import advance
-from hawb.engine.key import key
-from hawb.engine.ledger import Account, imbalance
-from hawb.engine.publishers import clock_from
-from hawb.engine.runs import EMPTY, size
-from hawb.engine.steady import beats
-from hawb.engine.steady.credit import left
-from hawb.engine.turn import Turn
+from hawb.engine.clients.steady import beats
+from hawb.engine.clients.steady.credit import left
+from hawb.engine.clients.steady.publishers import clock_from
+from hawb.engine.core.ledger import Account, imbalance
+from hawb.engine.core.runs import EMPTY, size
+from hawb.engine.core.turn import Turn
+from hawb.engine.keys.state_key import key
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

@@ -10,9 +10,10 @@ from flow_runs import NODES, what_matters
 from hypothesis import HealthCheck, example, given, note, seed, settings
 from hypothesis import strategies as st
 
-from hawb.engine import chance, places
-from hawb.engine.operations import Settle
-from hawb.engine.runs import normal, size
+from hawb.engine.classic import places
+from hawb.engine.core import randomness
+from hawb.engine.core.operations import Settle
+from hawb.engine.core.runs import normal, size
 from hawb.scenario.dump import dump
 from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
@@ -162,7 +163,7 @@ def test_a_flow_is_the_same_as_its_messages_one_by_one(program):
     # A client with a rate is not taken at its word: it has messages of masters that are gone in the order of their
     # numbers, each once, and every master knows them by the same places.
     patches = (
-        mock.patch.object(chance, "draw", lambda *_: 0),
+        mock.patch.object(randomness, "draw", lambda *_: 0),
         mock.patch.object(places, "outdated", lambda one, *_: {"stale": normal(one.stale + one.in_sequence)}),
         mock.patch.object(places, "heard", lambda one, _: one.stale),
     )

@@ -7,10 +7,11 @@ from unittest import mock
 import pytest
 from fifo_bench import LATENCY_US, SINGLE, Bench
 
-from hawb.engine import expiry, out_of_reach, quorum_requests
 from hawb.engine.advance import hold_ends
-from hawb.engine.events import HoldEnds
-from hawb.engine.runs import EMPTY
+from hawb.engine.core.events import HoldEnds
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues import expiry
+from hawb.engine.quorum import out_of_reach, requests
 
 FAR = 3
 MINUTE_US = 60_000_000
@@ -109,7 +110,7 @@ def test_a_new_leader_begins_the_time_anew():
 def test_a_leader_of_before_wants_nothing_given_up():
     bench = bench_43()
     bench.turn.change_queue("q", master=1, holder=1)
-    with mock.patch.object(quorum_requests, "put") as put:
+    with mock.patch.object(requests, "put") as put:
         hold_ends(bench.turn, HoldEnds("q", "far", 0))
         assert not put.called
         hold_ends(bench.turn, HoldEnds("q", "far", 1))

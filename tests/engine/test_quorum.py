@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, refusals, told
 
-from hawb.engine import runs
-from hawb.engine.key import key
+from hawb.engine.core import runs
+from hawb.engine.keys.state_key import key
 from hawb.planning import inventory
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from quorum_stories import DECLARE, declared, played, publish, queue, refusals, told
 
-from hawb.engine import runs
-from hawb.engine.quorum.group import proposals
+from hawb.engine.core import runs
+from hawb.engine.raft_groups.group import proposals
 from hawb.scenario.outcome import outcome
 
 CONSUME = {"consume": {"consumer": "c", "queue": "q", "node": "a", "prefetch": 5}}

@@ -7,7 +7,7 @@ import pytest
 from invariants import watched
 from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, refusals, told
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.scenario.outcome import outcome
 
 # Members and their logs

@@ -8,9 +8,10 @@ from __future__ import annotations
 import pytest
 from quorum_stories import DECLARE, QUORUM, declared, played, publish, queue, told
 
-from hawb.engine import fifo, runs
-from hawb.engine.quorum.group import proposals
-from hawb.engine.runs import EMPTY
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.quorum import fifo
+from hawb.engine.raft_groups.group import proposals
 
 
 def test_what_is_sent_without_a_majority_is_committed_once_when_there_is_one():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from quorum_stories import DECLARE, played, publish, queue, told
 
-from hawb.engine import runs
-from hawb.engine.quorum.events import LeaderSought
+from hawb.engine.core import runs
+from hawb.engine.raft_groups.events import LeaderSought
 
 CUT = {"cut": [["a", "b"], ["a", "c"]], "at": 20}
 

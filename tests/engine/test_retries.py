@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from fifo_bench import Bench
 
-from hawb.engine import delayed_retry, fifo, queues, retries
-from hawb.engine.events import RetriesDue
-from hawb.engine.operations import Purge, Retry
-from hawb.engine.runs import EMPTY
+from hawb.engine.core.events import RetriesDue
+from hawb.engine.core.operations import Purge, Retry
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.queues import lifecycle
+from hawb.engine.quorum import delayed_retry, fifo, retries
 from hawb.rules.delayed_retry import DelayedRetry
 from hawb.rules.delayed_retry import delayed_retry as kept_to
 
@@ -88,7 +89,7 @@ def test_they_are_purged_with_the_others():
     bench = bench_43()
     bench.get(2, holder="h")
     bench.requeue("h", 1)
-    queues.purge(bench.turn, Purge("q", 0))
+    lifecycle.purge(bench.turn, Purge("q", 0))
     assert bench.queue.content == ((2, 2),) and bench.queue.fifo.delayed == ()
     [event] = bench.pass_time(10_000)
     delayed_retry.retries_due(bench.turn, event)

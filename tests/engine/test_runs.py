@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hawb.engine import runs
-from hawb.engine.runs import Runs
+from hawb.engine.core import runs
+from hawb.engine.core.runs import Runs
 
 numbers = st.frozensets(st.integers(1, 30))
 

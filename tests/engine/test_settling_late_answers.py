@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from hawb.engine import places
-from hawb.engine.settling import lead
+from hawb.engine.classic import places
+from hawb.engine.clients.settling import lead
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.cluster import Cluster
-from hawb.engine.key import key
+from hawb.engine.keys.state_key import key
 
 STREAM = {"x-queue-type": "stream"}
 THREE = STREAM | {"x-initial-cluster-size": 3}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from fifo_bench import SINGLE, Bench
 
-from hawb.engine import timeouts
-from hawb.engine.events import AnswersDue
-from hawb.engine.operations import TimeOut
-from hawb.engine.runs import EMPTY
+from hawb.engine.clients import timeouts
+from hawb.engine.core.events import AnswersDue
+from hawb.engine.core.operations import TimeOut
+from hawb.engine.core.runs import EMPTY
 
 SHORT = {"consumer_timeout": 10}
 SHORT_US = 10_000

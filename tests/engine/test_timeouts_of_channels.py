@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb.cluster import Cluster
-from hawb.engine.key import key
+from hawb.engine.keys.state_key import key
 
 HALF_AN_HOUR = 1_800
 BY_CHANNEL = ["3.10", "3.13", "4.0"]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from programs import concrete, programs
 
 from hawb.engine import advance
-from hawb.engine.cluster import begin
-from hawb.engine.events import DepthFell
-from hawb.engine.moment import Moment
-from hawb.engine.settings import Settings
-from hawb.engine.turn import REACTION, TIMER, Turn
+from hawb.engine.core.events import DepthFell
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.turn import REACTION, TIMER, Turn
+from hawb.engine.first_state import begin
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome, outcome_json

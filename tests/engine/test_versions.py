@@ -7,8 +7,8 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hawb.engine import versions
-from hawb.engine.versions import Open, Version, closed, opened
+from hawb.engine.core import versions
+from hawb.engine.core.versions import Open, Version, closed, opened
 from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome, outcome_json
 from hawb.scenario.run import Run

@@ -8,8 +8,8 @@ numbered when they are sent, and while some wait for a leader others may find on
 order, and in 4.0 those of one urgency.
 
 A classic queue's count of deliveries stands still at a transient message that it lost undelivered as its node stopped
-(`hawb.engine.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before. One of 4.3
-remembers of a controlled stop what was given back before, not what consumers had.
+(`hawb.engine.classic.disks.uncounted_from`): of what comes behind that nothing says that it was delivered before. One
+of 4.3 remembers of a controlled stop what was given back before, not what consumers had.
 
 The two sides of a partition know nothing of each other: what was there before it and had not been delivered may be
 delivered by both without a flag.
@@ -21,11 +21,11 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 
-from hawb.engine import runs
-from hawb.engine.fifo import URGENT
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import QUORUM
-from hawb.engine.trace import Entry
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import QUORUM
+from hawb.engine.core.trace import Entry
+from hawb.engine.quorum.fifo import URGENT
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import Consume, Declare, Publish
 

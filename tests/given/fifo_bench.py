@@ -5,15 +5,18 @@ Commands are applied there as they are when they have been committed: nothing of
 
 from __future__ import annotations
 
-from hawb.engine import consuming, expiry, fetching, fifo, limits, runs, settling, subscriptions
-from hawb.engine.cluster import begin
-from hawb.engine.contents import in_order, ready
-from hawb.engine.events import DeliveryArrives
-from hawb.engine.operations import Consume, ConsumerCancels, Get, Settle
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.settings import Settings
-from hawb.engine.state import QUORUM, Batch, Queue
-from hawb.engine.turn import Turn
+from hawb.engine.clients import consuming, fetching, settling, subscriptions
+from hawb.engine.core import runs
+from hawb.engine.core.events import DeliveryArrives
+from hawb.engine.core.operations import Consume, ConsumerCancels, Get, Settle
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.state import QUORUM, Batch, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.first_state import begin
+from hawb.engine.queues import expiry, limits
+from hawb.engine.queues.contents import in_order, ready
+from hawb.engine.quorum import fifo
 from hawb.rules.profiles import PROFILES
 from hawb.rules.quorum_declaration import quorum_settings
 

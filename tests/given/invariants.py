@@ -14,19 +14,22 @@ from unittest import mock
 from msgspec.structs import replace
 from quorum_invariants import check_group_changes, check_groups, check_losses, closes, lost_disks, will_look
 
-from hawb.engine import advance, fifo, ledger, limits, runs
-from hawb.engine.clients import HOLLOW_US
-from hawb.engine.consuming import is_single_active
-from hawb.engine.contents import in_order, pieces, ready
-from hawb.engine.expiry import side_of_timer
-from hawb.engine.fifo import limits_of
-from hawb.engine.operations import NodeSuspected, Publish
-from hawb.engine.quorum.events import LeaderElected
-from hawb.engine.quorum.group import copied
-from hawb.engine.quorum.leadership import hosts
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import BOOTING, NOWHERE, QUORUM, RUNNING, Queue, nodes_of
-from hawb.engine.turn import Turn
+from hawb.engine import advance
+from hawb.engine.clients.client_state import HOLLOW_US
+from hawb.engine.clients.consuming import is_single_active
+from hawb.engine.core import ledger, runs
+from hawb.engine.core.operations import NodeSuspected, Publish
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import BOOTING, NOWHERE, QUORUM, RUNNING, Queue, nodes_of
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import limits
+from hawb.engine.queues.contents import in_order, pieces, ready
+from hawb.engine.queues.expiry import side_of_timer
+from hawb.engine.quorum import fifo
+from hawb.engine.quorum.fifo import limits_of
+from hawb.engine.raft_groups.events import LeaderElected
+from hawb.engine.raft_groups.group import copied
+from hawb.engine.raft_groups.leadership import hosts
 from hawb.rules.limits import DROP_HEAD
 
 MOST_EVENTS = 20_000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.study.load import read_study
 from hawb.study.question import Study
 from hawb.study.sources import Trials
@@ -39,7 +39,7 @@ def study(
 
 def row(seed: int, cell: tuple[str, str], trial: int, shift: int = 0) -> Mapping[str, float]:
     """What a trial comes to, by the study's seed, its cell and its number alone."""
-    lost = chance.below(10, seed, MADE_UP, trial, CELLS.index(cell) + shift)
+    lost = randomness.below(10, seed, MADE_UP, trial, CELLS.index(cell) + shift)
     return {"trial": trial, "lost": max(0, lost - 7), "publish_down_s": lost / 7, "weight": 1.0}
 
 
@@ -68,7 +68,7 @@ def made_up(
         if breaks and breaks[0] == design and first <= breaks[1] < first + count:
             raise ZeroDivisionError("half way")
         cell = cells.index((design, environment)) + shift
-        lost = [chance.below(10, study.seed, purpose, number, cell) for number in range(first, first + count)]
+        lost = [randomness.below(10, study.seed, purpose, number, cell) for number in range(first, first + count)]
         columns = {name: pa.array([0] * count, kind) for name, kind in kinds.items()} | {
             "trial": pa.array(range(first, first + count), pa.int64()),
             "lost": pa.array([max(0, one - 7) for one in lost], pa.int64()),

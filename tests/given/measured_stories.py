@@ -12,7 +12,7 @@ from kept_logs import exports, scenario_of, seen, story_of
 from msgspec.structs import replace
 
 from hawb.broker.definitions import profile
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.incident.happening import Happening
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs

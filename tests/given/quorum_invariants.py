@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from hawb.engine import quorum_sight, runs
-from hawb.engine.enqueuers import channel_of
-from hawb.engine.events import MessagesExpire
-from hawb.engine.moment import Moment
-from hawb.engine.operations import ChannelDown
-from hawb.engine.quorum.events import LeaderElected, LogCut
-from hawb.engine.quorum.group import GONE, Group, Proposal
-from hawb.engine.quorum.leadership import hosts
-from hawb.engine.quorum.registration import asks_in_vain, is_registered
-from hawb.engine.state import NOWHERE, STREAM, Queue
-from hawb.engine.turn import OF_A_SIDE, Turn
+from hawb.engine.core import runs
+from hawb.engine.core.events import MessagesExpire
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.operations import ChannelDown
+from hawb.engine.core.state import NOWHERE, STREAM, Queue
+from hawb.engine.core.turn import OF_A_SIDE, Turn
+from hawb.engine.quorum import visibility
+from hawb.engine.raft_groups.enqueuers import channel_of
+from hawb.engine.raft_groups.events import LeaderElected, LogCut
+from hawb.engine.raft_groups.group import GONE, Group, Proposal
+from hawb.engine.raft_groups.leadership import hosts
+from hawb.engine.raft_groups.registration import asks_in_vain, is_registered
 from hawb.raft.log import Log
 from hawb.raft.member import Member
 from hawb.rules.quorum import majority
@@ -280,7 +281,7 @@ def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
     channel = channel_of(turn, proposal)
     if not is_registered(turn, group, channel) and asks_in_vain(turn, group, channel):
         return False
-    return quorum_sight.hears_of_leader(turn, group, proposal)
+    return visibility.hears_of_leader(turn, group, proposal)
 
 
 def hands_over(group: Group) -> bool:

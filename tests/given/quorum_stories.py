@@ -5,8 +5,8 @@ from __future__ import annotations
 from invariants import watched
 from settled_invariants import check_settled, check_trace
 
-from hawb.engine.state import Queue
-from hawb.engine.trace import Entry
+from hawb.engine.core.state import Queue
+from hawb.engine.core.trace import Entry
 from hawb.scenario.load import read_scenario
 from hawb.scenario.run import Run
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.scenario.document import PauseIfAllDown, Timing
 from hawb.study.design import NODES, Design, Upgrade
 from hawb.study.environment import (
@@ -52,7 +52,7 @@ class Chooser:
 
     def __call__(self, key: str, values: Sequence[object]) -> object:
         """One of `values`, each as likely as any other."""
-        value = values[chance.below(len(values), SEED, PURPOSE, self._number, self._n)]
+        value = values[randomness.below(len(values), SEED, PURPOSE, self._number, self._n)]
         self._n += 1
         self.chosen[key] = str(value)
         return value

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 from msgspec.structs import fields
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.document import Cluster, PauseIfAllDown, QueueEntry, Scenario, Step, Timing, Uncompared
 from hawb.scenario.fields import NODE, OUTCOME
 from hawb.scenario.verbs import VERBS, Cut, Partition, PolicyEntry, Publish

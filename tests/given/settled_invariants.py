@@ -11,19 +11,22 @@ from itertools import pairwise
 from invariants import check_state
 from quorum_invariants import check_elections, check_quorum_settled, hands_over, is_heard
 
-from hawb.engine import advance, alarms, flows, runs
+from hawb.engine import advance
 from hawb.engine.classic.ports import wanted
 from hawb.engine.classic.record import waits_for_heir
-from hawb.engine.clients import NEVER_US
-from hawb.engine.consuming import is_single_active
-from hawb.engine.contents import ready
-from hawb.engine.fifo import release
-from hawb.engine.moment import Moment
-from hawb.engine.operations import Publish, Resume
-from hawb.engine.runs import EMPTY
-from hawb.engine.state import BOOTING, QUORUM, STOPPING, Queue, bits_of
-from hawb.engine.trace import CAUSES, EVENTS
-from hawb.engine.turn import Turn
+from hawb.engine.clients.client_state import NEVER_US
+from hawb.engine.clients.consuming import is_single_active
+from hawb.engine.clients.steady import flows
+from hawb.engine.cluster import alarms
+from hawb.engine.core import runs
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.operations import Publish, Resume
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.state import BOOTING, QUORUM, STOPPING, Queue, bits_of
+from hawb.engine.core.trace import CAUSES, EVENTS
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues.contents import ready
+from hawb.engine.quorum.fifo import release
 from hawb.rules.policies import HaMode, SyncMode
 
 BEGINNINGS = {

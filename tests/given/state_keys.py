@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.engine.key import key
+from hawb.engine.keys.state_key import key
 from hawb.scenario.run import Run
 
 

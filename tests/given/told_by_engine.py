@@ -9,7 +9,7 @@ from made_up_story import event
 from msgspec.structs import replace
 
 from hawb.broker.witness import SETTING_UP
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.incident.before import Exports
 from hawb.incident.events import Event
 from hawb.incident.reading import Reading

@@ -13,14 +13,11 @@ from pathlib import Path
 import pytest
 
 import hawb
-from hawb.engine import enqueuers
-from hawb.engine.booting import arrival
 from hawb.engine.classic import copies, failover_ports, journal, ports, record_ports
-from hawb.engine.network import ports as network_ports
-from hawb.engine.nodes import ports as node_ports
-from hawb.engine.quorum import ports as group_ports
-from hawb.engine.steady import consumer_ports, publisher_ports, publishing
-from hawb.engine.stopping import departure
+from hawb.engine.clients.steady import consumer_ports, publisher_ports, publishing
+from hawb.engine.cluster import booting_ports, network_ports, node_ports, stopping_ports
+from hawb.engine.raft_groups import enqueuers
+from hawb.engine.raft_groups import ports as group_ports
 from hawb.raft import ports as raft_ports
 
 HAWB = Path(hawb.__file__).parent
@@ -34,8 +31,8 @@ MOST_LINES = 600
 PORTS = {
     name
     for module in (
-        node_ports, network_ports, departure, arrival, ports, failover_ports, record_ports, copies, raft_ports,
-        publisher_ports, consumer_ports, publishing, group_ports, enqueuers,
+        node_ports, network_ports, stopping_ports, booting_ports, ports, failover_ports, record_ports, copies,
+        raft_ports, publisher_ports, consumer_ports, publishing, group_ports, enqueuers,
     )
     for name in module.PORTS
 } | {name for name in vars(journal) if name.startswith("say_")}

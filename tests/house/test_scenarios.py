@@ -15,10 +15,10 @@ from headlines import disagreements
 from json_schemas import validate
 from msgspec.structs import replace
 
-from hawb.engine import runs
-from hawb.engine.ledger import imbalance
-from hawb.engine.moment import Moment
-from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.core import runs
+from hawb.engine.core.ledger import imbalance
+from hawb.engine.core.moment import Moment
+from hawb.engine.core.trace import CAUSES, EVENTS
 from hawb.raft.member import ROLES
 from hawb.scenario.document import Scenario
 from hawb.scenario.dump import dump

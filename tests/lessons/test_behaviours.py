@@ -51,8 +51,8 @@ def test_a_rule_stands_in_the_table_once():
      ("nacks", "confirms.replica_crashed"), ("delivery limit", "limits.is_given_up"),
      ("reject-publish", "limits.room"), ("at-least-once", "dead_letters.keep"),
      ("rebalance", "rebalancing.next_to_move"), ("maintenance", "maintenance.drain"),
-     ("forget --offline", "clustering.forget_offline"), ("election", "election.up_to_date"),
-     ("AUTOHEAL", "partitions.wins"), ("boot order", "boot_order.awaited"), ("net_ticktime", "links.time_out")],
+     ("forget --offline", "membership.forget_offline"), ("election", "election.up_to_date"),
+     ("AUTOHEAL", "partitions.wins"), ("boot order", "booting.awaited"), ("net_ticktime", "links.time_out")],
 )  # fmt: skip
 def test_a_rule_is_the_first_that_its_words_find(words: str, name: str):
     assert found(words)[0].name == name
@@ -65,7 +65,7 @@ def test_words_that_only_begin_like_others_find_nothing_else():
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [("net_ticktime link timeout", "links.time_out"), ("rabbitmqctl reset the node", "clustering.reset"),
+    [("net_ticktime link timeout", "links.time_out"), ("rabbitmqctl reset the node", "membership.reset"),
      ("redeclare queue inequivalent arg", "queue_arguments.first_difference"),
      ("queue master forgotten offline promote mirror", "promotion.offline_heir"),
      ("publisher nack crash", "confirms.replica_crashed"), ("ack after failover new master", "places.meant"),
@@ -80,7 +80,7 @@ def test_where_no_rule_has_all_words_the_nearest_are_named():
     assert result.exit_code == 0
     first, second, *_ = result.output.splitlines()
     assert first == "No rule has all the words of 'publisher blocked while starting'. The nearest are:"
-    assert second.startswith("alarms.blocks_publishing, hawb/engine/alarms.py: ")
+    assert second.startswith("alarms.blocks_publishing, hawb/engine/cluster/alarms.py: ")
 
 
 @pytest.mark.usefixtures("read_once")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from views_outcomes import HOSTILE
 
 from hawb.cluster import Cluster
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.planning import harm
 from hawb.planning.alternatives import Alternative, Alternatives, result, what_would_have_kept
 from hawb.planning.changes import CHOICES

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from hawb.cli import main
-from hawb.engine.key import key
+from hawb.engine.keys.state_key import key
 from hawb.planning import explore as room
 from hawb.planning.explore import Progress, Question, explore, followers
 from hawb.planning.moves import MOVES, Spent

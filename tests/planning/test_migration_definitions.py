@@ -15,7 +15,7 @@ from migrations import MATRIX, VERSIONS, planned, real
 
 from hawb.broker.imported import import_cluster
 from hawb.broker.untrusted import ImportRefused
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
 from hawb.planning.lint import lint

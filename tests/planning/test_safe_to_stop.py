@@ -14,8 +14,8 @@ from views_outcomes import HOSTILE
 from hawb.broker.imported import Live
 from hawb.cli import main
 from hawb.cluster import Cluster
-from hawb.engine import cluster as beginning
-from hawb.engine.cluster import place
+from hawb.engine import first_state as beginning
+from hawb.engine.first_state import place
 from hawb.planning.safe_to_stop import (
     COORDINATOR,
     METADATA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hawb.engine.naming import join_queue, split_queue
+from hawb.engine.core.naming import join_queue, split_queue
 from hawb.scenario.document import Cluster, QueueEntry, Scenario, Step, Timing
 from hawb.scenario.forms import Bare, Flag, NameOrMap, OnNodes
 from hawb.scenario.verbs import VERBS, Cut, Join, Kill, Partition, PolicyEntry, Publish

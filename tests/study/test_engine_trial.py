@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from random_studies import HORIZON_US, SEED, any_case
 
-from hawb.engine import runs
-from hawb.engine.ledger import imbalance
-from hawb.engine.state import RUNNING
+from hawb.engine.core import runs
+from hawb.engine.core.ledger import imbalance
+from hawb.engine.core.state import RUNNING
 from hawb.scenario.document import Step
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

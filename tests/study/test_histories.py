@@ -9,7 +9,7 @@ import statistics
 import numpy as np
 import pytest
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.study import draws, histories
 from hawb.study.draws import Lengths
 from hawb.study.environment import (
@@ -49,9 +49,9 @@ def events(environment: Environment, nodes: int = 3, seed: int = 1, horizon_us: 
     "key", [(0, 101, 0, 0), (2**63 - 1, 104, 5, 7), (1 << 40, 103, 2**32 - 1, 2**31), (77, 2**31, 12, 3)]
 )
 def test_the_compiled_stream_is_the_engine_s(key):
-    assert int(draws.draw(*map(np.uint64, key))) == chance.draw(*key)
+    assert int(draws.draw(*map(np.uint64, key))) == randomness.draw(*key)
     for bound in (1, 2, 7, 1000, 2**32 - 1):
-        assert draws.below(bound, *key) == chance.below(bound, *key)
+        assert draws.below(bound, *key) == randomness.below(bound, *key)
 
 
 def test_the_known_answer_of_random123():

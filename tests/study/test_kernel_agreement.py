@@ -20,8 +20,8 @@ from numba import njit
 from random_studies import HORIZON_US, SEED, Case, case
 from samples import sample
 
-from hawb.engine import runs
-from hawb.engine.sync_effort import Effort
+from hawb.engine.classic.sync_effort import Effort
+from hawb.engine.core import runs
 from hawb.study import histories
 from hawb.study.design import Design, Upgrade
 from hawb.study.engine_trial import SECOND_US, Played

@@ -20,7 +20,7 @@ from msgspec.structs import asdict
 from random_studies import HORIZON_US, SEED, Case, power_case, quorum_case, today_case
 from test_kernel_agreement import FAULTS, STUDIES, agreed, faults_of, history_of
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.rules.profiles import PROFILES
 from hawb.study import histories
 from hawb.study.design import Design

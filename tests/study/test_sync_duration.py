@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hawb.engine.sync_course import effort_of
+from hawb.engine.classic.sync_course import effort_of
 from hawb.scenario.beginning import begin, settings_of
 from hawb.scenario.load import load
 from hawb.study.prediction import NotMeasuredError

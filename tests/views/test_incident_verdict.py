@@ -6,7 +6,7 @@ import pytest
 from incidents import AUTOHEAL, certain, incident, kept, possible, with_losses
 from msgspec.structs import replace
 
-from hawb.engine.trace import CAUSES
+from hawb.engine.core.trace import CAUSES
 from hawb.incident.asked import Asked
 from hawb.incident.happening import Happening
 from hawb.incident.losses import APART

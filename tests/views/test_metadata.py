@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hawb.cluster import Cluster
-from hawb.engine.quorum.group import STORE
+from hawb.engine.raft_groups.group import STORE
 from hawb.views.cluster import matrix, metadata, raft
 from hawb.views.story.run_report import report
 

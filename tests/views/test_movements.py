@@ -6,7 +6,7 @@ import json
 
 from views_outcomes import LEADER_ALONE, UNSYNCHRONISED, before_last_step, play, steps
 
-from hawb.engine.trace import EVENTS
+from hawb.engine.core.trace import EVENTS
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from views_outcomes import LEADER_ALONE
 
-from hawb.engine.quorum.group import STORE
+from hawb.engine.raft_groups.group import STORE
 from hawb.scenario.load import load
 from hawb.scenario.run import Run
 from hawb.views.cluster.raft_entries import LATEST, logs

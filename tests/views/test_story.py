@@ -7,7 +7,7 @@ import re
 import pytest
 from views_outcomes import HOSTILE, QUORUM_PARTED, UNSYNCHRONISED, hostile, play, policy, recorded, steps
 
-from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.core.trace import CAUSES, EVENTS
 from hawb.views.formatting import shown
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.log_lines import log_lines

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from views_outcomes import policy
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.raft.log import Log
 from hawb.raft.member import LEADER
 from hawb.scenario.load import read_scenario

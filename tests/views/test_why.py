@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from views_outcomes import DECLARE, HOSTILE, UNSYNCHRONISED, hostile, play, policy, publish, recorded, steps
 
-from hawb.engine.ledger import REMOVALS
-from hawb.engine.trace import CAUSES, EVENTS
+from hawb.engine.core.ledger import REMOVALS
+from hawb.engine.core.trace import CAUSES, EVENTS
 from hawb.views.formatting import shown
 from hawb.views.story.why import REMOVED, why, whys
 

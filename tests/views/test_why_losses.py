@@ -7,7 +7,7 @@ import re
 import pytest
 from views_outcomes import DECLARE, UNSYNCHRONISED, play, policy, publish, steps
 
-from hawb.engine.trace import EVENTS
+from hawb.engine.core.trace import EVENTS
 from hawb.views.story import losses
 from hawb.views.story.losses import MASTER_ENDS
 from hawb.views.story.why import why, whys

@@ -24,6 +24,8 @@ from hawb.engine.classic.record_ports import mirroring_of, strike_mirrors, synch
 from hawb.engine.classic.synchronisation import leave_sync
 from hawb.rules.promotion import takes_mirrors_down
 
+SHARED = True  # the kernel of studies compiles this module
+
 
 def bury_mirrors(t, q, dead):
     """Mirrors that died are struck out and, under ha-mode exactly, others started."""

@@ -6,6 +6,8 @@ Source: `rabbit_channel`, `rabbit_mirror_queue_master:publish`, `rabbit_msg_stor
 
 from __future__ import annotations
 
+SHARED = True  # the kernel of studies compiles this module
+
 
 def answer_us(t, q, node, client, count, size_bytes, written):
     """How long after messages have reached their master a client at a node has the answer of the replica at another:

@@ -6,17 +6,19 @@ search by bits (`hawb.study.kernel.search_copies`). What a port promises is said
 
 from __future__ import annotations
 
-from hawb.engine import bookkeeping, confirms, places, runs
+from hawb.engine.classic import places
+from hawb.engine.classic.disks import on_disks, uncounted_from
 from hawb.engine.classic.record_ports import is_replicated
-from hawb.engine.disks import on_disks, uncounted_from
-from hawb.engine.runs import EMPTY, Runs
-from hawb.engine.state import NOWHERE, Queue, bits_of, nodes_of, with_content
-from hawb.engine.turn import Turn
+from hawb.engine.clients import confirms
+from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import NOWHERE, Queue, bits_of, nodes_of, with_content
+from hawb.engine.core.turn import Turn
 
 
 def holds_all(_: Turn, q: Queue, node: int) -> bool:
     """Whether a mirror holds all that the master holds, and hears so: a stray is in no group with it
-    (`hawb.engine.strays`)."""
+    (`hawb.engine.classic.orphaned_mirrors`)."""
     return q.contents[node] == q.content and node not in q.strays
 
 

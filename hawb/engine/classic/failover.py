@@ -11,9 +11,9 @@ had broadcast, so a promoted mirror never misses what another survivor saw. Here
 
 from __future__ import annotations
 
-from hawb.engine.bookkeeping import note_promotion
 from hawb.engine.classic.burial import bury_mirrors, leave_unburied
 from hawb.engine.classic.copies import delete_copies, inherit, note_silent
+from hawb.engine.classic.crash_record import fall_with_node
 from hawb.engine.classic.failover_ports import (
     adopt_limits,
     detach,
@@ -37,6 +37,8 @@ from hawb.engine.classic.journal import (
     say_promoted,
 )
 from hawb.engine.classic.mirrors import drop_mirrors, end_master, synchronise_drained
+from hawb.engine.classic.orphaned_mirrors import heed as heed_strays
+from hawb.engine.classic.orphaned_mirrors import is_alone
 from hawb.engine.classic.outage import abandon
 from hawb.engine.classic.ports import (
     ADDING,
@@ -54,17 +56,17 @@ from hawb.engine.classic.ports import (
 from hawb.engine.classic.record import alive_bits, is_synchronised, mirror_bits
 from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors, strike_mirrors, synchronised
 from hawb.engine.classic.refusal import bury_hollow, heed_hollow, refuse_promotion
-from hawb.engine.crash_record import fall_with_node
-from hawb.engine.nodes.ports import is_running, linked
-from hawb.engine.nodes.sight import is_unmissed
-from hawb.engine.state import NOWHERE
-from hawb.engine.strays import heed as heed_strays
-from hawb.engine.strays import is_alone
-from hawb.engine.transient import spared
-from hawb.engine.waiting_publishes import COPIED
-from hawb.engine.waiting_publishes import keep as keep_waiting
+from hawb.engine.classic.waiting_publishes import COPIED
+from hawb.engine.classic.waiting_publishes import keep as keep_waiting
+from hawb.engine.cluster.node_ports import is_running, linked
+from hawb.engine.cluster.reachability import is_unmissed
+from hawb.engine.core.bookkeeping import note_promotion
+from hawb.engine.core.state import NOWHERE
+from hawb.engine.queues.transient import spared
 from hawb.raft.ports import bits_in
 from hawb.rules.promotion import NOBODY, candidate, refuses_on_failure, takes_mirrors_down
+
+SHARED = True  # the kernel of studies compiles this module
 
 
 def shut_down_master(t, q):

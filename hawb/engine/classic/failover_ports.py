@@ -6,10 +6,12 @@ Source: `rabbit_mirror_queue_slave`, `rabbit_amqqueue:on_node_down`, `rabbit_vho
 
 from __future__ import annotations
 
-from hawb.engine import crash_record, limits, subscriptions, transient
-from hawb.engine.nodes import metadata
-from hawb.engine.state import Queue, bits_of, nodes_of
-from hawb.engine.turn import Turn
+from hawb.engine.classic import crash_record
+from hawb.engine.clients import subscriptions
+from hawb.engine.cluster import metadata
+from hawb.engine.core.state import Queue, bits_of, nodes_of
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import limits, transient
 
 
 def listed(_: Turn, bits: int) -> list[int]:

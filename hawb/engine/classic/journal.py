@@ -5,11 +5,11 @@ What a function returns is the entry's number, for whatever follows from it.
 
 from __future__ import annotations
 
-from hawb.engine import runs
-from hawb.engine.nodes.ports import blame
-from hawb.engine.runs import EMPTY
-from hawb.engine.state import Queue
-from hawb.engine.turn import Turn
+from hawb.engine.cluster.node_ports import blame
+from hawb.engine.core import runs
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 
 BY_POLICY, TRANSFER, OUT_OF_REACH, DIED = "policy", "transfer", "out_of_reach", "died"
 LEFT_BEHIND = "left_behind"

@@ -46,7 +46,9 @@ from hawb.engine.classic.ports import (
 )
 from hawb.engine.classic.record import alive_bits, is_mirror, is_synchronised, mirror_bits
 from hawb.engine.classic.record_ports import mirroring_of, mirrors, put_first_synchronised, put_last, strike_mirrors
-from hawb.engine.nodes.ports import is_running, linked, running_bits
+from hawb.engine.cluster.node_ports import is_running, linked, running_bits
+
+SHARED = True  # the kernel of studies compiles this module
 
 # Joining
 

@@ -5,21 +5,23 @@ Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirro
 
 from __future__ import annotations
 
-from hawb.engine.access import leaves_memory
 from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_strays
 from hawb.engine.classic.failover_ports import adopt_limits, detach, disk_record, lose_master, on_disk_record
 from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say_queue_down, say_queue_recovered
 from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
+from hawb.engine.classic.orphaned_mirrors import leave as leave_strays
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
 from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
 from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
-from hawb.engine.nodes.ports import is_running
-from hawb.engine.state import NOWHERE
-from hawb.engine.strays import leave as leave_strays
-from hawb.engine.transient import remains, remove
-from hawb.engine.waiting_publishes import STRUCK, answer_unheld
-from hawb.engine.waiting_publishes import answer as answer_waiting
-from hawb.engine.waiting_publishes import keep as keep_waiting
+from hawb.engine.classic.waiting_publishes import STRUCK, answer_unheld
+from hawb.engine.classic.waiting_publishes import answer as answer_waiting
+from hawb.engine.classic.waiting_publishes import keep as keep_waiting
+from hawb.engine.cluster.node_ports import is_running
+from hawb.engine.core.state import NOWHERE
+from hawb.engine.queues.access import leaves_memory
+from hawb.engine.queues.transient import remains, remove
+
+SHARED = True  # the kernel of studies compiles this module
 
 
 def abandon(t, q, reason):

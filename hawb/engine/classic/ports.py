@@ -10,15 +10,18 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import bookkeeping, chance, confirms, consuming, limits, sync_course
-from hawb.engine.access import park
-from hawb.engine.access import release as release_waiting
+from hawb.engine.classic import sync_course
 from hawb.engine.classic.record_ports import mirroring_of
-from hawb.engine.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
-from hawb.engine.nodes import metadata
-from hawb.engine.operations import Publish
-from hawb.engine.state import Queue, bits_of, nodes_of
-from hawb.engine.turn import Turn
+from hawb.engine.clients import confirms, consuming
+from hawb.engine.cluster import metadata
+from hawb.engine.core import bookkeeping, randomness
+from hawb.engine.core.events import AutomaticSync, ManualSync, MirrorJoins, PolicyTakesEffect, ReplicaGone, SyncFinished
+from hawb.engine.core.operations import Publish
+from hawb.engine.core.state import Queue, bits_of, nodes_of
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import limits
+from hawb.engine.queues.access import park
+from hawb.engine.queues.access import release as release_waiting
 from hawb.rules import promotion, selection
 from hawb.rules.policies import HaMode, Mirroring
 
@@ -65,7 +68,7 @@ def listed_by(t: Turn, mirroring: Mirroring) -> list[int]:
 
 def shuffled(t: Turn, nodes: tuple[int, ...]) -> tuple[int, ...]:
     """`nodes` in random order."""
-    return chance.shuffled(nodes, t.settings.seed, chance.SHUFFLE_MIRRORS, t.next_number(), 0)
+    return randomness.shuffled(nodes, t.settings.seed, randomness.SHUFFLE_MIRRORS, t.next_number(), 0)
 
 
 def startable_bits(t: Turn, q: Queue) -> int:

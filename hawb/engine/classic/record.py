@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hawb.engine.classic.record_ports import is_absent, is_alive, mirrors, synchronised
 
+SHARED = True  # the kernel of studies compiles this module
+
 
 def is_mirror(t, q, node):
     """Whether the record names a mirror at a node."""

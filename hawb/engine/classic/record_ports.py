@@ -6,8 +6,8 @@ is written to disk without any (`q.mirrors_on_disk`).
 
 from __future__ import annotations
 
-from hawb.engine.state import Queue
-from hawb.engine.turn import Turn
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
 from hawb.rules.policies import HaMode, Mirroring, Promote, SyncMode
 
 NO_MIRRORS = Mirroring(

@@ -5,7 +5,6 @@ Source: `rabbit_mirror_queue_slave`, gm_deaths, for ha-promote-on-failure when-s
 
 from __future__ import annotations
 
-from hawb.engine.chance import GROUP_RING, below
 from hawb.engine.classic.burial import bury_mirrors, count_unburied, leave_unburied
 from hawb.engine.classic.copies import delete_copies, leave_on_disks
 from hawb.engine.classic.failover_ports import disk_record, keep_disk_record
@@ -14,9 +13,12 @@ from hawb.engine.classic.outage import abandon, answer_in_vain
 from hawb.engine.classic.ports import NO_RECORD, forget_replicas, note_recoverable
 from hawb.engine.classic.record import alive_bits, mirror_bits
 from hawb.engine.classic.record_ports import forget_synchronised, strike_mirrors
-from hawb.engine.nodes.ports import next_number
-from hawb.engine.state import NOWHERE
+from hawb.engine.cluster.node_ports import next_number
+from hawb.engine.core.randomness import GROUP_RING, below
+from hawb.engine.core.state import NOWHERE
 from hawb.raft.ports import bits_in
+
+SHARED = True  # the kernel of studies compiles this module
 
 
 def refuse_promotion(t, q, heir):

@@ -2,8 +2,8 @@
 
 Source: `rabbit_mirror_queue_sync`, `rabbit_mirror_queue_master:sync_mirrors`. Mirrors that are synchronised decline;
 the others purge what they hold and receive all of it. The slowest sets the pace. Ended early, they are left empty
-(`mirrors.abort_sync`). How long it takes is in `hawb.engine.sync_effort`; that a memory alarm holds it in
-`hawb.engine.held_sync`.
+(`mirrors.abort_sync`). How long it takes is in `hawb.engine.classic.sync_effort`; that a memory alarm holds it in
+`hawb.engine.classic.held_sync`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from hawb.engine.classic.ports import (
 )
 from hawb.engine.classic.record import is_synchronised
 from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors
-from hawb.engine.nodes.ports import is_running, linked
+from hawb.engine.cluster.node_ports import is_running, linked
+
+SHARED = True  # the kernel of studies compiles this module
 
 
 def synchronise(t, q):

@@ -18,10 +18,12 @@ and a mirror's what of it was taken after the mirror came (`since`).
 - `flows`: what flows between two events
 - `record_rules`, `record_ports`, `replicas`, `mirror_ports`, `failover_ports`, `copies`, `silence`: the queue's
   replicas, which are `hawb.engine.classic` compiled with ports of their own
-- `node_rules`, `node_ports`: what nodes do about each other, which is `hawb.engine.nodes` compiled with ports of its
-  own (`hawb.study.compiled.Binding`)
-- `going_down`, `departure`: nodes that go, and what goes with them, which is `hawb.engine.stopping` compiled
-- `boot_order`, `arrival`: nodes that come up, and what they find, which is `hawb.engine.booting` compiled
+- `node_rules`, `node_ports`: what nodes do about each other, which is `reachability`, `metadata` and
+  `partition_handling` of `hawb.engine.cluster` compiled with ports of its own (`hawb.study.compiled.Binding`)
+- `going_down`, `departure`: nodes that go, and what goes with them, which is `hawb.engine.cluster.stopping`
+  compiled
+- `boot_order`, `arrival`: nodes that come up, and what they find, which is `hawb.engine.cluster.booting`
+  compiled
 - `disks`: nodes that come back as others
 - `upkeep`: clients that come back, nodes that are started, planned work
 - `trial`: one trial from its beginning to its horizon
@@ -31,7 +33,7 @@ The same in a network whose links may fail, so far as it is otherwise, compiled 
 
 - `partitioned_state`: what a trial is made of, and whose records are in focus
 - `network_rules`, `network_ports`: links that break, and how one side becomes several and several one, which is
-  `hawb.engine.network` compiled
+  `links` and `partitions` of `hawb.engine.cluster` compiled
 - `books`: what each side has of the messages
 - `links`: what lags behind links that drop everything, and what is on its way over them
 - `partitioned_nodes`: nodes on each side, and what a person does about them
@@ -45,8 +47,8 @@ until the other is compiled.
 - `raft`, `raft_ports`, `raft_log`: what members make of what they hear, which is `hawb.raft` compiled with ports of its
   own (`hawb.study.compiled.Binding`)
 - `hosting`, `host_ports`: what carries their messages, writes their logs and calls elections, and what is committed
-  without time passing, which is `hawb.engine.quorum` compiled
-- `asking`, `enqueuers`: what clients ask until a leader has it, which is `hawb.engine.quorum` compiled
+  without time passing, which is `hawb.engine.raft_groups` compiled
+- `asking`, `enqueuers`: what clients ask until a leader has it, which is `hawb.engine.raft_groups` compiled
 - `quorum_group`, `quorum_log`: what waits and what is in logs, where logs are cut
 - `quorum`: what clients ask, and what comes of it once it is committed
 - `fifo`: the queue's messages and its consumer

@@ -1,9 +1,9 @@
-"""What publishers are told about their messages: `hawb.engine.confirms` and `steady_confirms` for one queue."""
+"""What publishers are told about their messages: `hawb.engine.clients.confirms` and `steady_confirms` for one queue."""
 
 from __future__ import annotations
 
 from hawb.engine.classic import confirming
-from hawb.engine.steady import beats
+from hawb.engine.clients.steady import beats
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.node_rules import can_tell, is_believed

@@ -1,5 +1,5 @@
 """What a node that comes up finds, and what the queue makes of it:
-`hawb.engine.booting.arrival`, for a whole network."""
+`hawb.engine.cluster.booting_ports`, for a whole network."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What clients ask until a leader has it: `hawb.engine.quorum.asking` and `registration` with the kernel's ports."""
+"""What clients ask until a leader has it: `hawb.engine.raft_groups.asking` and `registration` with the kernel's
+ports."""
 
 from __future__ import annotations
 
-from hawb.engine import enqueuers as enqueuers_of_turns
-from hawb.engine.quorum import asking, registration
+from hawb.engine.raft_groups import asking, registration
+from hawb.engine.raft_groups import enqueuers as enqueuers_of_turns
 from hawb.study.compiled import Binding
 from hawb.study.kernel import enqueuers
 from hawb.study.kernel.hosting import HOST

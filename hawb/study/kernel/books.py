@@ -1,5 +1,5 @@
 """What is lost, has left the queue or is back while each side of a cluster has records of its own:
-`hawb.engine.bookkeeping`. Nothing has left the queue before no side has it any more."""
+`hawb.engine.core.bookkeeping`. Nothing has left the queue before no side has it any more."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What publishers of a quorum queue are told: `hawb.engine.confirms` and `steady_confirms`, where the queue answers in
-place of replicas."""
+"""What publishers of a quorum queue are told: `hawb.engine.clients.confirms` and `steady_confirms`, where the queue
+answers in place of replicas."""
 
 from __future__ import annotations
 

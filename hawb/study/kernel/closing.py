@@ -1,9 +1,10 @@
-"""How the publisher goes, and what holds it up: `hawb.engine.steady.closing` and `credit` with the kernel's ports."""
+"""How the publisher goes, and what holds it up: `hawb.engine.clients.steady.closing` and `credit` with the kernel's
+ports."""
 
 from __future__ import annotations
 
-from hawb.engine.steady import closing, publisher_ports
-from hawb.engine.steady import credit as flow_control
+from hawb.engine.clients.steady import closing, publisher_ports
+from hawb.engine.clients.steady import credit as flow_control
 from hawb.study.compiled import Binding
 from hawb.study.kernel import steady_ports
 from hawb.study.kernel.record_rules import RECORD

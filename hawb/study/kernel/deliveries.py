@@ -1,4 +1,4 @@
-"""What the consumer gets and answers: `hawb.engine.consuming`, `settling` and `subscriptions` for one consumer
+"""What the consumer gets and answers: `hawb.engine.clients.consuming`, `settling` and `subscriptions` for one consumer
 without a prefetch.
 
 With automatic acknowledgement it takes a message at each beat, and holds none. Otherwise it holds all that was handed
@@ -9,7 +9,7 @@ was gone has settled them, and for which it will answer once more.
 
 from __future__ import annotations
 
-from hawb.engine import access
+from hawb.engine.queues import access
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.mailbox import is_stopped

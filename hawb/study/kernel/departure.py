@@ -1,5 +1,5 @@
-"""What ends with a node, and what of it others learn when: `hawb.engine.stopping.departure`, for a trial of a classic
-queue."""
+"""What ends with a node, and what of it others learn when: `hawb.engine.cluster.stopping_ports`, for a trial of a
+classic queue."""
 
 from __future__ import annotations
 

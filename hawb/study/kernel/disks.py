@@ -1,4 +1,5 @@
-"""Nodes that lose their disks, and come back as others: `hawb.engine.clustering`, as `hawb.study.repairs` asks for it.
+"""Nodes that lose their disks, and come back as others: `hawb.engine.cluster.membership`, as `hawb.study.repairs` asks
+for it.
 
 A queue without mirrors goes with its node, and its clients declare it again. What else a disk takes along is rare: what
 an heir has of a mirrored queue, records from which a node is made to boot, and all that would have to wait for a node
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hawb.engine.network import disks
+from hawb.engine.cluster import lost_disks
 from hawb.study.compiled import Binding, inner
 from hawb.study.kernel.going_down import kill, miss_late, start_nodes
 from hawb.study.kernel.network_rules import NETWORK
@@ -28,7 +29,7 @@ def keep_sides(t, entry):
     """In a whole network there is one side, whose records stay."""
 
 
-lose_disks = Binding(["drop_unheld"], SimpleNamespace(drop_unheld=keep_sides), NETWORK).of(disks.lose_disks)
+lose_disks = Binding(["drop_unheld"], SimpleNamespace(drop_unheld=keep_sides), NETWORK).of(lost_disks.lose_disks)
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Channels that publish, and proposals that wait: `hawb.engine.enqueuers`, for a queue without limits.
+"""Channels that publish, and proposals that wait: `hawb.engine.raft_groups.enqueuers`, for a queue without limits.
 
 A channel is a whole number, which tells its publisher and its node. `registered` has a row for each: the channel, and
 NOBODY once the queue knows it, or else the node that it asks, or NEVER.

@@ -1,12 +1,12 @@
-"""The queue's messages and its consumer: `hawb.engine.consuming`, `settling`, `subscriptions` and `fifo` for a quorum
-queue with one consumer.
+"""The queue's messages and its consumer: `hawb.engine.clients.consuming`, `settling`, `subscriptions` and `fifo` for a
+quorum queue with one consumer.
 
 A line is a table of windows (`windows`) that need not be sorted: messages in the order in which they go.
 """
 
 from __future__ import annotations
 
-from hawb.engine import fifo
+from hawb.engine.quorum import fifo
 from hawb.rules import limits
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
@@ -347,8 +347,8 @@ def give_back(t):
 
 @inner
 def count_returns(t):
-    """Count one more return of each message in `hand`: `hawb.engine.fifo.counted`. Forget those that have left the
-    queue."""
+    """Count one more return of each message in `hand`: `hawb.engine.quorum.fifo.counted`. Forget those that have left
+    the queue."""
     rows = 0
     windows.clear(t.fresh)
     for j in range(1, t.hand[0, 0] + 1):
@@ -395,7 +395,7 @@ def give_up_name(t):
 @inner
 def hold_off(t, node):
     """The queue takes it in that its leader sees a node no more: a consumer there is served no more, and what it held
-    is ready again, in 4.3 after a while (`hawb.engine.out_of_reach`)."""
+    is ready again, in 4.3 after a while (`hawb.engine.quorum.out_of_reach`)."""
     consumer = t.consumer
     known = consumer.subscribed or t.held[0, 0]
     if consumer.node != node or not known or consumer.suspected:

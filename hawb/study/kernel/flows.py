@@ -1,4 +1,4 @@
-"""What flows between two events: `hawb.engine.flows` for one publisher and one consumer."""
+"""What flows between two events: `hawb.engine.clients.steady.flows` for one publisher and one consumer."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Nodes stop and die, and those that are left miss them: `hawb.engine.stopping` with the kernel's ports."""
+"""Nodes stop and die, and those that are left miss them: `hawb.engine.cluster.stopping` with the kernel's ports."""
 
 from __future__ import annotations
 
-from hawb.engine.stopping import departure as departure_of_turns
-from hawb.engine.stopping import draining, going_down
+from hawb.engine.cluster import draining, stopping
+from hawb.engine.cluster import stopping_ports as departure_of_turns
 from hawb.study.compiled import Binding, inner
 from hawb.study.kernel import departure
 from hawb.study.kernel.node_rules import NODES, boot_again, look_again
@@ -12,9 +12,9 @@ from hawb.study.kernel.state import DOWN, look_from_outside
 GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 
 drain = GOING.of(draining.drain)
-stop, kill, power_off = map(GOING.of, (going_down.stop, going_down.kill, going_down.power_off))
-shut_down, stopped = map(GOING.of, (going_down.shut_down, going_down.stopped))
-node_gone, miss, miss_late = map(GOING.of, (going_down.node_gone, going_down.miss, going_down.miss_late))
+stop, kill, power_off = map(GOING.of, (stopping.stop, stopping.kill, stopping.power_off))
+shut_down, stopped = map(GOING.of, (stopping.shut_down, stopping.stopped))
+node_gone, miss, miss_late = map(GOING.of, (stopping.node_gone, stopping.miss, stopping.miss_late))
 
 
 @inner

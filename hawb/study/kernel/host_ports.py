@@ -1,9 +1,9 @@
-"""What groups need of the kernel: `hawb.engine.quorum.ports`, for a whole network, where no disk is
+"""What groups need of the kernel: `hawb.engine.raft_groups.ports`, for a whole network, where no disk is
 lost and the members stay the same. `g` is `t.queue` or `t.store`, and the outbox is the trial itself."""
 
 from __future__ import annotations
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.raft.member import LEADER
 from hawb.raft.messages import APPEND_ENTRIES_RPC
 from hawb.study.compiled import inner, with_arrays
@@ -47,7 +47,7 @@ from hawb.study.kernel.state import (
 __all__ = ["ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "is_member"]
 """The ports that stand elsewhere."""
 
-ELECTION = chance.ELECTION
+ELECTION = randomness.ELECTION
 
 say_refused_by = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
 """Nobody is told, nobody hands over, and nobody joins or leaves."""
@@ -115,7 +115,7 @@ def drawn(t, g, term):
 
 @with_arrays
 def draw_order(t, g, term, order):
-    """Writes the members in the random order of a term: `hawb.engine.chance.shuffled`."""
+    """Writes the members in the random order of a term: `hawb.engine.core.randomness.shuffled`."""
     count, g.drawn_for = 0, term
     for node in range(t.setup.nodes):
         if is_member(t, g, node):

@@ -1,10 +1,10 @@
-"""The group and its host: `hawb.engine.quorum` with the kernel's ports."""
+"""The group and its host: `hawb.engine.raft_groups` with the kernel's ports."""
 
 from __future__ import annotations
 
-from hawb.engine.nodes import ports as node_ports_of_turns
-from hawb.engine.quorum import elections, flowing, leadership, ports
-from hawb.engine.quorum import hosting as hosting_of_turns
+from hawb.engine.cluster import node_ports as node_ports_of_turns
+from hawb.engine.raft_groups import elections, flowing, leadership, ports
+from hawb.engine.raft_groups import hosting as hosting_of_turns
 from hawb.study.compiled import Binding
 from hawb.study.kernel import host_ports, node_ports
 from hawb.study.kernel.raft import PROTOCOL

@@ -1,4 +1,4 @@
-"""Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.metadata_store`.
+"""Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
 
 Its log has the entries that open terms, and one for each node that is marked as drained: of all that happens in a trial
 only that is metadata. A trial in which a node is to be marked while the store has no majority is handed over.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hawb.engine import chance
 from hawb.engine.classic import ports
+from hawb.engine.core import randomness
 from hawb.rules import selection
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
@@ -36,7 +36,7 @@ RETURNING, ADDING, LEAVE_UNSYNCHRONISED = ports.RETURNING, ports.ADDING, ports.L
 AT_HAND, NO_RECORD = 0, 0
 __all__ = ["AUTOMATIC_SYNC", "POLICY_TAKES_EFFECT", "REPLICA_GONE", "SYNC_FINISHED"]
 
-SHUFFLE_MIRRORS, EXACTLY = chance.SHUFFLE_MIRRORS, selection.EXACTLY
+SHUFFLE_MIRRORS, EXACTLY = randomness.SHUFFLE_MIRRORS, selection.EXACTLY
 CODE = 3 * MOST_NODES + 1
 """How many bits a list of nodes takes as a number."""
 
@@ -158,7 +158,7 @@ def start_sync(t, q, invited):
 
 @inner
 def sync_us(setup, messages):
-    """How long it takes to send so many messages: `hawb.engine.sync_effort`, for messages of one size."""
+    """How long it takes to send so many messages: `hawb.engine.classic.sync_effort`, for messages of one size."""
     batches = -(-messages // setup.sync_batch_size)
     size_bytes = messages * setup.size_bytes
     longest_us = max(

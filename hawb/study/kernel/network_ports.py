@@ -1,5 +1,5 @@
-"""What links and sides need of the kernel: `hawb.engine.network.ports`, for a trial of a classic queue in a network
-that may be cut. No links are cut while others are."""
+"""What links and sides need of the kernel: `hawb.engine.cluster.network_ports`, for a trial of a classic queue in a
+network that may be cut. No links are cut while others are."""
 
 from __future__ import annotations
 

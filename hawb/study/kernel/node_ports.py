@@ -1,4 +1,4 @@
-"""What nodes need of the kernel: `hawb.engine.nodes.ports`, for a trial."""
+"""What nodes need of the kernel: `hawb.engine.cluster.node_ports`, for a trial."""
 
 from __future__ import annotations
 

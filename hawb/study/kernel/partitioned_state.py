@@ -1,7 +1,7 @@
 """What a trial is made of in a network that may be cut, beside what any trial has (`hawb.study.kernel.state`).
 
 While nodes do not see each other they go on each side with records of their own. Functions read and write those of the
-side in focus (`hawb.engine.turn`); those of the others are `kept` meanwhile.
+side in focus (`hawb.engine.core.turn`); those of the others are `kept` meanwhile.
 """
 
 from __future__ import annotations

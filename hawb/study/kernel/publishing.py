@@ -1,4 +1,4 @@
-"""What publishers send: `hawb.engine.publishing` and `arrivals`, for one publisher at a time."""
+"""What publishers send: `hawb.engine.clients.publishing` and `arrivals`, for one publisher at a time."""
 
 from __future__ import annotations
 

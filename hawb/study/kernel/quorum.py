@@ -1,10 +1,10 @@
-"""What clients ask of a quorum queue, and what comes of it once it is committed: `hawb.engine.quorum` and
-`quorum_sight` for one queue without limits."""
+"""What clients ask of a quorum queue, and what comes of it once it is committed: `requests` and
+`visibility` of `hawb.engine.quorum` for one queue without limits."""
 
 from __future__ import annotations
 
 from hawb.engine.classic import confirming
-from hawb.engine.quorum import registration
+from hawb.engine.raft_groups import registration
 from hawb.raft.member import NOWHERE
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel.asking import ask, end_waiting, has_under_way, is_registered, offer_again, register

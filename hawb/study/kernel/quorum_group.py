@@ -1,4 +1,4 @@
-"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.quorum.group`."""
+"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.raft_groups.group`."""
 
 from __future__ import annotations
 

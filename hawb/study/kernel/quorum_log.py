@@ -1,4 +1,4 @@
-"""How long logs get: `hawb.engine.quorum_log`."""
+"""How long logs get: `hawb.engine.quorum.log`."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hawb.engine import raft_inputs
+from hawb.engine.raft_groups import inputs
 from hawb.raft.member import LEADER
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans
@@ -28,7 +28,7 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-SUSPICION_US = raft_inputs.SUSPICION_US
+SUSPICION_US = inputs.SUSPICION_US
 
 
 @inner
@@ -153,7 +153,7 @@ def takes_leaders(t, node):
 def return_to_queues(t, node, others):
     """A node's member joins its group, and leaders see it again. Where the first node to come up has none the engine
     plays on: the queue's record is on disks alone then, but for Khepri's
-    (`hawb.engine.booting.arrival.load_group_record`)."""
+    (`hawb.engine.cluster.booting_ports.load_group_record`)."""
     if not others and not is_member(t, t.queue, node) and not t.setup.khepri:
         hand_to_engine(t)
     note_hosts(t)

@@ -3,7 +3,7 @@ of a trial in a network that may be cut or of a trial of a quorum queue."""
 
 from __future__ import annotations
 
-from hawb.engine.network import sides
+from hawb.engine.cluster import partitions
 from hawb.raft.member import LEADER
 from hawb.raft.messages import APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC
 from hawb.study.compiled import Assembly, inner
@@ -302,7 +302,7 @@ def classic_names(t):
 
 
 UNASKED = (
-    copies.note_silent, NETWORK.of(sides.keep_own), network_ports.send_what_waited, network_ports.bring_back,
+    copies.note_silent, NETWORK.of(partitions.keep_own), network_ports.send_what_waited, network_ports.bring_back,
     network_ports.leave_side, network_ports.hear_late, network_ports.forget_recoverable, replicas.finish_late,
     mirror_ports.release,
     departure.lose_unwritten, search_key.is_under_way, search_moves.begin_to_synchronise, host_ports.count_times,

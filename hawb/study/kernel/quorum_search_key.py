@@ -1,5 +1,5 @@
 """The name of a state with a quorum queue: two states have the same where `hawb.planning.explore.digest` has. What is
-left out says `hawb.engine.quorum_key`, beside what `search_key` has of nodes and of what is planned."""
+left out says `hawb.engine.keys.quorum_key`, beside what `search_key` has of nodes and of what is planned."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """What a group, its channels and its nodes need while stories are searched, where that is otherwise than in a trial:
-links may be cut, nodes silent and disks lost. `hawb.engine.quorum.ports`, `raft_inputs`, `quorum_sight` and
-`enqueuers`, for sets of messages that are bits."""
+links may be cut, nodes silent and disks lost. `ports`, `inputs` and `enqueuers` of `hawb.engine.raft_groups`,
+and `hawb.engine.quorum.visibility`, for sets of messages that are bits."""
 
 from __future__ import annotations
 
-from hawb.engine import raft_inputs
+from hawb.engine.raft_groups import inputs
 from hawb.study.compiled import inner
 from hawb.study.kernel.asking import drop_orphans, is_in_sight, offer_again, set_unsent_aside
 from hawb.study.kernel.channels import client_gone
@@ -51,7 +51,7 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-SUSPICION_US = raft_inputs.SUSPICION_US
+SUSPICION_US = inputs.SUSPICION_US
 NOT_SENT = 1 << 62
 """In place of messages: what a leader has noticed itself."""
 
@@ -322,7 +322,7 @@ def lose_disk_of(t, node):
 def return_to_queues(t, node, others):
     """A node's member joins its group; what the node remembered does not matter any more. Raises OverflowError where
     the first node to come up has none, so that the queue's record is on disks alone
-    (`hawb.engine.booting.arrival.load_group_record`)."""
+    (`hawb.engine.cluster.booting_ports.load_group_record`)."""
     if not others and not is_member(t, t.queue, node):
         raise OverflowError("the queue's record is on disks alone")
     t.notes.remembers &= ~(1 << node)

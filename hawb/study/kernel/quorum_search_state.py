@@ -1,8 +1,8 @@
 """What a cluster with one quorum queue is made of while stories are searched: what `quorum_state` has of its group,
 what `search_state` has of nodes and sides, and sets of messages as bits.
 
-A quorum queue is one on all sides, but for who leads as a side sees it (`hawb.engine.turn.OF_A_SIDE`). So of sides that
-are not in focus that alone is kept, and what nodes that are down remember is the queue as it was.
+A quorum queue is one on all sides, but for who leads as a side sees it (`hawb.engine.core.turn.OF_A_SIDE`). So of sides
+that are not in focus that alone is kept, and what nodes that are down remember is the queue as it was.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RECORD = record("master up holder abreast copies pending stored starts known roo
 """What is said of the queue: its leader, whether that can commit, and the one before it; the members that are abreast
 and the nodes that have a copy, as bits; what is not committed, what its batches have, and which of these messages are
 the first of theirs. `known` are the nodes whose channels it knows in their order (`with_node`); `roomy` and `moved` are
-its state machine's (`hawb.engine.fifo_state`), the latter the number of rows."""
+its state machine's (`hawb.engine.quorum.fifo_state`), the latter the number of rows."""
 GROUP = record(
     " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed held_back drawn_for"
     " store"

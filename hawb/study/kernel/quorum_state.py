@@ -69,17 +69,17 @@ ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS
 of a channel there is no process, that a consumer out of reach has held messages for long enough."""
 
 PROPOSAL = record("number asks node channel after count client")
-"""What waits (`hawb.engine.quorum.group.Proposal`): a number, what is asked, where the channel is that asks and sends
-again, which channel of a publisher it is (`enqueuers.channel_at`), of which messages or how many answers it is, and the
-node where it was first."""
+"""What waits (`hawb.engine.raft_groups.group.Proposal`): a number, what is asked, where the channel is that asks and
+sends again, which channel of a publisher it is (`enqueuers.channel_at`), of which messages or how many answers it is,
+and the node where it was first."""
 ENTRY = record(" ".join(PROPOSAL.names) + " first last term")
 """The same, and where it stands in logs."""
 
 NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
-"""The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.confirms`)."""
+"""The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.clients.confirms`)."""
 
 OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTER, HOW_MANY, DELAY = range(9)
-"""The columns of `unanswered`: messages of a steady publisher (`hawb.engine.steady_confirms`)."""
+"""The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
 MOST_ENTRIES, MOST_MEMBERS = 16387, 2 * MOST_NODES
@@ -149,7 +149,7 @@ Of the messages: `ready` and `returns` in the order in which they are served, `h
 has got them, as rows of windows that need not be sorted (`lines`); `missing` are those of `held` that have not arrived,
 `hand` is for one delivery only. `moved` are those of the ready ones that came later than others with higher numbers,
 rows (behind which number, after, last), and `requeued` are rows (index, after, last) of those that count as written
-anew for that (`hawb.engine.quorum_log`); `moved_before`, `fresh` and `staying` are for that alone. `counted` are rows
+anew for that (`hawb.engine.quorum.log`); `moved_before`, `fresh` and `staying` are for that alone. `counted` are rows
 (how often, after, last) of those that were returned, where there is a delivery limit.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.engine import chance
+from hawb.engine.core import randomness
 from hawb.rules import quorum as quorum_rules
 from hawb.study.compiled import inner, rule
 from hawb.study.draws import below
@@ -103,7 +103,7 @@ from hawb.study.kernel.state import (
 )
 from hawb.study.kernel.steady import flows_us, react
 
-MEMBERS = chance.MEMBERS
+MEMBERS = randomness.MEMBERS
 is_critical = rule(quorum_rules.is_critical)
 look_again = upkeep.look
 

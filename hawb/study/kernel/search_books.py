@@ -1,4 +1,4 @@
-"""What becomes of messages while stories are searched: `hawb.engine.bookkeeping` and `confirms` for sets that are
+"""What becomes of messages while stories are searched: `hawb.engine.core.bookkeeping` and `confirms` for sets that are
 bits."""
 
 from __future__ import annotations

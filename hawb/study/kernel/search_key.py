@@ -1,7 +1,8 @@
 """The name of a state up to what cannot matter, as whole numbers: two states have the same where
 `hawb.planning.explore.digest` has.
 
-Words are written behind their count. What is left out, and which nodes are interchangeable, says `hawb.engine.key`.
+Words are written behind their count. What is left out, and which nodes are interchangeable, says
+`hawb.engine.keys.state_key`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Which node is which, where a state is to be named: nodes that no rule looks at by name are told by what they are and
-hold (`hawb.engine.key`)."""
+hold (`hawb.engine.keys.state_key`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is published while stories are searched, and what lags behind links that work again: `hawb.engine.publishing`
-and `network`, where they decide what copies hold."""
+"""What is published while stories are searched, and what lags behind links that work again:
+`hawb.engine.clients.publishing` and `network`, where they decide what copies hold."""
 
 from __future__ import annotations
 

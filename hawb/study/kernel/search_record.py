@@ -77,7 +77,7 @@ def start_sync(t, q, invited):
 
 @inner
 def effort_us(t):
-    """How long it takes to send all that the queue holds: `hawb.engine.sync_effort`."""
+    """How long it takes to send all that the queue holds: `hawb.engine.classic.sync_effort`."""
     setup, messages, sent_bytes = t.setup, count(t, content(t)), bytes_of(t, content(t))
     longest_us = max(
         messages * 1_000_000 // setup.sync_messages_per_s, sent_bytes * 1_000_000 // setup.network_bytes_per_s

@@ -1,9 +1,9 @@
 """What a cluster is made of while stories are searched, beside what any trial has (`hawb.study.kernel.state`).
 
-A search asks which states later steps tell apart (`hawb.engine.key`), which trials do not: what is on the disks of
-nodes that are down, which records those remember, which mirrors could be recovered. There are few messages, so a set of
-them is bits: each stands for a piece of the queue's numbers that no set cuts in two, the last ones for the messages
-that the search publishes, one by one.
+A search asks which states later steps tell apart (`hawb.engine.keys.state_key`), which trials do not: what is on the
+disks of nodes that are down, which records those remember, which mirrors could be recovered. There are few messages, so
+a set of them is bits: each stands for a piece of the queue's numbers that no set cuts in two, the last ones for the
+messages that the search publishes, one by one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LEDGER = record("confirmed lost refused removed left")
 NOTES = record("remembers pieces given begun counts_deliveries renames")
 """Which nodes remember records, as bits; how many pieces there are, and were at first; how many synchronisations have
 begun since a step; whether queues count deliveries (`hawb.rules.profiles`),
-and whether no rule looks at nodes' names (`hawb.engine.key`)."""
+and whether no rule looks at nodes' names (`hawb.engine.keys.state_key`)."""
 LISTS = ("mirrors", "synchronised", "recoverable", "lagging", "lag_from", "contents")
 
 SEARCHED = np.dtype(

@@ -10,10 +10,10 @@ import numpy as np
 from msgspec.structs import asdict
 
 from hawb.engine.classic.record_ports import NO_MIRRORS
-from hawb.engine.fifo import RELEASES
-from hawb.engine.settings import Settings
-from hawb.engine.setup import setup_of
-from hawb.engine.state import Queue
+from hawb.engine.core.settings import Settings
+from hawb.engine.core.setup import setup_of
+from hawb.engine.core.state import Queue
+from hawb.engine.quorum.fifo import RELEASES
 from hawb.rules.consumer_timeouts import configured_ms
 from hawb.rules.policies import Mirroring
 from hawb.rules.profiles import HA_SETTINGS, PROFILES
@@ -211,7 +211,8 @@ def is_too_fine(_design: Design, environment: Environment) -> bool:
 
 
 def is_too_late(design: Design, environment: Environment) -> bool:
-    """Return True if consumers take longer for a message than they may (`hawb.engine.deadlines.is_late_at_best`)."""
+    """Return True if consumers take longer for a message than they may
+    (`hawb.engine.clients.deadlines.is_late_at_best`)."""
     timeout_ms, per_us = configured_ms(None, PROFILES[design.version]), rate_of(environment.traffic.consume_per_s)
     return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
 

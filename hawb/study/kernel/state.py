@@ -61,7 +61,7 @@ of that name, `preferred` are bits, `handling` is what nodes that see few others
 procedure of planned work."""
 
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
-"""A node (`hawb.engine.state.Node`)."""
+"""A node (`hawb.engine.core.state.Node`)."""
 QUEUE = record(
     "master up stopped abandoned absent mirrors synchronised unburied unburied_synchronised hollow"
     " depth_unknown taken"
@@ -72,7 +72,7 @@ BOOK = record(
     " down_us down_since syncing_us syncing_since metadata_down_us metadata_down_since outages"
 )
 CLOCK = record("start_us per_beats per_us")
-"""The clock of a client (`hawb.engine.clients.Clock`)."""
+"""The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
 PUBLISHER = record("closed node beats blocked number", clock=CLOCK)
 CONSUMER = record("state subscribed subscription node beats handed wanted", clock=CLOCK)
 MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
@@ -313,7 +313,7 @@ def without_nodes(nodes, count, bits):
 
 @inner
 def shuffle(t, nodes, purpose, trial):
-    """Brings `nodes` into the random order of `hawb.engine.chance.shuffled`."""
+    """Brings `nodes` into the random order of `hawb.engine.core.randomness.shuffled`."""
     for i in range(len(nodes) - 1, 0, -1):
         j = below(i + 1, t.setup.seed, purpose, trial, len(nodes) - 1 - i)
         nodes[i], nodes[j] = nodes[j], nodes[i]

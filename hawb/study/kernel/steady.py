@@ -1,10 +1,10 @@
-"""Clients with a rate: `hawb.engine.steady` with the kernel's ports."""
+"""Clients with a rate: `hawb.engine.clients.steady` with the kernel's ports."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hawb.engine.steady import changes, consumer_ports, publishing
+from hawb.engine.clients.steady import changes, consumer_ports, publishing
 from hawb.study.compiled import Binding
 from hawb.study.kernel import steady_ports
 from hawb.study.kernel.closing import PUBLISHERS, credit

@@ -1,5 +1,5 @@
-"""What steady clients need of the kernel: `hawb.engine.steady.publisher_ports` and `consumer_ports`, for a trial, which
-has one publisher at a time and one consumer."""
+"""What steady clients need of the kernel: `hawb.engine.clients.steady.publisher_ports` and `consumer_ports`, for a
+trial, which has one publisher at a time and one consumer."""
 
 from __future__ import annotations
 

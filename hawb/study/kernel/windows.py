@@ -1,6 +1,6 @@
 """Sets of messages as windows: rows (after, last), sorted, neither overlapping nor touching; row 0 holds their number.
 
-They are `hawb.engine.runs` for a kernel, changed in place.
+They are `hawb.engine.core.runs` for a kernel, changed in place.
 """
 
 from __future__ import annotations

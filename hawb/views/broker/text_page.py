@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from hawb.engine.trace import EVENTS
+from hawb.engine.core.trace import EVENTS
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.saving import write

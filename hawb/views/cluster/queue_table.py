@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine.naming import split_queue
-from hawb.engine.state import CLASSIC, GROUPED
+from hawb.engine.core.naming import split_queue
+from hawb.engine.core.state import CLASSIC, GROUPED
 from hawb.languages import _, ngettext
 from hawb.views import terminal
 from hawb.views.cluster.replicas import seen_by

@@ -15,8 +15,8 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine.quorum.group import STORE, Group
-from hawb.engine.state import RUNNING, STARTED, State
+from hawb.engine.core.state import RUNNING, STARTED, State
+from hawb.engine.raft_groups.group import STORE, Group
 from hawb.languages import N_, _, ngettext
 from hawb.raft.group import command_text, describe, entries_text
 from hawb.raft.member import DOWN, LEADER, NOWHERE, ROLES, Member

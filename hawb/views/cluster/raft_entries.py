@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hawb.engine.state import State
+from hawb.engine.core.state import State
 from hawb.languages import _
 from hawb.raft.group import entries_text
 from hawb.raft.log import Log
@@ -20,9 +20,9 @@ LATEST = 14
 
 
 def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -> dict | None:
-    """The group of a queue, or of the metadata store by its name there (`hawb.engine.quorum.group.STORE`); None for
-    what has no group. `first` is the first index that is told on its own, of `latest` at most, `last` the last that any
-    member has."""
+    """The group of a queue, or of the metadata store by its name there (`hawb.engine.raft_groups.group.STORE`); None
+    for what has no group. `first` is the first index that is told on its own, of `latest` at most, `last` the last that
+    any member has."""
     if queue not in state.groups:
         return None
     group = members(state, queue)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
-from hawb.engine import runs
-from hawb.engine.quorum.group import STORE
-from hawb.engine.runs import Runs
-from hawb.engine.state import State
+from hawb.engine.core import runs
+from hawb.engine.core.runs import Runs
+from hawb.engine.core.state import State
+from hawb.engine.raft_groups.group import STORE
 from hawb.languages import N_, _
 from hawb.views.cluster import matrix, metadata
 from hawb.views.cluster.clients import client_state

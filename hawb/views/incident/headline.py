@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.incident.faults import BROKEN
 from hawb.views.formatting import counted, listing, sentence
 from hawb.views.incident.figure import Leg, Picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.incident.asked import Asked
 from hawb.incident.compared import Comparison
 from hawb.incident.events import Event

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.incident.asked import WHOLE
 from hawb.incident.clocks import settled_us
 from hawb.incident.compared import Comparison, Pair

@@ -13,7 +13,7 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.incident import causes
 from hawb.incident.asked import WHOLE
 from hawb.incident.faults import BROKEN

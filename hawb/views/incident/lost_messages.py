@@ -28,7 +28,7 @@ PASSIVE: Mapping[str, str] = {
     "auto_ack_in_flight": "{they} {were} on the way to consumers with automatic acknowledgement",
     APART: "each partition has its own master, and only one of them has {them}",
 }
-"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.trace.CAUSES`), or may yet be."""
+"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.core.trace.CAUSES`), or may yet be."""
 
 
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})

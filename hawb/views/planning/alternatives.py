@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.languages import N_, _
 from hawb.planning.alternatives import Alternative, Alternatives, Result
 from hawb.planning.harm import Harm

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding

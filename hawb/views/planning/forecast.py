@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from hawb.engine.trace import CAUSES
+from hawb.engine.core.trace import CAUSES
 from hawb.languages import N_, _
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
 from hawb.views import style, tables

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.findings import Finding
 from hawb.planning.followed import member_steps

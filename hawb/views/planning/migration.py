@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict, replace
 
-from hawb.engine.naming import join_queue
+from hawb.engine.core.naming import join_queue
 from hawb.planning.crossing import later
 from hawb.planning.migrated_definitions import definitions
 from hawb.planning.migration import VERDICTS, Crossing, Migration, Move

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.planning.full_stop import Stopped
 from hawb.planning.upgrade import Plan, Prediction, Stage, Task
 from hawb.planning.upgrade_search import Answer

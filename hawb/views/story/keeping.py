@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hawb.engine import runs
+from hawb.engine.core import runs
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.planning.alternatives import Alternative, Alternatives
 from hawb.planning.harm import Harm

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hawb.engine.naming import described
+from hawb.engine.core.naming import described
 from hawb.views.formatting import shown
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.policies_in_force import PoliciesInForce

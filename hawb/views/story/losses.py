@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hawb.engine import runs
-from hawb.engine.trace import CAUSES
+from hawb.engine.core import runs
+from hawb.engine.core.trace import CAUSES
 from hawb.languages import N_, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun

@@ -1,7 +1,8 @@
 """The last step of a story as movements, in the order of simulated time: what goes from where to where when.
 
-A movement is an event of the trace (`hawb.engine.trace.EVENTS`) that can be seen: messages on their way, a confirm that
-comes back, a mirror that takes over, votes, an end. It has plain values, so a page can play it forwards and backwards.
+A movement is an event of the trace (`hawb.engine.core.trace.EVENTS`) that can be seen: messages on their way, a confirm
+that comes back, a mirror that takes over, votes, an end. It has plain values, so a page can play it forwards and
+backwards.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from hawb.engine.runs import Runs
-from hawb.engine.state import State
+from hawb.engine.core.runs import Runs
+from hawb.engine.core.state import State
 from hawb.languages import N_, _
 from hawb.views import style
 from hawb.views.cluster import matrix, raft_entries, scene

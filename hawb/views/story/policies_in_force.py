@@ -5,7 +5,7 @@ The kind of a policy is the name of its field in a queue's record: `policy`, or 
 
 from __future__ import annotations
 
-from hawb.engine.naming import split_queue
+from hawb.engine.core.naming import split_queue
 from hawb.rules.policies import Policy, effective_definition
 from hawb.views.story.chronicle import Chronicle
 

@@ -1,4 +1,4 @@
-"""The sentences for the events of `hawb.engine.trace.EVENTS`: the one table that `telling` fills in, of which
+"""The sentences for the events of `hawb.engine.core.trace.EVENTS`: the one table that `telling` fills in, of which
 `client_sentences` is a part."""
 
 from __future__ import annotations

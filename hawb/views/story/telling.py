@@ -1,6 +1,6 @@
 """The story of an outcome: what happened and what came of it, in whole sentences, newest last.
 
-Each event of `hawb.engine.trace.EVENTS` has its sentence in `sentences`; which events share one is in `drafts`.
+Each event of `hawb.engine.core.trace.EVENTS` has its sentence in `sentences`; which events share one is in `drafts`.
 """
 
 from __future__ import annotations

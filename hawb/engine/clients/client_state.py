@@ -1,0 +1,180 @@
+"""Clients as the cluster knows them: consumers and the messages they hold, publishers and the confirms they wait for.
+
+Values as in `hawb.engine.core.state`. A client with a rate has a `Clock` (`hawb.engine.clients.steady.flows`).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hawb.engine.core.runs import EMPTY, Runs, run, size, union, within
+
+NEVER_US = 1 << 62
+"""The time of an answer that does not come."""
+HOLLOW_US = NEVER_US + 1
+"""The time of an answer for which nobody waits: the process has ended, and its group does not know that yet."""
+
+
+class Clock(Struct, frozen=True):
+    """The beats of a client with a rate: from `start_us` on so many beats (`per_beats`) in so many microseconds
+    (`per_us`)."""
+
+    start_us: int
+    per_beats: int
+    per_us: int
+
+
+HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
+"""Fields of a consumer whose channel is gone, and with it all that it held."""
+
+
+class Consumer(Struct, frozen=True):
+    """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
+
+    `held` are the messages for whose acknowledgement the queue waits; `stale` are those that the client still believes
+    it holds from masters that are gone, in the order of delivery. Its answers for these go nowhere, or from 3.9 on
+    settle whatever message has the same place at the present master: that one is then in `settled_early` of the
+    consumer to which it was delivered, which will answer for it once more, and if another consumer has settled it also
+    in `uncredited`, where it counts as held until then. `places` are those of stale messages, one for one, where they
+    cannot be told from the numbers (`hawb.engine.classic.places`). `deliveries` are the messages held or settled early,
+    in the order of delivery, where that is not the order of their numbers (others may still stand among them).
+    `carried` is how many messages it held when it subscribed, from an earlier subscription or fetched; `blocked`
+    whether the queue found it without room when it was due.
+
+    A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its
+    `clock`, of which `beats` are over. `timeout_ms` is how long it may take to answer for a delivery where its queue
+    looks, None where that does not. Where its channel looks, `sent` are the times of its deliveries, each with how many
+    were sent then, those included that it has answered for since the last delivery; the channel's ticks count from
+    `ticks_from_us`.
+    """
+
+    name: str
+    queue: str
+    node: int
+    connection: str
+    subscription: int = 0
+    prefetch: int = 0
+    global_prefetch: bool = False
+    automatic: bool = False
+    exclusive: bool = False
+    priority: int = 0
+    cancel_on_ha_failover: bool = False
+    cancel_notify: bool = True
+    state: str = "active"
+    held: Runs = EMPTY
+    stale: Runs = EMPTY
+    places: Runs = EMPTY
+    settled_early: Runs = EMPTY
+    uncredited: Runs = EMPTY
+    carried: int = 0
+    blocked: bool = False
+    received: Runs = EMPTY
+    cancel_notified: bool = False
+    clock: Clock | None = None
+    beats: int = 0
+    deliveries: Runs = EMPTY
+    timeout_ms: int | None = None
+    sent: tuple[tuple[int, int], ...] = ()
+    ticks_from_us: int = 0
+
+    @property
+    def in_sequence(self) -> Runs:
+        """The present master's deliveries that the client believes it holds, in their order."""
+        believed = union(self.held, self.settled_early)
+        return within(self.deliveries, believed) if self.deliveries else believed
+
+    @property
+    def capacity(self) -> int | None:
+        """How many more messages it takes; None for no limit. Prefetch counts only messages to be acknowledged.
+
+        A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
+        and one more with each answer to any. A global prefetch is the channel's (`rabbit_limiter`): it counts all that
+        the client has not answered, deliveries of a master that is gone included. A client with a rate that
+        acknowledges automatically has room at its beats alone."""
+        if self.automatic and self.clock is not None:
+            return 0
+        if self.prefetch == 0 or self.automatic:
+            return None
+        counted = size(self.held) + size(self.uncredited) - self.carried
+        return max(0, self.prefetch - (self.unanswered if self.global_prefetch else counted))
+
+    @property
+    def unanswered(self) -> int:
+        """How many deliveries its client believes it has to answer for."""
+        return size(self.stale) + size(self.in_sequence)
+
+
+
+class Unconfirmed(Struct, frozen=True):
+    """Messages for whose confirm a channel waits: one `Share` for each queue they were routed to. `transaction` is
+    whether tx.commit waits for them, `step` the step that published them, `publisher` the steady publisher that did."""
+
+    number: int
+    node: int
+    shares: tuple[Share, ...]
+    transaction: bool = False
+    step: int = -1
+    publisher: str | None = None
+
+
+
+class Share(Struct, frozen=True):
+    """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
+    answered (`due_us`), and whether a replica has. Messages that the master does not take are `rejected`."""
+
+    queue: str
+    numbers: Runs
+    due_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+    rejected: Runs = EMPTY
+
+
+
+class Unanswered(Struct, frozen=True):
+    """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
+    `number` on: the replicas still asked, how long after a message's beat each has answered for it (`delays_us`), and
+    whether a replica has."""
+
+    clock: Clock
+    beat: int
+    number: int
+    count: int
+    delays_us: tuple[tuple[int, int], ...]
+    answered: bool = False
+
+    @property
+    def numbers(self) -> Runs:
+        """The messages' numbers."""
+        return run(self.number, self.count)
+
+
+
+class Publisher(Struct):
+    """A client that publishes a message at each beat of its `clock`, connected to `node`. A value to all but a turn,
+    which changes copies.
+
+    `beats` counts the beats whose messages have left it. `published` and `confirmed` count messages of all publishers
+    that had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long earlier messages
+    have waited. `step` is the step that started it.
+    """
+
+    name: str
+    queue: str
+    node: int
+    clock: Clock
+    size_bytes: int
+    persistent: bool
+    mode: str
+    step: int
+    closed: bool = False
+    beats: int = 0
+    published: int = 0
+    confirmed: int = 0
+    blocked_since_us: int | None = None
+    blocked_us: int = 0
+    unanswered: tuple[Unanswered, ...] = ()
+
+    @property
+    def blocked(self) -> bool:
+        """Whether something holds it up."""
+        return self.blocked_since_us is not None

@@ -1,0 +1,365 @@
+"""Deliveries: messages sent to consumers, and messages that go back to their place.
+
+Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
+the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
+place and is sent again. Clients' answers are in `hawb.engine.clients.settling`.
+
+Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
+A consumer that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
+DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
+
+A quorum queue's consumers outlive its leader (`hawb.engine.quorum.fifo`). A consumer leaves the circle with the message
+that takes its last credit. A delivery whose sender dies is not lost: the client finds a gap and asks the queue again
+(`rabbit_fifo_client:get_missing_deliveries`), or the member on its own node sends it when it learns of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from hawb.engine.classic import places
+from hawb.engine.clients import deadlines
+from hawb.engine.clients.client_state import HOLDS_NOTHING, Consumer
+from hawb.engine.clients.single_active import is_single_active
+from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.events import DeliveryArrives, LettersConfirmed, MessagesExpire, NodeGoneNoticed
+from hawb.engine.core.operations import Operation, Settle
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import NOWHERE, QUORUM, RUNNING, STOPPING, Queue, UnderWay
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import dead_letters, expiry, limits
+from hawb.engine.queues.access import is_absent, served
+from hawb.engine.queues.contents import count_as_delivered, in_order, ready, take_out
+from hawb.engine.quorum import fifo
+from hawb.engine.quorum.fifo import capacity, rank
+
+DEALT_SINGLY = 10_000
+DEALT_OF_A_FLOW = 100
+"""Where clients have a rate (`flows`)."""
+
+UNFAILED = ("out_of_reach", "timed_out")
+"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`,
+`evaluate_consumer_timeout`, 4.3)."""
+
+
+def circle(turn: Turn, queue: Queue) -> list[str]:
+    """The consumers that take turns, those of the highest priority first, and of these the one that is due."""
+    served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
+    taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
+    return sorted((one for one in taking if fifo.is_served(queue, one)), key=lambda one: -rank(turn, queue, one))
+
+
+def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
+    """Sends ready messages to consumers that have room, by priority and in turn. Expired messages are dropped when they
+    get to the head; `new` ones go to a waiting consumer even with a TTL of 0. Consumers that go on answering have
+    `more_room` for so many messages. A quorum queue then looks whether it is too long, as after each command."""
+    hand_out(turn, name, new, more_room or {})
+    expiry.drop_expired(turn, name)
+    if name in turn.queues and turn.queues[name].type == QUORUM:
+        limits.drop_excess(turn, name)
+        limits.tell_publishers(turn, name)
+
+
+def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
+    """Sends ready messages that have not expired."""
+    queue = turn.queues.get(name)
+    if queue is None or not queue.up or queue.sync is not None:
+        return
+    waiting = in_order(queue, runs.minus(ready(queue), runs.minus(expiry.expired(turn, queue), new)))
+    order = circle(turn, queue)
+    if not waiting or not order:
+        return
+    dealt = DEALT_OF_A_FLOW if turn.flowing else DEALT_SINGLY
+    lot = 1 + runs.size(waiting) // dealt if len(order) > 1 else runs.size(waiting)
+    hands: dict[str, list[tuple[int, int]]] = {}
+    capacities = {one: capacity(turn, turn.consumers[one]) for one in order}
+    room = {one: None if left is None else left + more_room.get(one, 0) for one, left in capacities.items()}
+    while waiting and order:
+        taker = order.pop(0)
+        if room[taker] == 0:
+            turn.change_consumer(taker, blocked=True)
+            continue
+        hand, waiting = runs.split(waiting, lot if room[taker] is None else min(lot, room[taker]))
+        hands.setdefault(taker, []).extend(hand)
+        room[taker] = None if room[taker] is None else room[taker] - runs.size(hand)
+        if room[taker] == 0 and queue.type == QUORUM:
+            turn.change_consumer(taker, blocked=True)
+            continue
+        priority = rank(turn, queue, taker)
+        order.insert(sum(rank(turn, queue, other) >= priority for other in order), taker)
+    others = (one for one in queue.consumers if one not in order)
+    turn.change_queue(name, consumers=(*order, *others))
+    for consumer, pairs in hands.items():
+        if turn.consumers[consumer].automatic:
+            places.skip(turn, name, runs.common(runs.normal(pairs), new))
+        delay_us = 0 if turn.flowing else turn.link_us(queue.master, turn.consumers[consumer].node)
+        hand_over(turn, name, consumer, tuple(pairs), delay_us)
+
+
+def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
+    """Whether a consumer that had left the circle for want of room has some again; then it is the last in turn."""
+    consumer = turn.consumers[name]
+    if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
+        return False
+    turn.change_consumer(name, blocked=False)
+    others = (other for other in turn.queues[consumer.queue].consumers if other != name)
+    turn.change_queue(consumer.queue, consumers=(*others, name))
+    return True
+
+
+def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us: int = 0) -> None:
+    """Sends messages to a client in their order; with automatic acknowledgement a classic queue has let go of them, and
+    so has a quorum queue if the client has a rate."""
+    consumer, queue = turn.consumers[consumer_name], turn.queues[name]
+    numbers = runs.normal(ordered)
+    entry = turn.emit(
+        "messages_delivered", node=consumer.node, queue=name, consumer=consumer_name, ids=numbers,
+        redelivered=runs.as_lists(runs.common(queue.redelivered, numbers)),
+    )  # fmt: skip
+    if consumer.automatic and (queue.type != QUORUM or turn.flowing):
+        take_out(turn, name, numbers, "acknowledged")
+    else:
+        held = runs.union(consumer.held, numbers)
+        deliveries = runs.chain(consumer.in_sequence, ordered)
+        changed = turn.change_consumer(
+            consumer_name, held=held, deliveries=EMPTY if is_sorted(deliveries) else deliveries,
+            **deadlines.with_delivery(turn, consumer, runs.size(numbers)),
+        )  # fmt: skip
+        deadlines.plan(turn, changed)
+        turn.change_queue(name, unacknowledged=runs.union(queue.unacknowledged, numbers))
+        if queue.type == QUORUM:
+            turn.change_queue(name, fifo=fifo.checked_out(queue, numbers))
+            deadlines.begin(turn, consumer, numbers)
+        if queue.overcounted:
+            count_as_delivered(turn, name, numbers)
+    delivery = DeliveryArrives(name, queue.master, consumer_name, consumer.automatic, numbers)
+    if delay_us and turn.is_running(consumer.node):
+        turn.schedule(delay_us, delivery, entry)
+    else:
+        arrive(turn, delivery)
+
+
+def is_sorted(pairs: Runs) -> bool:
+    """Whether messages stand in the order of their numbers."""
+    return all(before[1] < after[0] for before, after in pairwise(pairs))
+
+
+def arrive(turn: Turn, event: DeliveryArrives) -> None:
+    """A client gets its messages, unless its node or the sending node has died by now, or the link between them drops
+    everything."""
+    consumer = turn.consumers[event.consumer]
+    ends = ((event.node, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
+    dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
+    if dead == NOWHERE and not turn.linked(event.node, consumer.node):
+        link = (min(event.node, consumer.node), max(event.node, consumer.node))
+        turn.under_way = (*turn.under_way, UnderWay(link, event, turn.step, turn.because))
+    elif dead == NOWHERE and consumer.queue != event.queue:
+        # They were for a channel that is gone, whose name another one has.
+        turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
+    elif dead == NOWHERE:
+        receive(turn, consumer.name, runs.union(event.numbers, fetched(turn, consumer.name)))
+    else:
+        lose_delivery(turn, event, turn.cause_of(NodeGoneNoticed(dead)))
+
+
+def receive(turn: Turn, name: str, numbers: Runs) -> None:
+    """A client has messages. With automatic acknowledgement its channel settles those of a quorum queue now. A quorum
+    queue also sends to channels that are gone, as long as that is not committed."""
+    consumer = turn.consumers[name]
+    queue = turn.queues.get(consumer.queue)
+    if consumer.state == "closed" and queue is not None and queue.type == QUORUM:
+        return
+    turn.ledger[consumer.queue] = turn.account(consumer.queue).with_delivered(numbers)
+    turn.change_consumer(name, received=runs.union(consumer.received, numbers))
+    if consumer.automatic and not turn.flowing and queue is not None and queue.type == QUORUM:
+        count = runs.size(numbers)
+        turn.schedule(
+            0, Settle(queue.name, consumer.node, consumer.connection, consumer=name, count=count, verdict="ack")
+        )
+
+
+def fetched(turn: Turn, name: str) -> Runs:
+    """The messages that a client fetches when it notices a gap: those that did not arrive, and that the queue still
+    counts as held by it."""
+    consumer = turn.consumers[name]
+    gap = fifo.missing(turn, consumer)
+    if gap:
+        left = {one: these for one, these in fifo.of(turn.queues[consumer.queue]).missing if one != name}
+        fifo.change(turn, consumer.queue, missing=tuple(left.items()))
+    return runs.common(gap, consumer.held)
+
+
+def deliver_missing(turn: Turn, name: str) -> None:
+    """A quorum queue's members have learnt what is committed: members on consumers' own nodes deliver what the last
+    leader could not. Consumers elsewhere get it with the next delivery (`ra_server_proc`: a command's effect that sends
+    to a node with a member is carried out by that member)."""
+    queue = turn.queues[name]
+    for one, _ in fifo.of(queue).missing:
+        if turn.consumers[one].node in queue.synchronised and turn.runs_anywhere(turn.consumers[one].node):
+            receive(turn, one, fetched(turn, one))
+
+
+def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
+    """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as a node notices,
+    those acknowledged automatically are lost. A quorum queue still has all of them."""
+    queue, consumer = turn.queues.get(event.queue), turn.consumers[event.consumer]
+    if queue is not None and queue.type == QUORUM:
+        if consumer.queue != event.queue:
+            return
+        arrived = runs.minus(runs.normal(consumer.stale), event.numbers)
+        turn.change_consumer(consumer.name, stale=runs.within(consumer.stale, arrived))
+        known = dict(fifo.of(queue).missing)
+        known[consumer.name] = runs.union(known.get(consumer.name, EMPTY), runs.common(event.numbers, consumer.held))
+        fifo.change(turn, queue.name, missing=tuple((one, these) for one, these in sorted(known.items()) if these))
+    elif event.automatic:
+        gone = runs.common(event.numbers, dict(turn.account(event.queue).removed)["acknowledged"])
+        turn.ledger[event.queue] = turn.account(event.queue).with_returned(gone)
+        bookkeeping.lose(turn, event.queue, gone, "auto_ack_in_flight", because=because)
+
+
+def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
+    """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
+    partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
+    often (`rabbit_fifo:return_one`); returns how many."""
+    queue, ordered = turn.queues.get(name), numbers
+    numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
+    if not numbers:
+        return 0
+    turn.emit("messages_requeued", queue=name, ids=numbers, reason=reason)
+    if queue.type == QUORUM:
+        spent = fifo.give_back(
+            turn, name, runs.within(ordered, numbers), asked=reason == "nack", failed=reason not in UNFAILED
+        )
+        if spent:
+            dead_letters.let_go(turn, name, spent, dead_letters.DELIVERY_LIMIT)
+        return runs.size(spent)
+    turn.change_queue(
+        name,
+        unacknowledged=runs.minus(queue.unacknowledged, numbers),
+        redelivered=runs.union(queue.redelivered, queue.counted(numbers)),
+    )
+    limits.drop_excess(turn, name)
+    expiry.drop_expired(turn, name)
+    return 0
+
+
+# Events of a quorum queue that no client causes
+
+
+def follow_leader(turn: Turn, name: str) -> None:
+    """A quorum queue has a new leader, which sets timers and sends dead letters; consumers notice nothing, but get the
+    deliveries that were on their way when the last leader died."""
+    expiry.lead(turn, name)
+    dead_letters.start_over(turn, name)
+    deliver_missing(turn, name)
+
+
+def letters_confirmed(turn: Turn, event: LettersConfirmed) -> None:
+    """A quorum queue's dead letters have arrived, which may make it short enough to be published to."""
+    dead_letters.settle(turn, event)
+    deliver(turn, event.queue)
+
+
+def messages_expire(turn: Turn, event: MessagesExpire) -> None:
+    """A queue looks whether messages at its head have expired."""
+    expiry.messages_expire(turn, event)
+    if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
+        deliver(turn, event.queue)
+
+
+# What clients do
+
+
+def reached(turn: Turn, operation: Operation) -> Queue | None:
+    """The queue that serves an operation now: a quorum queue once it has committed the operation
+    (`hawb.engine.quorum.requests`)."""
+    queue = turn.queues.get(operation.queue)
+    decided = queue is not None and queue.type == QUORUM and not is_absent(queue)
+    return queue if decided else served(turn, operation)
+
+
+def refuse_tag(turn: Turn, known: Consumer) -> None:
+    """530 for a name that stands for a subscription already."""
+    turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{known.name}'")
+
+
+def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
+    """Whether a name still stands for messages of another queue; then its step was refused."""
+    if known is None or known.queue == queue.name or not still_holds(known):
+        return False
+    turn.refuse(None, f"'{known.name}' still holds messages of '{known.queue}'")
+    return True
+
+
+def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
+    """Whether a name stands for a client on another side of a partition that is subscribed there, or that holds
+    messages of a classic queue there, for which only that side waits; then its step was refused."""
+    if known is None or known.state == "closed" or turn.is_here(known.node):
+        return False
+    if known.state != "active" and (queue.type == QUORUM or not still_holds(known)):
+        return False
+    turn.refuse(None, f"'{known.name}' is connected to another side of the partition")
+    return True
+
+
+def still_holds(known: Consumer) -> bool:
+    """Whether a client believes that it has messages to answer for."""
+    return bool(known.unanswered)
+
+
+def let_go(turn: Turn, name: str) -> None:
+    """The messages that a channel held which is gone go back."""
+    consumer = turn.consumers[name]
+    held = runs.within(consumer.in_sequence, consumer.held)
+    turn.change_consumer(name, **HOLDS_NOTHING)
+    put_back(turn, consumer.queue, held, "consumer_gone")
+    deliver(turn, consumer.queue)
+
+
+def is_known(turn: Turn, consumer: Consumer) -> bool:
+    """Whether a quorum queue still knows a channel, by what it holds or as a consumer."""
+    queue = turn.queues.get(consumer.queue)
+    return queue is not None and queue.type == QUORUM and bool(consumer.held or consumer.name in queue.consumers)
+
+
+def give_up_name(turn: Turn, name: str) -> None:
+    """Ends the channel that had a name before, if it was left behind: the channel that takes the name holds nothing of
+    it, and the queue knows only the new one."""
+    known = turn.consumers.get(name)
+    if known is None or known.state != "closed" or not is_known(turn, known):
+        return
+    queue = turn.queues[known.queue]
+    deadlines.owe(turn, queue.name, name, EMPTY)
+    if name in queue.consumers:
+        active = None if queue.active_consumer == name else queue.active_consumer
+        others = tuple(one for one in queue.consumers if one != name)
+        turn.change_queue(queue.name, consumers=others, active_consumer=active)
+        missing = tuple(pair for pair in fifo.of(queue).missing if pair[0] != name)
+        fifo.change(turn, queue.name, missing=missing)
+    fifo.change(turn, queue.name, suspected=fifo.of(queue).suspected - {name})
+    if known.held:
+        let_go(turn, name)
+
+
+def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
+    """A consumer with the messages that its name has received and holds from before. A consumer with a rate answers for
+    stale messages in the order of their numbers (`hawb.engine.clients.steady.flows`)."""
+    if known is None:
+        return consumer
+    steady = consumer.clock is not None
+    return replace(
+        consumer,
+        held=known.held,
+        deliveries=known.deliveries,
+        stale=runs.normal(known.stale) if steady else known.stale,
+        places=EMPTY if steady else known.places,
+        settled_early=known.settled_early,
+        uncredited=known.uncredited,
+        sent=known.sent,
+        ticks_from_us=known.ticks_from_us,
+        received=known.received,
+        carried=runs.size(known.held),
+    )

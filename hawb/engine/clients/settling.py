@@ -1,0 +1,236 @@
+"""Clients' answers to deliveries: basic.ack and basic.nack.
+
+Source: `rabbit_channel`, `rabbit_classic_queue:settle`, `rabbit_amqqueue_process`, `rabbit_queue_consumers`,
+`rabbit_fifo`. A client answers in the order in which it got messages, so first for those that it still believes it
+holds from masters that are gone. Before 3.9 these answers go nowhere. From 3.9 on a channel sends them to the present
+master, which takes each to be for the message that has the same place there (`hawb.engine.classic.places`), whichever
+consumer has got that message. The master hears only channels that consume from it or hold a message of it, and gives
+each credit only for messages that it has sent to that channel itself. An answer for a message for which it does not
+wait changes nothing, except a reject where there is a dead letter exchange: that crashes the master
+(`rabbit_variable_queue:lookup_pending_ack`). A 3.10.8 cluster did all of this.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine.classic import places
+from hawb.engine.clients import deadlines
+from hawb.engine.clients.client_state import Consumer
+from hawb.engine.clients.consuming import come_back, deliver, is_sorted, put_back, reached
+from hawb.engine.clients.single_active import step_back
+from hawb.engine.core import runs
+from hawb.engine.core.events import RejectFails
+from hawb.engine.core.operations import Settle
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import QUORUM, Parked, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import dead_letters
+from hawb.engine.queues.contents import take_out
+from hawb.engine.quorum import fifo
+
+
+class Answers(Struct, frozen=True):
+    """A client's answers: the messages that it `said`, in its order, those that its queue's master takes the answers to
+    be for, and those that they have `settled`; and whether the master `hears` late answers among them."""
+
+    said: Runs
+    heard: Runs
+    settled: Runs
+    hears: bool
+
+
+def settle(turn: Turn, operation: Settle) -> None:
+    """basic.ack or basic.nack reaches the queue, answer by answer. If an answer crashes the queue's process, those
+    after it reach nobody."""
+    consumer = turn.consumers[operation.consumer]
+    if consumer.queue != operation.queue:
+        return  # It is of a channel that is gone, whose name another one has.
+    queue = turn.queues.get(consumer.queue)
+    if queue is not None and queue.type == QUORUM:
+        settle_in_quorum_queue(turn, operation)
+        return
+    left = consumer.unanswered if operation.count is None else min(operation.count, consumer.unanswered)
+    while left:
+        consumer = turn.consumers[operation.consumer]
+        answers = next_answers(turn, operation, consumer, left)
+        crashes = operation.verdict == "reject" and fails(turn, consumer.queue, answers)
+        if (answers.settled or crashes) and reached(turn, operation) is None:
+            return
+        if crashes:
+            answers = replace(answers, said=next_said(consumer, left))
+            turn.schedule(0, RejectFails(consumer.queue, turn.queues[consumer.queue].master))
+        note_answers(turn, consumer, answers)
+        carry_out(turn, consumer, answers, operation.verdict)
+        left -= runs.size(answers.said)
+        operation = replace(operation, count=left)
+
+
+def next_said(consumer: Consumer, count: int) -> Runs:
+    """The messages that a client means by its next `count` answers."""
+    stale, _ = runs.split(consumer.stale, count)
+    return stale + runs.split(consumer.in_sequence, count - runs.size(stale))[0]
+
+
+def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) -> Answers:
+    """As many of a client's next `count` answers as all settle a message, or all none: where answers make room,
+    messages are delivered before later answers are heard. A client with a rate answers for all at once, and late only
+    for messages that were delivered again to itself (`hawb.engine.clients.steady.flows`)."""
+    queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
+    own, _ = runs.split(consumer.in_sequence, count - late)
+    hears = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
+    if consumer.clock is not None:
+        stale, _ = runs.split(consumer.stale, late)
+        heard = runs.normal(stale + own if hears else own)
+        return Answers(stale + own, heard, runs.common(heard, consumer.held), hears)
+    stale = runs.split(places.heard(consumer, queue), late)[0] if hears else ((-late, -1),) if late else EMPTY
+    waits = consumer.held if queue is None else runs.union(queue.unacknowledged, consumer.held)
+    alike, settled = lead(stale + own, waits)
+    heard = runs.normal(runs.split(stale + own, alike)[0])
+    return Answers(next_said(consumer, alike), heard, settled, hears)
+
+
+def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
+    """Whether a queue's process has a record of a client's channel (`rabbit_queue_consumers:subtract_acks`)."""
+    return queue is not None and bool(consumer.name in queue.consumers or consumer.held or consumer.uncredited)
+
+
+def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
+    """How many of the first `numbers`, which need not be sorted, are all among the `known`, each once, or all not; and
+    those among the known."""
+    count, found = 0, EMPTY
+    for first, last in numbers:
+        there = runs.common(((first, last),), runs.minus(known, found))
+        begins = bool(there) and there[0][0] == first
+        if count and begins != bool(found):
+            break
+        end = there[0][1] if begins else there[0][0] - 1 if there else last
+        count += end - first + 1
+        found = runs.union(found, ((first, end),) if begins else EMPTY)
+        if end < last:
+            break
+    return count, found
+
+
+def fails(turn: Turn, name: str, answers: Answers) -> bool:
+    """Whether a queue's process crashes if these answers are rejects: it looks for a message to send to its dead letter
+    exchange, and does not find it."""
+    return answers.hears and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
+
+
+def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
+    """Notes that a client has answered: consumers no longer hold the messages that its answers settle, other consumers
+    without knowing it."""
+    said = runs.size(answers.said)
+    late = min(said, runs.size(consumer.stale))
+    rest = runs.split(consumer.in_sequence, said - late)[1]
+    held = runs.minus(consumer.held, answers.settled)
+    turn.change_consumer(
+        consumer.name,
+        stale=runs.split(consumer.stale, late)[1],
+        places=runs.split(consumer.places, late)[1],
+        held=held,
+        deliveries=EMPTY if is_sorted(rest) else rest,
+        settled_early=runs.minus(runs.normal(rest), held),
+        uncredited=runs.minus(consumer.uncredited, answers.heard),
+    )
+    for other in turn.consumers_of(consumer.queue):
+        if other.name != consumer.name and (taken := runs.common(other.held, answers.settled)):
+            turn.change_consumer(
+                other.name, held=runs.minus(other.held, taken), settled_early=runs.union(other.settled_early, taken),
+                uncredited=runs.union(other.uncredited, taken),
+            )  # fmt: skip
+
+
+def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) -> None:
+    """Settled messages leave the queue or go back; answers that settle none change nothing."""
+    name, said, settled = consumer.queue, runs.normal(answers.said), answers.settled
+    ignored = runs.minus(said, settled) if consumer.clock is not None or not settled else EMPTY
+    if ignored:
+        turn.emit("acknowledgement_ignored", queue=name, consumer=consumer.name, ids=ignored)
+    if not ignored and said != settled:
+        turn.emit("answers_misplaced", queue=name, consumer=consumer.name, ids=settled, meant=runs.as_lists(said))
+    if verdict == "ack":
+        note_acknowledged(turn, name, said)
+    if settled:
+        VERDICTS[verdict](turn, name, consumer.name, settled)
+    if come_back(turn, consumer.name) or verdict == "requeue":
+        deliver(turn, name)
+
+
+def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
+    """Answers reach a quorum queue, which is one under every leader: answers for messages that it has returned
+    meanwhile are too late."""
+    consumer = turn.consumers[operation.consumer]
+    has = arrived(turn, consumer)
+    count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
+    stale, left = runs.split(consumer.stale, count)
+    ordered = runs.head(has, count - runs.size(stale))
+    numbers = runs.normal(ordered)
+    if numbers and reached(turn, operation) is None:
+        return
+    turn.change_consumer(consumer.name, stale=left, held=runs.minus(consumer.held, numbers))
+    if stale:
+        note_late(turn, consumer, stale)
+    if operation.verdict == "ack":
+        note_acknowledged(turn, consumer.queue, runs.normal(stale + (EMPTY if consumer.automatic else numbers)))
+    if numbers:
+        VERDICTS[operation.verdict](turn, consumer.queue, consumer.name, ordered)
+    step_back(turn, consumer.name, returned=operation.verdict == "requeue")
+    come_back(turn, consumer.name)
+    deliver(turn, consumer.queue)
+
+
+def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
+    """Notes that a client has answered for messages that a quorum queue has taken back meanwhile."""
+    late = deadlines.answered(turn, consumer.queue, consumer.name, stale)
+    if late:
+        turn.emit("answers_too_late", queue=consumer.queue, consumer=consumer.name, ids=late)
+    others = runs.minus(runs.normal(stale), late)
+    if others:
+        turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=others)
+
+
+def unheard(parked: Parked) -> Parked:
+    """A waiting operation after its queue's master is gone: answers were sent to that master, and reach nobody
+    (`rabbit_classic_queue:settle`)."""
+    if not isinstance(parked.operation, Settle):
+        return parked
+    return replace(parked, operation=replace(parked.operation, unheard=True))
+
+
+def arrived(turn: Turn, consumer: Consumer) -> Runs:
+    """The present master's deliveries that a client believes it holds, in their order: it does not know of deliveries
+    that did not arrive."""
+    gap = fifo.missing(turn, consumer)
+    return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
+
+
+def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
+    """Books a client's acknowledgements. With automatic acknowledgement its channel answers, and the client never."""
+    turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
+
+
+def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
+    """Messages were dealt with and leave the queue."""
+    numbers = runs.normal(numbers)
+    if numbers:
+        turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
+        take_out(turn, name, numbers, "acknowledged")
+
+
+def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
+    """Messages are given up by a client and leave the queue."""
+    numbers = runs.normal(numbers)
+    turn.emit("messages_rejected", queue=name, consumer=consumer, ids=numbers)
+    dead_letters.let_go(turn, name, numbers, dead_letters.REJECTED)
+
+
+def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
+    """Messages go back to their place."""
+    fifo.overpay(turn, name, consumer, put_back(turn, name, numbers, "nack"))
+
+
+VERDICTS = {"ack": acknowledge, "reject": reject, "requeue": requeue}
+"""The functions for basic.ack, and for basic.nack without and with requeue."""

@@ -1,0 +1,85 @@
+"""What a node that comes up finds, and what the queues make of it: what `hawb.engine.cluster.booting` needs of a
+turn.
+
+Source: `rabbit_mnesia`, `rabbit_node_monitor`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.classic.failover import bury
+from hawb.engine.classic.returning import load_record, return_to
+from hawb.engine.core.events import ReplicaGone
+from hawb.engine.core.state import CLASSIC, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.quorum import visibility
+from hawb.engine.raft_groups import hosting, inputs
+from hawb.engine.raft_groups.group import STORE
+
+INCONSISTENT = "inconsistent_cluster: Node '{node}' thinks it's clustered with node '{other}', but '{other}' disagrees"
+"""What is told of a node that is a member for some and none for others (`rabbit_mnesia:check_nodes_consistency`)."""
+BOOT_REFUSALS = {
+    (True, True): ("wiped", "node '{node}' has not joined the cluster since its disk was lost"),
+    (False, False): ("forgotten", INCONSISTENT),
+    (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
+}
+"""Why a node may not boot as one of the cluster, by whether it is a member and whether it is virgin."""
+
+
+def say_refused(turn: Turn, node: int) -> None:
+    """A node thinks that it is one of the others, who disagree, so it exits (`rabbit_mnesia:check_nodes_consistency`).
+    One that knows of no others would run as a cluster of its own, which is no part of this one: a 3.10.8 node did so
+    whose disk was lost. It asks all others; the last one's answer is told."""
+    value = turn.nodes[node]
+    reason, text = BOOT_REFUSALS[value.member, value.virgin]
+    turn.because = turn.emit("node_boot_refused", node=node, reason=reason)
+    asked = [other for other, known in enumerate(turn.nodes) if other != node and known.member]
+    running = [other for other in asked if turn.runs_anywhere(other)]
+    names = turn.settings.names
+    turn.refuse(None, text.format(node=names[node], other=names[(running or asked or [node])[-1]]))
+
+
+def store_starts(turn: Turn, node: int) -> None:
+    """A booting node's member of the metadata store, if there is one, looks for the others."""
+    if turn.setup.khepri:
+        hosting.member_up(turn, turn.groups.own(STORE), node)
+
+
+def settle_stalled(turn: Turn) -> None:
+    """A node comes up among others, and what they had still to settle is settled: what it finds is a queue that is
+    served, or is down."""
+    waiting = [parked.operation for parked in turn.stalled if isinstance(parked.operation, ReplicaGone)]
+    turn.stalled = tuple(parked for parked in turn.stalled if parked.operation not in waiting)
+    for _side in turn.each_side():
+        for name in (event.queue for event in waiting if event.queue in turn.queues):
+            bury(turn, turn.own(name), True)
+
+
+def load_group_record(turn: Turn, queue: Queue, node: int, *, alone: bool) -> None:
+    """Read the record of a quorum queue or stream into memory, where all running nodes then have it, if the node that
+    comes up has a member (`find_local_durable_queues`, `is_recoverable`, `recover`). The first node to come up without
+    one leaves it on disk. Khepri has every record on every node."""
+    queue.absent = (queue.absent or alone) and node not in queue.members and not turn.setup.khepri
+
+
+def return_to_queues(turn: Turn, node: int, others: int) -> None:
+    """What queues make of a node that is back among others, or alone."""
+    turn.change_node(node, remembers=None)
+    cause = turn.emit("node_running", node=node)
+    names = list(turn.queue_names())
+    classic = [name for name in names if turn.queues[name].type == CLASSIC]
+    if not others:
+        for name in classic:
+            load_record(turn, turn.own(name), node)
+    for name in (name for name in names if name not in classic):
+        load_group_record(turn, turn.own(name), node, alone=not others)
+    for name in classic:
+        turn.because = cause
+        if name in turn.queues:
+            return_to(turn, turn.own(name), node)
+    turn.because = cause
+    inputs.node_up(turn, node)
+    visibility.node_back(turn, node)
+
+
+PORTS = ("say_refused", "store_starts", "find_records", "settle_stalled", "return_to_queues")
+"""The names of what others have to have: what stands here, and whose records a node takes over."""

@@ -1,0 +1,211 @@
+"""Khepri: the metadata store of 4.3, a Raft group of all members of the cluster.
+
+What is declared, deleted, bound or set is a command of the group's log, so that it takes a leader and a majority of
+members. Everything is read from a node's own copy, which goes on behind links that are cut, and each side of a
+partition has one: a side without a majority changes nothing, and takes over what the other has done once links are
+mended (`hawb.engine.cluster.rejoining`). What cannot be written waits for a leader, at most `STORE_PATIENCE_US`
+(`hawb.engine.cluster.node_ports`).
+
+The group is played as those of quorum queues are (`hawb.engine.raft_groups`), but that a change is in its log as soon
+as its leader can commit, without a message for it: what it takes is a round over the links, which no queue looks at.
+Its members run from when a node looks for the others as it boots, and not only once its broker serves.
+
+Source: `rabbit_khepri` (`setup`, `init`, khepri_default_timeout), `khepri_machine`.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import astuple, replace
+
+from hawb.engine.classic.mirrors import end_master
+from hawb.engine.classic.outage import abandon
+from hawb.engine.cluster.node_ports import place_of_change
+from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut, NodeMarked
+from hawb.engine.core.naming import described, split_queue
+from hawb.engine.core.operations import Bind, ConnectionFails, Declare, Delete
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.state import DOWN, NOWHERE, QUORUM, WAITING, Parked, Proposed, Queue, StoreView, with_content
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import exchanges, expiry, lifecycle
+from hawb.engine.raft_groups import hosting
+from hawb.engine.raft_groups.flowing import commit_at_once, elect_at_once
+from hawb.engine.raft_groups.group import STORE, Proposal, standing
+from hawb.engine.raft_groups.inputs import ask_leader
+from hawb.engine.raft_groups.leadership import can_commit, hosts, refresh
+from hawb.raft.member import start
+from hawb.raft.messages import Join, Leave
+from hawb.rules.quorum import majority
+
+
+def stand(turn: Turn) -> None:
+    """The store of a cluster as it stands at the start: all members have it, led by the first node that runs."""
+    members, first = tuple(node for node, value in enumerate(turn.nodes) if value.member), turn.first_running()
+    turn.groups[STORE] = standing(STORE, turn.next_number(), members, 0)
+    group, turn.focus.store = turn.groups.own(STORE), StoreView()
+    if first != NOWHERE and can_commit(turn, group, first):
+        elect_at_once(turn, group, first)
+        turn.focus.store = StoreView(first, True)
+
+
+# What changes
+
+
+def changed(turn: Turn, _event: MetadataChanged) -> None:
+    """A change is in the log, and committed."""
+    group = turn.groups.own(STORE)
+    if any(can_commit(turn, group, leader.id) for leader in group.leaders() if hosts(turn, group, leader.id)):
+        commit_at_once(turn, group, "metadata", 1, 0)
+
+
+def takes_members(turn: Turn, node: int) -> bool:
+    """Whether a node reaches a leader that can have members join."""
+    view = turn.sides[turn.nodes[node].side].store
+    return view.up and turn.linked(node, view.master)
+
+
+def node_joins(turn: Turn, node: int) -> None:
+    """A new node is a member from now on, with nothing on its disk yet; one that was a member with what it has lost is
+    struck off first."""
+    group, leader = turn.groups.own(STORE), turn.focus.store.master
+    if node in group.members[leader].members:
+        ask_leader(turn, STORE, leader, Leave(node))
+        commit_at_once(turn, group, "metadata", 1, 0)
+    group.members[node] = start(node)
+    ask_leader(turn, STORE, leader, Join(node))
+
+
+def strikes_off(turn: Turn, origin: int, node: int) -> bool:
+    """Whether a node reaches a leader without a majority that has one as soon as a member is struck off: that counts
+    from when it is in the leader's log (a 4.3.6 cluster)."""
+    view, group = turn.sides[turn.nodes[origin].side].store, turn.groups[STORE]
+    if view.up or view.master == NOWHERE or not turn.linked(origin, view.master):
+        return False
+    left = [other for other in group.members[view.master].members if other != node]
+    here = [other for other in left if hosts(turn, group, other) and turn.linked(view.master, other)]
+    return len(here) >= majority(len(left))
+
+
+def takes_leave(turn: Turn, node: int) -> bool:
+    """Whether a leader can be told by a node that is down that it leaves: one with a majority or without. Where there
+    is none its vote may have one elected, for its member runs while it is reset (`khepri_cluster:do_reset`; a 4.3.6
+    cluster)."""
+    group, running = turn.groups.own(STORE), turn.running()
+    if turn.focus.store.master == NOWHERE and running:
+        turn.change_node(node, status=WAITING)
+        hosting.member_up(turn, group, node)
+        # Whoever has the longest log has to lead first: the others get it from there.
+        for candidate in (*running, node, *running):
+            if turn.focus.store.master not in running and candidate in group.members:
+                elect_at_once(turn, group, candidate)
+                refresh(turn, group)
+        turn.change_node(node, status=DOWN)
+        hosting.member_down(turn, group)
+    return turn.focus.store.master != NOWHERE
+
+
+def node_leaves(turn: Turn, node: int) -> None:
+    """A node is struck off."""
+    if turn.focus.store.master != NOWHERE and len(turn.groups[STORE].members) > 1:
+        ask_leader(turn, STORE, turn.focus.store.master, Leave(node))
+
+
+def delete_by_half(turn: Turn, queue: Queue) -> None:
+    """A classic queue's process deletes all that it holds and ends, and then has the record deleted: a minority is left
+    with a queue that nobody serves (`rabbit_amqqueue_process:terminate_delete`; a 4.3.6 cluster)."""
+    if not queue.up:
+        return
+    expiry.stop_timers(turn, queue)
+    deleted = runs.minus(queue.content, turn.account(queue.name).lost)
+    bookkeeping.remove(turn, queue.name, deleted, "deleted")
+    queue.unacknowledged, queue.redelivered = EMPTY, EMPTY
+    queue.contents = with_content(queue.contents, {queue.master: EMPTY})
+    held = runs.size(deleted)
+    turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=held)
+    end_master(turn, queue, False)
+    abandon(turn, queue, "deleted_by_half")
+
+
+# What waits
+
+
+def reach_leader(turn: Turn, event: MetadataAsked) -> None:
+    """A leader without a majority takes a change into its log. It is committed once that has a majority again, and
+    never if another is elected first; nobody else is asked (`khepri_machine:process_sync_command`)."""
+    waiting, view = waiting_as(turn, event.number), turn.focus.store
+    node = NOWHERE if waiting is None else place_of_change(turn, waiting.operation)
+    if waiting is None or view.up or view.master == NOWHERE or node == NOWHERE or not turn.linked(node, view.master):
+        return
+    turn.stalled = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.stalled)
+    proposal = Proposal(waiting.number, waiting.operation, node, waiting.step)
+    hosting.command(turn, turn.groups.own(STORE), view.master, proposal)
+
+
+def waiting_as(turn: Turn, number: int) -> Parked | None:
+    """The change that waits under a number; None if it does not any more."""
+    return next((parked for parked in turn.stalled if parked.number == number), None)
+
+
+def commit_late(turn: Turn, event: MetadataCommitted) -> None:
+    """A change is committed that had reached a leader without a majority. Whoever has been told meanwhile that it timed
+    out has left a record behind, and no process of a queue (a 4.3.6 cluster)."""
+    waiting, operation = waiting_as(turn, event.number), event.operation
+    if waiting is not None:
+        turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+        turn.unschedule(MetadataTimesOut(event.number))
+        turn.schedule(0, operation, step=waiting.step)
+    elif isinstance(operation, Declare) and operation.queue not in turn.queues:
+        lifecycle.leave_record(turn, operation)
+    elif isinstance(operation, Delete) and operation.queue in turn.queues:
+        lifecycle.remove(turn, operation.queue, "client")
+    elif isinstance(operation, Bind):
+        # A client that was refused the exchange has not got to its binding.
+        (exchanges.bind if is_declared(turn, operation) else exchanges.declare)(turn, operation)
+
+
+# What waited too long
+
+
+def times_out(turn: Turn, event: MetadataTimesOut) -> None:
+    """An operation has waited as long as it may, and fails: that of a client with its connection. A node is drained all
+    the same."""
+    waiting = waiting_as(turn, event.number)
+    if waiting is None:
+        return
+    turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+    operation = waiting.operation
+    if isinstance(operation, Declare | Delete | Bind):
+        turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")
+        vhost, _ = split_queue(operation.queue)
+        turn.schedule(0, ConnectionFails(operation.connection, operation.node, vhost))
+    elif isinstance(operation, NodeMarked):
+        turn.schedule(0, replace(operation, given_up=True))
+    else:
+        turn.refuse(None, timed_out(turn, operation.node))
+
+
+def is_declared(turn: Turn, operation: Bind) -> bool:
+    """Whether there is the exchange that a queue is bound to."""
+    vhost, _ = split_queue(operation.queue)
+    return exchanges.exists(turn, vhost, operation.exchange)
+
+
+def timed_out(turn: Turn, node: int) -> str:
+    """What an operator is told whose command was sent to a node (`rabbitmqctl`)."""
+    return f"Khepri has timed out on node {turn.settings.names[node]}.\nKhepri cluster could be in minority."
+
+
+def why_not(turn: Turn, operation: Declare | Delete | Bind) -> str:
+    """What a client is told (`rabbit_amqqueue`, `rabbit_quorum_queue:declare_queue`, `rabbit_channel`)."""
+    if isinstance(operation, Delete):
+        return " - The operation to delete the queue from the metadata store timed out"
+    if isinstance(operation, Bind):
+        if is_declared(turn, operation):
+            return " - Could not add binding due to timeout"
+        vhost, _ = split_queue(operation.queue)
+        exchange = f"exchange '{operation.exchange}' in vhost '{vhost}'"
+        return f" - failed to declare {exchange} because the operation timed out"
+    kind = "quorum " if dict(operation.arguments).get("x-queue-type") == QUORUM else ""
+    name, node = described(operation.queue), turn.settings.names[operation.node]
+    return f" - Could not declare {kind}{name} on node '{node}' because the metadata store operation timed out"
+

@@ -1,0 +1,178 @@
+"""Links between nodes that drop everything, and what comes of it.
+
+For net_ticktime nobody notices. What was sent stays on its way: a mirror behind such a link lags, publishers wait for
+its answer, clients behind it wait for the master, deliveries do not arrive, and changes of the cluster's metadata wait
+for everybody. Healed in time, all of it goes on as if nothing had been. Afterwards each end takes the other for dead,
+and what that means for a node beside what it means for queues is in `partition_handling`.
+
+Links are given as sets of their ends: of each node those at the other ends of its links, as bits.
+
+Source: `net_kernel`, `rabbit_node_monitor`. Erlang notices a silent link between three quarters and five quarters of
+net_ticktime; here it takes exactly that long. A node that sees another go, and still sees a third that sees it, makes
+the partition a full one (`rabbit_node_monitor:handle_cast`, partial_partition): an end of the link that failed cuts
+itself off from those between. RabbitMQ's test (`partitions_SUITE`, partial_to_full) allows either end, or both; on a
+3.10.8 cluster it was the one that noticed first. With Khepri nobody does so, and all find together when links are
+mended.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.classic.copies import note_silent
+from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, plan, release
+from hawb.engine.classic.synchronisation import finish_late
+from hawb.engine.cluster.booting import let_waiting_nodes_in
+from hawb.engine.cluster.metadata import release_stalled
+from hawb.engine.cluster.network_ports import (
+    are_cut,
+    be_silent,
+    break_links,
+    cut_as,
+    forget_recoverable,
+    give_up_what_waited,
+    hear_late,
+    in_reach,
+    mend_links,
+    note_suspects,
+    own,
+    queue_names,
+    say_partitioned,
+    say_timed_out,
+    send_what_waited,
+    time_out_later,
+    withdraw_time_outs,
+)
+from hawb.engine.cluster.node_ports import (
+    blame,
+    cause,
+    focus_on,
+    focused,
+    is_running,
+    look_from,
+    look_from_outside,
+    next_number,
+    ranked,
+    sides,
+)
+from hawb.engine.cluster.partition_handling import look_again, part, pause, reached, see_between
+from hawb.engine.cluster.partitions import split, up_here
+from hawb.engine.cluster.reachability import seen_from, sees
+from hawb.engine.cluster.rejoining import rejoin
+from hawb.engine.cluster.stopping import miss
+from hawb.engine.core.state import NOWHERE
+
+SHARED = True  # the kernel of studies compiles this module
+
+# Cut, and healed
+
+
+def cut(t, ends):
+    """From now on these links drop everything."""
+    look_from_outside(t)
+    new = 0
+    for node in range(t.setup.nodes):
+        ends[node] &= reached(t, node)
+        new |= ends[node]
+    if not new:
+        return
+    number, focus = next_number(t), focused(t)
+    break_links(t, ends, number)
+    for side in sides(t):
+        if focus_on(t, side):
+            for name in queue_names(t):
+                note_silent(t, own(t, name))
+    focus_on(t, focus)
+    be_silent(t, ends)
+    time_out_later(t, number)
+
+
+def heal(t):
+    """All links work again."""
+    look_from_outside(t)
+    if not are_cut(t):
+        return
+    numbers, focus = mend_links(t), focused(t)
+    entry = cause(t)
+    for side in sides(t):
+        if focus_on(t, side):
+            withdraw_time_outs(t, numbers)
+            for name in queue_names(t):
+                blame(t, entry)
+                catch_up(t, own(t, name))
+    focus_on(t, focus)
+    if t.setup.khepri:
+        blame(t, entry)
+        rejoin(t)
+    send_what_waited(t)
+    blame(t, entry)
+    in_reach(t)
+    release_stalled(t)
+    let_waiting_nodes_in(t)
+    look_again(t)
+
+
+def catch_up(t, q):
+    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. A master
+    whose node has died meanwhile sends it to nobody; what a process sent whose node runs is on its way still."""
+    if q.up or (q.master != NOWHERE and is_running(t, q.master)):
+        hear_late(t, q)
+    if q.up:
+        finish_late(t, q)
+    release(t, q)
+    if q.up:
+        plan(t, q, t.setup.link_us, POLICY_TAKES_EFFECT, 0, 0, AT_HAND)
+    forget_recoverable(t, q)
+
+
+# Given up
+
+
+def time_out(t, number):
+    """Links have been silent for net_ticktime; `number` tells when they were cut."""
+    give_up_links(t, cut_as(t, number))
+
+
+def give_up_links(t, ends):
+    """The nodes at both ends of these links take each other for dead, and those between them too."""
+    lost = 0
+    for node in range(t.setup.nodes):
+        for other in range(t.setup.nodes):
+            if ends[node] >> other & 1 and not sees(t, node, other):
+                ends[node] &= ~(1 << other)
+        lost |= ends[node]
+    if not lost:
+        return
+    note_suspects(t, ends)
+    for a in range(t.setup.nodes):
+        for b in range(a + 1, t.setup.nodes):
+            if ends[a] >> b & 1:
+                part(t, a, b)
+    for a in range(t.setup.nodes):
+        for b in range(a + 1, t.setup.nodes):
+            if ends[a] >> b & 1 and not t.setup.khepri:
+                see_between(t, a, b)
+    say_timed_out(t, ends)
+    entry = cause(t)
+    for side in sides(t):
+        if focus_on(t, side):
+            blame(t, entry)
+            fall_apart(t)
+    give_up_what_waited(t)
+    release_stalled(t)
+    look_again(t)
+
+
+def fall_apart(t):
+    """The side in focus becomes as many as there are groups of nodes that see each other, and each acts on it."""
+    entry, up = cause(t), up_here(t)
+    if split(t, up) < 2:
+        pause(t)
+        return
+    say_partitioned(t, up)
+    left = up
+    for k in range(t.setup.nodes):
+        if left >> ranked(t, k) & 1:
+            group = seen_from(t, ranked(t, k), up)
+            left &= ~group
+            look_from(t, ranked(t, k))
+            blame(t, entry)
+            miss(t, up & ~group)

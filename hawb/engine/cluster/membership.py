@@ -1,0 +1,324 @@
+"""Who belongs to the cluster: nodes join, are reset, are forgotten by the others, or lose their disks.
+
+Source: `rabbit_mnesia` (`join_cluster`, `reset`, `forget_cluster_node`), `rabbit_amqqueue:forget_all_durable`, the
+guide's #promotion-while-down; that a forgotten node does not boot was seen on a 3.10.8 cluster.
+
+A forgotten node's queues come back with the messages on an heir's disk, which may be fewer than the last master had,
+and may include messages that have left the queue since that disk was written: these are delivered again.
+"""
+
+from __future__ import annotations
+
+from hawb.engine import streams
+from hawb.engine.classic import disks
+from hawb.engine.cluster import booting, khepri, metadata, node_commands, partitions, stopping
+from hawb.engine.cluster.booting_ports import INCONSISTENT
+from hawb.engine.cluster.lost_disks import lose_disks
+from hawb.engine.cluster.node_ports import running_bits
+from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.events import NodeForgotten, NodeReset
+from hawb.engine.core.naming import described
+from hawb.engine.core.runs import EMPTY
+from hawb.engine.core.state import BOOTING, DOWN, NOWHERE, RUNNING, STOPPING, WAITING, with_content
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import lifecycle
+from hawb.engine.quorum import visibility
+from hawb.engine.raft_groups import inputs, member_changes
+from hawb.engine.raft_groups.group import STORE
+from hawb.rules import promotion
+
+NOBODY_ONLINE = "no_running_cluster_nodes: no other member is online"
+
+
+def join(turn: Turn, node: int) -> None:
+    """A node that knows of no cluster becomes a member and boots as one. With Khepri the cluster forgets first what it
+    knew of a node that has lost its disk (`khepri_cluster:reset_remotely_and_join_locked`)."""
+    value, name = turn.nodes[node], turn.settings.names[node]
+    if value.status != DOWN:
+        turn.refuse(None, still_running(name))
+    elif value.member and not value.virgin:
+        turn.refuse(None, f"already_member: '{name}' is already a member of this cluster")
+    elif (value.member or not value.virgin) and not turn.setup.khepri:
+        turn.refuse(None, disagreement(turn, node))
+    elif (found := booting.found_first(turn, node)) == NOWHERE:
+        turn.refuse(None, NOBODY_ONLINE)
+    elif turn.setup.khepri and not khepri.takes_members(turn, found):
+        turn.refuse(None, khepri.timed_out(turn, found))
+    else:
+        turn.change_node(node, member=True, virgin=False, side=turn.nodes[found].side)
+        turn.look_from(node)
+        turn.change_node(node, believes=running_bits(turn))
+        turn.because = turn.emit("node_joined", node=node)
+        if turn.setup.khepri:
+            khepri.node_joins(turn, node)
+        node_commands.start(turn, [node])
+
+
+def disagreement(turn: Turn, node: int) -> str:
+    """The refusal of a node that only the others, or only it itself, take for a member: the text names those who take
+    it for one first (`rabbit_mnesia`; as a 3.10.8 cluster told it)."""
+    names, others = turn.settings.names, [other for other in turn.running() if other != node]
+    first = names[others[0]] if others else "another"
+    thinks, other = (first, names[node]) if turn.nodes[node].member else (names[node], first)
+    return INCONSISTENT.format(node=thinks, other=other)
+
+
+def reset(turn: Turn, node: int) -> None:
+    """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
+    has nobody to tell, and is an empty cluster afterwards. A node whose disk was lost knows of nobody to tell
+    (`rabbit_mnesia:leave_cluster`), so that the others still count it."""
+    value, name = turn.nodes[node], turn.settings.names[node]
+    alone = value.member and not any(other.member for place, other in enumerate(turn.nodes) if place != node)
+    leaves = value.member and not value.virgin
+    if value.status != DOWN:
+        turn.refuse(None, still_running(name))
+    elif leaves and not alone and not turn.running():
+        turn.refuse(None, NOBODY_ONLINE)
+    elif not alone and value.member and stalled(turn, node):
+        return
+    else:
+        turn.because = turn.emit("node_reset", node=node)
+        if leaves:
+            leave(turn, node, "node_reset")
+        if alone:
+            turn.policies = turn.operator_policies = ()
+        member = alone or (value.member and value.virgin)
+        turn.change_node(node, member=member, virgin=not alone, believes=0, remembers=None)
+
+
+def force_reset(turn: Turn, node: int) -> None:
+    """A node that is down forgets the cluster and all that it had on its disk, and the others go on counting it
+    (`rabbit_mnesia:force_reset`). With Khepri that is refused (`rabbit_db:force_reset`)."""
+    if turn.nodes[node].status != DOWN:
+        turn.refuse(None, still_running(turn.settings.names[node]))
+    elif turn.setup.khepri:
+        turn.refuse(None, "Forced reset is unsupported with Khepri")
+    else:
+        wipe(turn, node)
+
+
+def stand_alone(turn: Turn, node: int) -> None:
+    """A node that runs, or waits for others as it boots, makes itself the only member of a cluster with Khepri, with
+    its copy of the metadata (`rabbit_khepri:force_shrink_member_to_current_member`). Others are not told. What is on
+    record for them stays: classic queues are down, quorum queues keep their members."""
+    name = turn.settings.names[node]
+    others = [other for other, value in enumerate(turn.nodes) if other != node and value.status != DOWN]
+    if not turn.setup.khepri:
+        turn.refuse(None, f"This command is not supported by node {name}")
+    elif turn.nodes[node].status not in (RUNNING, WAITING) or turn.nodes[node].virgin:
+        turn.refuse(None, f"node '{name}' is not running")
+    elif others:
+        turn.refuse(
+            None,
+            f"not simulated: force_standalone_khepri_boot of node '{name}' while '{turn.settings.names[others[0]]}' is "
+            "up, after which there would be two clusters; accepted once all others are down",
+        )
+    else:
+        for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
+            stopping.miss_late(turn, other)
+            turn.change_node(other, member=False, coordinates=streams.has_streams(turn))
+        turn.because = turn.emit("node_stands_alone", node=node)
+        partitions.drop_unheld(turn, turn.because)
+        inputs.stand_alone(turn, STORE, node)
+        booting.let_waiting_nodes_in(turn)
+
+
+def stalled(turn: Turn, node: int) -> bool:
+    """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, or its member of
+    Khepri's group, runs for that, and is new to them: nodes that had not missed the old one notice now that it died."""
+    stopping.miss_late(turn, node)
+    if turn.setup.khepri and khepri.takes_leave(turn, node):
+        return False
+    return metadata.stall(turn, NodeReset(node))
+
+
+def still_running(name: str) -> str:
+    """The refusal of an operation that needs the node to be down."""
+    return f"mnesia_unexpectedly_running: Mnesia is still running on node '{name}'"
+
+
+def force_boot(turn: Turn, node: int) -> None:
+    """A node that is down boots from the records that it has, whoever stopped after it
+    (`rabbit_mnesia:force_load_next_boot`). With Khepri that changes nothing (`rabbit_db:force_load_on_next_boot`)."""
+    name = turn.settings.names[node]
+    if turn.nodes[node].status != DOWN:
+        turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
+    elif turn.setup.khepri:
+        node_commands.start(turn, [node])
+    elif knows_same_queues(turn, node):
+        turn.change_node(node, may_boot_alone=True)
+        node_commands.start(turn, [node])
+
+
+def knows_same_queues(turn: Turn, node: int) -> bool:
+    """Whether a node may boot from the records on its disk; not where a name means a queue there that was deleted
+    since, and a later quorum queue to the others: then the step was refused. A real node would serve a classic queue,
+    and of a quorum queue members of both would meet."""
+    remembered = turn.nodes[node].remembers
+    known = {} if remembered is None else remembered.queues
+    other = next((name for name, queue in known.items() if not queue.has_group and name in turn.groups), None)
+    if other is None and remembered is not None:
+        other = next((name for name, number in sorted(remembered.groups.items())
+                      if name in turn.groups and turn.groups[name].number != number), None)  # fmt: skip
+    if other is not None:
+        kind = f"{known[other].type} queue"
+        turn.refuse(
+            None,
+            f"not simulated: {described(other)} as the {kind} that node '{turn.settings.names[node]}' has on its disk, "
+            "while others know another quorum queue; accepted is a node that went down after its declaration",
+        )
+    return other is None
+
+
+def has_its_members(turn: Turn, node: int) -> bool:
+    """Whether a node that goes by its own disk alone is still a member of its quorum queues to the others; if these
+    have forgotten it, and given up its copies in their groups, the step was refused. A real node keeps the copies."""
+    remembered = turn.nodes[node].remembers
+    theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
+    group = next((queue.name for queue in theirs if queue.has_group and node in queue.members), None)
+    if group is not None:
+        turn.refuse(
+            None,
+            f"not simulated: the member of {described(group)} on node '{turn.settings.names[node]}', which the others "
+            "have forgotten; accepted is a node that they still count as one of theirs",
+        )
+    return group is None
+
+
+def forget_offline(turn: Turn, node: int, origin: int) -> None:
+    """A node that is down forgets another while no node runs or boots, as if it had been the last to stop, and will
+    wait for none when it boots (`rabbit_mnesia:remove_node_offline_node`). It goes by its own disk alone: what the
+    others have come to know since is given up, who forgot whom included. With Khepri there is no such thing."""
+    known = known_members(turn, origin)
+    name, at = turn.settings.names[node], turn.settings.names[origin]
+    if turn.setup.khepri:
+        turn.refuse(None, "not_supported")
+    elif turn.nodes[origin].status != DOWN:
+        turn.refuse(None, f"online_node_offline_flag: node '{at}' is running")
+    elif node not in known or node == origin:
+        turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
+    elif origin not in known or turn.nodes[origin].virgin:
+        turn.refuse(None, f"not_a_cluster_node: node '{at}' is not in the cluster")
+    elif any(other.status != DOWN for place, other in enumerate(turn.nodes) if place != node):
+        turn.refuse(None, "removing_node_from_offline_node: other members are running")
+    elif turn.nodes[node].status != DOWN:
+        turn.refuse(None, still_runs(name))
+    elif knows_same_queues(turn, origin) and has_its_members(turn, origin):
+        turn.because = turn.emit("node_forgotten", node=node, origin=at)
+        for other in range(len(turn.nodes)):
+            turn.change_node(other, member=other in known)
+        partitions.go_back(turn, origin)
+        turn.change_node(origin, may_boot_alone=True)
+        leave(turn, node, "node_forgotten")
+
+
+def known_members(turn: Turn, node: int) -> frozenset[int]:
+    """The nodes that a node which is down takes for members, by its disk."""
+    remembered = turn.nodes[node].remembers
+    if remembered is not None:
+        return remembered.members
+    return frozenset(other for other, value in enumerate(turn.nodes) if value.member)
+
+
+def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
+    """The members forget one of them that is down, as told to `origin`; queues of which it had the master go to an heir
+    or are deleted. With Khepri it is looked first whether it runs, and groups of queues lose their members there before
+    the node is struck off, whatever comes of that."""
+    name = turn.settings.names[node]
+    if origin == NOWHERE:
+        turn.refuse(None, "no node is running")
+    elif not turn.is_running(origin):
+        turn.refuse(None, f"offline_node_no_offline_flag: node '{turn.settings.names[origin]}' is not running")
+    elif not turn.nodes[node].member:
+        turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
+    elif turn.setup.khepri and turn.nodes[node].status == DOWN:
+        written = khepri.strikes_off(turn, origin, node)
+        member_changes.forget(turn, node, fails=not written and not metadata.is_writable(turn, origin))
+        if written or not metadata.stall(turn, NodeForgotten(origin, node)):
+            strike_off(turn, node, origin)
+    elif not turn.setup.khepri and metadata.stall(turn, NodeForgotten(origin, node)):
+        return
+    elif turn.nodes[node].status != DOWN:
+        turn.refuse(None, still_runs(name))
+    else:
+        strike_off(turn, node, origin)
+        member_changes.forget(turn, node)
+
+
+def strike_off(turn: Turn, node: int, origin: int) -> None:
+    """A node that is down is no member any more."""
+    turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
+    leave(turn, node, "node_forgotten")
+
+
+def still_runs(name: str) -> str:
+    """The refusal to forget a node that runs, or whose boot waits for others: its Mnesia does not let go. As
+    `rabbitmqctl` of 3.10.8 told it."""
+    return f"RabbitMQ on node {name} must be stopped with 'rabbitmqctl -n {name} stop_app' before it can be removed"
+
+
+def wipe(turn: Turn, node: int) -> None:
+    """A node's disk is lost, and the node with it if it was up. The others still count it as a member."""
+    if turn.nodes[node].status in (RUNNING, STOPPING, BOOTING, WAITING):
+        node_commands.kill(turn, [node])
+    turn.change_node(node, virgin=True, remembers=None)
+    turn.because = turn.emit("disk_lost", node=node)
+    lose_copies(turn, node, "disk_lost")
+
+
+# The queues of nodes that leave
+
+
+def leave(turn: Turn, node: int, reason: str) -> None:
+    """A node that is down is no member any more. With Khepri nobody is told what one had that is reset
+    (`rabbit_khepri:reset`): its classic queues stay on record, and are empty once it has joined again."""
+    stopping.miss_late(turn, node)
+    cause = turn.because
+    turn.change_node(node, member=False, coordinates=streams.outlives(turn))
+    if turn.setup.khepri:
+        khepri.node_leaves(turn, node)
+    if not (turn.setup.khepri and reason == "node_reset"):
+        for name in turn.queue_names():
+            turn.because = cause
+            queue = turn.queues[name]
+            if queue.type == "classic" and (queue.durable or turn.setup.khepri) and queue.master == node:
+                bequeath(turn, name, reason)
+    turn.because = cause
+    lose_copies(turn, node, reason)
+    visibility.purge(turn, node)
+
+
+def bequeath(turn: Turn, name: str, reason: str) -> None:
+    """A queue whose master's node is no member any more waits for the node of a recoverable mirror, with the copy on
+    its disk; without such a mirror it is deleted."""
+    queue = turn.queues[name]
+    members = [node for node, value in enumerate(turn.nodes) if value.member]
+    heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())
+    if heir == promotion.NOBODY:
+        bookkeeping.lose(turn, name, queue.content, reason)
+        lifecycle.remove(turn, name, reason)
+        return
+    content = disks.on_disks(turn, queue, [heir])[heir] or EMPTY
+    missing, returned = runs.minus(queue.content, content), runs.minus(content, queue.content)
+    turn.because = turn.emit(
+        "heir_chosen", node=heir, queue=name, was=turn.settings.names[queue.master],
+        messages=runs.size(content), missing=runs.size(missing),
+    )  # fmt: skip
+    held = {node: runs.common(queue.contents[node] or EMPTY, content) for node in queue.mirrors}
+    turn.change_queue(
+        name,
+        master=heir,
+        mirrors=tuple(node for node in queue.mirrors if node != heir),
+        contents=with_content(queue.contents, held | {queue.master: None, heir: content}),
+        redelivered=content,
+        uncounted_from=0,
+    )
+    bookkeeping.lose(turn, name, missing, reason)
+    bookkeeping.take_back(turn, name, returned)
+
+
+def lose_copies(turn: Turn, node: int, why: str) -> None:
+    """What a node that is down had on its disk is gone."""
+    cause = turn.because
+    member_changes.lose_disk(turn, node)
+    lose_disks(turn, 1 << node, why, cause)

@@ -1,0 +1,74 @@
+"""Changes of the cluster's metadata that wait.
+
+Source: Mnesia. A transaction on exchanges, queues or policies, or on who belongs to the cluster, needs every node that
+counts as running. With one of them silent it waits until that one answers again, or is missed. That a mirror takes over
+is one too (`rabbit_mirror_queue_misc:remove_from_queue`).
+
+Source: Khepri. A command of the store needs a leader that a majority of the members hears
+(`hawb.engine.cluster.khepri`); without one it waits, for a while.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.cluster.node_ports import (
+    count_stalled,
+    focus_on,
+    focused,
+    is_proposed,
+    is_running,
+    is_stalled,
+    keep_stalled,
+    note_change,
+    place_of_change,
+    place_of_stalled,
+    put_off,
+    reaches_store,
+    sides,
+    try_again,
+)
+from hawb.engine.cluster.reachability import answers
+from hawb.engine.core.state import NOWHERE
+
+SHARED = True  # the kernel of studies compiles this module
+
+
+def stall(t, change):
+    """Lets a change of the metadata wait, once, if it has to; whether it does."""
+    if is_writable(t, place_of_change(t, change)):
+        note_change(t)
+        return False
+    if not is_stalled(t, change):
+        put_off(t, change)
+    return True
+
+
+def is_writable(t, node):
+    """Whether metadata can be changed from a node (NOWHERE: from any) of the side in focus."""
+    return reaches_store(t, node) if t.setup.khepri else answers(t)
+
+
+def is_writable_anywhere(t):
+    """Whether metadata can be changed from any node that runs, on whatever side."""
+    focus, found = focused(t), False
+    for side in sides(t):
+        if not found and focus_on(t, side):
+            for node in range(t.setup.nodes):
+                found = found or (is_running(t, node) and is_writable(t, node))
+    focus_on(t, focus)
+    return found
+
+
+def release_stalled(t):
+    """Somebody answers again or was missed, or the store has a leader: what has waited is tried again on the sides on
+    which metadata can be changed."""
+    focus, kept = focused(t), 0
+    for k in range(count_stalled(t)):
+        place = place_of_stalled(t, k)
+        for side in sides(t):
+            if focus_on(t, side) and (place == NOWHERE or t.nodes[place].side == side):
+                if is_writable(t, place) and not is_proposed(t, k):
+                    try_again(t, k)
+                else:
+                    kept |= 1 << k
+    keep_stalled(t, kept)
+    focus_on(t, focus)

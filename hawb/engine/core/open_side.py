@@ -1,0 +1,42 @@
+"""A side's records while a turn writes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+
+from hawb.engine.core.state import Queue, Side
+from hawb.engine.core.versions import closed, opened
+
+
+class OpenSide:
+    """A side while a turn writes to it."""
+
+    def __init__(self, side: Side):
+        self.number = side.number
+        self.policies = side.policies
+        self.operator_policies = side.operator_policies
+        self.queues = opened(side.queues)
+        self.exchanges = side.exchanges
+        self.store = copy(side.store)
+        self._before = side.queues
+        self._written: set[str] = set()
+
+    def own(self, name: str) -> Queue:
+        """A queue to be written to: the first time a copy is made of the queue in the moment before."""
+        if name not in self._written:
+            self._written.add(name)
+            self.queues[name] = copy(self.queues[name])
+        return self.queues[name]
+
+    def snapshot(self) -> Side:
+        """The side as a value, while the turn goes on."""
+        self._written.clear()
+        return self._with(dict(self.queues))
+
+    def frozen(self) -> Side:
+        """The side as a value at the end of the turn; unchanged queues are the very values of the moment before."""
+        return self._with(closed(self.queues, self._before, self._written))
+
+    def _with(self, queues: Mapping[str, Queue]) -> Side:
+        return Side(self.number, self.policies, self.operator_policies, queues, self.exchanges, copy(self.store))

@@ -1,0 +1,44 @@
+"""The writer of a turn's trace.
+
+Messages that flow come and go in many small parts. Entries about them are put together (`flow_trace`) until another
+entry about the same queue is written, or somebody looks.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.clients.steady.flow_trace import FlowTrace
+from hawb.engine.core import runs
+from hawb.engine.core.trace import Entry
+
+OF_NO_STEP = -1
+"""The step of entries about messages that flow."""
+
+
+class TraceWriter:
+    """The entries of a turn, numbered from `first` on."""
+
+    def __init__(self, first: int):
+        self.entries: list[Entry] = []
+        self._first = first
+        self._flows = FlowTrace()
+
+    def write(
+        self, now_us: int, step: int, event: str, node: int, queue: str | None, detail: dict, because: int | None
+    ) -> int:
+        """Writes an entry, behind those about what flowed to and from its queue; returns its number. Runs become lists,
+        as outcomes have them."""
+        if queue is not None and self._flows.pending:
+            self.end_flows(now_us, queue)
+        number = self._first + len(self.entries)
+        told = {key: runs.as_lists(value) if key == "ids" else value for key, value in detail.items()}
+        self.entries.append(Entry(number, now_us, step, event, node, queue, told, because))
+        return number
+
+    def flow(self, event: str, node: int, queue: str, detail: dict) -> None:
+        """Adds to the unwritten entry about a flow."""
+        self._flows.add(event, node, queue, detail)
+
+    def end_flows(self, now_us: int, queue: str | None = None) -> None:
+        """Writes the entries about what flowed to and from a queue (None: all of them)."""
+        for told in self._flows.take(queue):
+            self.write(now_us, OF_NO_STEP, told.event, told.node, told.queue, told.detail, None)

@@ -1,0 +1,195 @@
+"""What of a quorum queue decides its future: its part of a state's key (`hawb.engine.keys.state_key`).
+
+Terms and indices are told by what sets them apart: terms by their order, indices from the last entry on that each
+member has on disk, the same, and applied. How long a log is up to there only decides how long a new member's copy
+takes and what the log costs on disk, and is left out. Where something is under way between members, or on its way to a
+disk, it speaks of terms and indices as they are, and so does the key then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+
+from msgspec.structs import astuple
+
+from hawb.engine.core.runs import Runs, common
+from hawb.engine.core.state import Queue, State
+from hawb.engine.queues.expiry import TICK_US
+from hawb.engine.quorum.fifo import limits_of
+from hawb.engine.quorum.fifo_state import Fifo
+from hawb.engine.raft_groups.events import RaftArrives, RaftWritten
+from hawb.engine.raft_groups.group import Channel, Group, Proposal
+from hawb.raft.log import Log, Run
+from hawb.raft.member import Member, nodes_in
+from hawb.raft.messages import AppendEntries, Message
+
+Ranked = Callable[[Runs], object]
+KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
+"""What a leader knows of another member."""
+
+
+def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
+    """The members of a group, under their nodes' new `names`, and what they have not decided; `proposal` is the key of
+    one."""
+    group = state.groups[name]
+    members = sorted(group.members.values(), key=lambda member: names[member.id])
+    decided = (
+        tuple(map(proposal, group.waiting)), tuple(sorted(_renamed(nodes_in(group.stopped), names))),
+        tuple(sorted((_channel_key(channel, names), names[node]) for channel, node in group.asked)),
+    )  # fmt: skip
+    base = _base(group)
+    if is_in_flight(state, name):
+        seen = _Seen(base, 0, {}, names, proposal)
+        return (*decided, group.applied, base, tuple(map(seen.member, members)))
+    terms = sorted({term for member in members for term in _terms(member, base)})
+    seen = _Seen(base, base, {term: rank for rank, term in enumerate(terms)}, names, proposal)
+    return (*decided, group.applied - base, tuple(map(seen.member, members)))
+
+
+def message_key(message: Message, proposal: Callable[[Proposal], tuple]) -> tuple:
+    """A message that is on its way between members; `proposal` is the key of one in it."""
+    told = astuple(message)
+    if isinstance(message, AppendEntries):
+        told = tuple(_entries_key(part, proposal) if part is message.entries else part for part in told)
+    return message.kind, told
+
+
+def _entries_key(entries: tuple[Run, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
+    return tuple((run.first, run.count, run.offset, run.term, _command_key(run.command, proposal)) for run in entries)
+
+
+def _command_key(command: object, proposal: Callable[[Proposal], tuple]) -> object:
+    return proposal(command) if isinstance(command, Proposal) else (type(command).__name__, repr(command))
+
+
+def numbers_of(state: State, name: str) -> Iterable[Runs]:
+    """The messages of all that is not decided, in the order in which it was asked and in logs, and of what is on its
+    way to logs."""
+    group = state.groups[name]
+    yield from (proposal.numbers for proposal in group.waiting)
+    for member in group.members.values():
+        yield from (proposal.numbers for proposal in group.undecided(member.log))
+    sent = (event.message for event in _of_raft(state, name) if isinstance(event, RaftArrives))
+    runs = (run for message in sent if isinstance(message, AppendEntries) for run in message.entries)
+    yield from (run.command.numbers for run in runs if isinstance(run.command, Proposal))
+
+
+def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked) -> tuple:
+    """The state machine of a queue. What is over is over, however long ago: a search that only waits comes to an
+    end."""
+    fifo = queue.fifo
+    held = ((us, common(these, queue.unacknowledged)) for us, these in fifo.ends)
+    return (
+        ranked(fifo.returns), *(_ranked_pairs(pairs, ranked) for pairs in _by_name(fifo)),
+        tuple((ranked(((1, behind),)), ranked(these)) for behind, these in fifo.moved),
+        tuple(sorted(fifo.suspected)), fifo.quiescing, fifo.extra_credit,
+        tuple(
+            (_channel_key(one.channel, names), one.blocked, one.rejecting, max(one.from_us - state.time_us, 0))
+            for one in fifo.enqueuers
+        ),
+        fifo.roomy, fifo.levels, fifo.dequeued, _unused(state, queue),
+        tuple((max(us - state.time_us, 0), ranked(these)) for us, these in fifo.delayed),
+        tuple((max(us - state.time_us, 0), ranked(these)) for us, these in held if these),
+    )  # fmt: skip
+
+
+def _unused(state: State, queue: Queue) -> tuple[int, int] | None:
+    """Return for how long a queue with `x-expires` has been unused, at most until it may expire, and when its leader's
+    next tick is due."""
+    expires_ms = limits_of(queue).expires_ms
+    if expires_ms is None:
+        return None
+    led_us = state.time_us - queue.fifo.led_from_us
+    return min(state.time_us - queue.fifo.used_us, expires_ms * 1_000 + 1), led_us and TICK_US + led_us % TICK_US
+
+
+def _channel_key(channel: Channel, names: tuple[int, ...]) -> tuple:
+    connection, node, *rest = channel
+    return connection, _new_name(node, names), tuple(rest)
+
+
+def _by_name(fifo: Fifo) -> tuple:
+    return fifo.counts, fifo.discards, fifo.confirmed, fifo.missing, fifo.timed_out
+
+
+def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple:
+    return tuple((name, ranked(numbers)) for name, numbers in pairs)
+
+
+def is_in_flight(state: State, name: str) -> bool:
+    """Whether anything is under way between a group's members, or to their disks."""
+    return any(True for _ in _of_raft(state, name))
+
+
+def _of_raft(state: State, name: str) -> Iterable[RaftArrives | RaftWritten]:
+    planned = (entry[-1] for entry in state.agenda)
+    return (event for event in planned if isinstance(event, RaftArrives | RaftWritten) and event.queue == name)
+
+
+def _base(group: Group) -> int:
+    """The last index up to which all members have the same on disk, and the queue has taken it in."""
+    return group.applied - max((group.behind(node) for node in group.members), default=0)
+
+
+def _terms(member: Member, base: int) -> Iterable[int]:
+    log = member.log
+    yield from (member.term, _term_at(log, base), *(run.term for run in log.between(base + 1, log.last_index)))
+
+
+def _term_at(log: Log, index: int) -> int:
+    """The term of an entry; of one that a snapshot stands for, the snapshot's."""
+    return log.snapshot.term if index <= log.snapshot.index else log.term_at(index) or 0
+
+
+def _new_name(node: int | None, names: tuple[int, ...]) -> int | None:
+    return node if node is None or node < 0 else names[node]
+
+
+def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(names[node] for node in nodes)
+
+
+class _Seen:
+    """Members as they are seen from an index `start` on, counting indices from `base`; terms that have no rank are told
+    as they are."""
+
+    def __init__(
+        self, start: int, base: int, ranks: dict[int, int], names: tuple[int, ...],
+        proposal: Callable[[Proposal], tuple],
+    ):  # fmt: skip
+        self._start, self._base, self._ranks, self._names, self._proposal = start, base, ranks, names, proposal
+
+    def member(self, member: Member) -> tuple:
+        """A member without what only tells it from how it was."""
+        names, base = self._names, self._base
+        peers = tuple(
+            (names[peer.id], peer.next_index - base, *map(self._known, KNOWN_OF(peer)), peer.receiving)
+            for peer in member.peers
+        )
+        return (
+            names[member.id], member.role, self._term(member.term), _new_name(member.voted_for, names),
+            _new_name(member.leader, names), member.commit_index - base,
+            tuple(sorted(_renamed(nodes_in(member.votes), names))), peers, self._known(member.agreed),
+            member.asked and member.asked - base,
+            _new_name(member.transferring_to, names), self._log(member.log),
+        )  # fmt: skip
+
+    def _known(self, index: int) -> int:
+        """Up to where something is known to be so, of what is not known of all anyway."""
+        return max(index - self._base, 0)
+
+    def _term(self, term: int) -> int:
+        return self._ranks.get(term, term)
+
+    def _log(self, log: Log) -> tuple:
+        entries = log.between(self._start + 1, log.last_index)
+        told = tuple((run.count, run.offset, self._term(run.term), self._command(run.command)) for run in entries)
+        _, members = log.configurations[-1]
+        return self._term(_term_at(log, self._start)), told, log.written - self._base, _renamed(members, self._names)
+
+    def _command(self, command: object) -> object:
+        if isinstance(command, Proposal):
+            return self._proposal(command)
+        members = getattr(command, "members", None)
+        return type(command).__name__ if members is None else _renamed(members, self._names)

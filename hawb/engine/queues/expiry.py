@@ -1,0 +1,219 @@
+"""Time to live: messages that expire, and queues that do.
+
+Source: `rabbit_amqqueue_process` (`calculate_msg_expiry`, `drop_expired_msgs`, `ensure_ttl_timer`,
+`ensure_expiry_timer`). A message's end is fixed when it is published and outlasts failovers and restarts, but only the
+head of the queue is looked at: an expired message behind one that is not waits until it gets there. A TTL of 0 without
+a dead letter exchange discards what no consumer takes at once (`publishing`).
+
+A queue expires when it had no consumers for a while in which it was neither declared again nor asked by basic.get. A
+master that starts begins to count anew.
+
+RabbitMQ's timers are late by less than a millisecond; here they are exact.
+
+A quorum queue (`rabbit_fifo`, from 3.10 on) looks at its head at each command, and its leader asks for one when the
+head's time is over (`timer_effect`). In 4.3 returned messages and those of each priority have heads of their own, and
+all that have expired go at once (`expire_batch`; those that do not stand first of all a command later, which is not
+told apart here). With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its
+election, the leader looks whether the queue itself has expired (`ra_server_proc:set_tick_timer`). The time counts from
+the last of these: the queue or its policy was made, basic.get, the last message of a cancelled consumer was settled, a
+consumer's channel went or was out of reach. Declaring the queue again does not count, and a cancelled consumer or a
+holder that still holds messages keeps the queue (`is_expired`).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hawb.engine.core import runs
+from hawb.engine.core.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires, RetriesDue
+from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import NOWHERE, QUORUM, Batch, Queue
+from hawb.engine.core.turn import TIMER, Turn
+from hawb.engine.queues.contents import in_order, pieces, ready
+from hawb.engine.queues.dead_letters import EXPIRED, let_go
+from hawb.engine.quorum import fifo
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+TICK_US = 5_000_000
+"""How often a quorum queue's leader looks whether the queue has expired (`rabbit_quorum_queue`, TICK_TIMEOUT)."""
+
+INSTANT_US = 1_000
+"""How long a message with a TTL of 0 lives in a quorum queue (`rabbit_fifo:update_expiry_header`)."""
+
+
+def expires_us(turn: Turn, queue: Queue) -> int | None:
+    """When messages expire that are published to the queue now; None: never."""
+    ttl_ms = fifo.limits_of(queue).message_ttl_ms
+    if ttl_ms is None:
+        return None
+    return turn.now_us + (ttl_ms * 1_000 or (INSTANT_US if queue.type == QUORUM else 0))
+
+
+def expired(turn: Turn, queue: Queue) -> Runs:
+    """The messages whose time is over, wherever in the queue they stand."""
+    mortal = [batch for batch in queue.batches if batch.expires_us is not None]
+    return runs.normal((batch.first, last_expired(batch, turn.now_us)) for batch in mortal) if mortal else EMPTY
+
+
+def last_expired(batch: Batch, now_us: int) -> int:
+    """The last message of a batch whose time is over; the one before the first if there is none."""
+    if batch.expires_us is None or batch.expires_us > now_us:
+        return batch.first - 1
+    if batch.flow is None:
+        return batch.last
+    beats, us = batch.flow
+    return min(batch.last, batch.first + (now_us - batch.expires_us) * beats // us)
+
+
+def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
+    """Dates the messages that have come to a queue last: they were not published together, but one by one from
+    `first_us` on, so many in so many microseconds (`flow`)."""
+    *others, batch = turn.queues[name].batches
+    if batch.expires_us is not None:
+        expires_us = batch.expires_us - turn.now_us + first_us
+        batch = replace(batch, expires_us=expires_us, flow=flow)
+        turn.change_queue(name, batches=(*others, batch))
+
+
+def drop_expired(turn: Turn, name: str) -> None:
+    """Drops expired messages at the head of the queue, in 4.3 at that of each of its lines, and sets a timer for the
+    next head."""
+    queue = turn.queues.get(name)
+    if queue is None or not queue.up or queue.sync is not None:
+        return
+    if all(batch.expires_us is None for batch in queue.batches):
+        return
+    lines = fifo.lines(queue) if queue.type == QUORUM else [in_order(queue, ready(queue))]
+    found = [expired_head(turn, queue, line) for line in lines]
+    numbers = runs.normal(pair for gone, _ in found for pair in gone)
+    if numbers:
+        turn.emit("messages_expired", queue=name, ids=numbers)
+        let_go(turn, name, numbers, EXPIRED)
+    heads_us = [next_us for _, next_us in found if next_us is not None]
+    if heads_us:
+        set_timer(turn, name, min(heads_us))
+
+
+def expired_head(turn: Turn, queue: Queue, line: Runs) -> tuple[list[tuple[int, int]], int | None]:
+    """The messages at the head of a line that have expired, and when the next one will; None: never, or as steady
+    publishers' messages do, one by one as they came, which takes no timer."""
+    gone = []
+    for first, last, batch in pieces(queue.batches, line):
+        end = min(last, last_expired(batch, turn.now_us))
+        if end >= first:
+            gone.append((first, end))
+        if end < last:
+            return gone, None if batch.flow else batch.expires_us
+    return gone, None
+
+
+def set_timer(turn: Turn, name: str, due_us: int) -> None:
+    """Has the queue look at its head again at `due_us`, unless it does so earlier anyway. Of a quorum queue the leader
+    looks, on its own side, whichever side gave the reason."""
+    focus = turn.focus
+    turn.focus = side_of_timer(turn, turn.queues[name])
+    timer_us = turn.queues[name].ttl_timer_us
+    if timer_us is None or timer_us > due_us:
+        turn.unschedule(MessagesExpire(name))
+        turn.schedule(due_us - turn.now_us, MessagesExpire(name), priority=TIMER)
+        turn.change_queue(name, ttl_timer_us=due_us)
+    turn.focus = focus
+
+
+def side_of_timer(turn: Turn, queue: Queue) -> OpenSide:
+    """The side on which a queue looks at its head: the one in focus; for a quorum queue that of the leader which the
+    side in focus sees, if the leader's side knows the queue."""
+    if not queue.has_group or queue.master == NOWHERE:
+        return turn.focus
+    side = turn.sides[turn.nodes[queue.master].side]
+    return side if queue.name in side.queues else turn.focus
+
+
+def messages_expire(turn: Turn, event: MessagesExpire) -> None:
+    """The timer fires. Without a master, and while it synchronises, nothing is dropped before that is over."""
+    if event.queue in turn.queues:
+        turn.change_queue(event.queue, ttl_timer_us=None)
+        drop_expired(turn, event.queue)
+
+
+def touch(turn: Turn, name: str) -> None:
+    """A classic queue is used, or its last consumer has left: the time until it expires counts from now."""
+    queue = turn.queues.get(name)
+    if queue is None or queue.has_group or queue.limits_in_effect.expires_ms is None or queue.consumers:
+        return
+    timer = QueueExpires(name, queue.master)
+    turn.unschedule(timer)
+    turn.schedule(queue.limits_in_effect.expires_ms * 1_000, timer, priority=TIMER)
+
+
+def used(turn: Turn, name: str) -> None:
+    """A queue of either type is used, or a consumer of it has left."""
+    queue = turn.queues.get(name)
+    if queue is None or queue.type != QUORUM:
+        touch(turn, name)
+    else:
+        fifo.change(turn, name, used_us=turn.now_us)
+        set_expiry(turn, name)
+
+
+def set_expiry(turn: Turn, name: str) -> None:
+    """Has a quorum queue's leader look, at its first tick after the queue's time is over, whether it is unused. Where a
+    new leader ticks at once it finds that of a queue whose time was over before."""
+    queue = turn.queues[name]
+    stop_looking(turn, name)
+    expires_ms = fifo.limits_of(queue).expires_ms
+    if expires_ms is None or not queue.up or not is_unused(turn, queue):
+        return
+    known = fifo.of(queue)
+    due_us = known.used_us + expires_ms * 1_000
+    over_us = max(turn.now_us, due_us)
+    is_elected = due_us < known.led_from_us == turn.now_us
+    at_once = is_elected and QUORUM_PROFILES[turn.settings.profile.version].ticks_at_once
+    ticks = 0 if at_once else (over_us - known.led_from_us) // TICK_US + 1
+    turn.schedule(known.led_from_us + ticks * TICK_US - turn.now_us, QueueExpires(name, queue.master), priority=TIMER)
+
+
+def stop_looking(turn: Turn, name: str, *also: type) -> None:
+    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired, and from what `also` is
+    planned."""
+    for kind in (QueueExpires, *also):
+        for event in {event for _, event in turn.planned(name, kind)}:
+            turn.unschedule(event)
+
+
+def is_unused(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue has no consumer in reach and nobody holds any of its messages."""
+    suspected = fifo.of(queue).suspected
+    holders = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in suspected)
+    return not set(queue.consumers) - suspected and not any(one.held for one in holders)
+
+
+def has_expired(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue is to go at this tick."""
+    expires_ms = fifo.limits_of(queue).expires_ms
+    unused_us = turn.now_us - fifo.of(queue).used_us
+    return expires_ms is not None and unused_us > expires_ms * 1_000 and is_unused(turn, queue)
+
+
+def lead(turn: Turn, name: str) -> None:
+    """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`). A stream's has none."""
+    if turn.queues[name].type != QUORUM:
+        return
+    fifo.change(turn, name, led_from_us=turn.now_us)
+    set_expiry(turn, name)
+    for _side in turn.each_side():
+        turn.unschedule(MessagesExpire(name))
+        if name in turn.queues:
+            turn.change_queue(name, ttl_timer_us=None)
+    drop_expired(turn, name)
+
+
+def stop_timers(turn: Turn, queue: Queue) -> None:
+    """Takes the timers of a queue that is gone off the agenda."""
+    if queue.ttl_timer_us is not None:
+        turn.unschedule(MessagesExpire(queue.name))
+    if queue.has_group:
+        stop_looking(turn, queue.name, HoldEnds, AnswersDue, RetriesDue)
+    elif queue.limits_in_effect.expires_ms is not None:
+        turn.unschedule(QueueExpires(queue.name, queue.master))

@@ -1,0 +1,69 @@
+"""What is published over a channel that waits to be known to a quorum queue waits in the channel's mailbox.
+
+Classic queues have a message before its quorum queues are asked (`rabbit_queue_type:deliver` goes by the names of the
+types). Left out: several quorum queues that a message is for are asked at the same time here, what other queues confirm
+meanwhile is passed on to the client, and the messages of a transaction are not told apart.
+
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hawb.engine.core.naming import split_queue
+from hawb.engine.core.operations import Publish
+from hawb.engine.core.state import Parked
+from hawb.engine.core.turn import Turn
+from hawb.engine.raft_groups import registration
+from hawb.engine.raft_groups.enqueuers import channel_over
+from hawb.engine.raft_groups.registration import is_registered, registration_us
+
+
+def is_waiting(turn: Turn, operation: Publish) -> bool:
+    """Whether the channel over which something is published waits to be known to a quorum queue."""
+    vhosts, channel = {split_queue(name)[0] for name in operation.queues}, channel_over(turn, operation)
+    groups = (group for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts)
+    return any(registration.is_waiting(turn, group, channel) for group in groups)
+
+
+def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
+    """Whether a channel will wait to be known to a queue if it publishes to it now."""
+    queue, channel = turn.queues.get(name), channel_over(turn, operation)
+    if queue is None or not queue.has_group or is_registered(turn, turn.groups[name], channel):
+        return False
+    reachable = queue.up and turn.linked(operation.node, queue.master)
+    return not reachable and registration_us(turn, turn.groups[name], channel) > 0
+
+
+def let_through(turn: Turn, operation: Publish) -> Publish | None:
+    """What a channel gets to of a publish before it waits, None if that is nothing: of messages for several queues the
+    first. The rest is held back."""
+    if operation.publisher is not None:
+        return operation
+    if is_waiting(turn, operation):
+        hold_back(turn, operation)
+        return None
+    several = operation.count > 1 and len(operation.queues) > 1 and not operation.transaction
+    if several and any(has_to_wait(turn, name, operation) for name in operation.queues):
+        hold_back(turn, replace(operation, count=operation.count - 1))
+        return replace(operation, count=1)
+    return operation
+
+
+def hold_back(turn: Turn, operation: Publish) -> None:
+    """Messages wait in a channel's mailbox."""
+    turn.held_back = (*turn.held_back, Parked(turn.next_number(), operation, turn.step))
+    turn.emit("messages_held_back", node=operation.node, queue=operation.queue, messages=operation.count)
+
+
+def go_on(turn: Turn) -> None:
+    """Channels that wait no longer get to what they have held back, in its order."""
+    focus, held_back, turn.held_back = turn.focus, turn.held_back, ()
+    for parked in held_back:
+        turn.look_from(parked.operation.node)
+        if is_waiting(turn, parked.operation):
+            turn.held_back = (*turn.held_back, parked)
+        else:
+            turn.schedule(0, parked.operation, step=parked.step)
+    turn.focus = focus

@@ -1,0 +1,44 @@
+"""What a side's record says of a quorum queue beside who leads it."""
+
+from __future__ import annotations
+
+from hawb.engine.cluster import metadata
+from hawb.engine.core.naming import described
+from hawb.engine.core.state import Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.raft_groups.events import ProposalGivenUp, RegistrationGivenUp
+from hawb.engine.raft_groups.group import Proposal
+
+
+def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:
+    """The proposal that an event is about; None if it is decided or its group gone."""
+    group = turn.groups.get(event.queue)
+    if group is None or group.number != event.group:
+        return None
+    return next((one for one in group.waiting if one.number == event.number), None)
+
+
+def change_members(turn: Turn, queue: Queue, members: tuple[int, ...]) -> None:
+    """A leader's log has other members, who count from now on."""
+    for node in sorted(set(members) ^ set(queue.members)):
+        turn.emit("member_added" if node in members else "member_removed", node=node, queue=queue.name)
+    gone = set(queue.members) - set(members)
+    contents = tuple(None if node in gone and node != queue.holder else had for node, had in enumerate(queue.contents))
+    turn.change_queue(queue.name, members=tuple(sorted(members)), contents=contents)
+
+
+def goes_on_all_sides(turn: Turn, name: str, node: int) -> bool:
+    """Whether a queue that a client at a node deletes is gone for everybody who runs, or with Khepri for nobody, as the
+    record stays; if not, the step was refused. A real one would stay on the sides that do not hear of it, with what is
+    left of its members (`rabbit_quorum_queue:delete`, force_delete_queue)."""
+    if turn.setup.khepri and not metadata.is_writable(turn, node):
+        return True
+    elsewhere = {value.side for node, value in enumerate(turn.nodes) if turn.runs_anywhere(node)} - {turn.focus.number}
+    if not any(name in turn.sides[side].queues for side in elsewhere):
+        return True
+    turn.refuse(
+        None,
+        f"not simulated: {described(name)} deleted on one side of a partition, while another side knows it; accepted "
+        "when all nodes that run are on one side",
+    )
+    return False

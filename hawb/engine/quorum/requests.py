@@ -1,0 +1,313 @@
+"""Quorum queues: how what clients ask of them is decided by a Raft group, and done once it is committed.
+
+What a client asks goes to the leader as a command of the group's log (a `Proposal`). When it is committed the queue
+does what a classic queue does when it is asked, by the same handlers (`hawb.engine.advance`), and where rabbit_fifo
+does otherwise that is in `hawb.engine.quorum.fifo`. Without a majority it waits (`hawb.engine.raft_groups.asking`):
+publishes and acknowledgements for as long as it takes, whatever a client waits for until its channel gives up.
+
+A message has its number when its channel has sent it, and stands in the queue as pending until it is committed. One
+whose client goes before any member has it was never taken.
+
+Source: `rabbit_quorum_queue`, `rabbit_fifo_client`, `ra`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from hawb.engine import streams
+from hawb.engine.clients import settling, subscriptions
+from hawb.engine.clients.client_state import NEVER_US, Consumer, Share
+from hawb.engine.core import bookkeeping, runs
+from hawb.engine.core.events import MetadataCommitted
+from hawb.engine.core.naming import described, split_queue
+from hawb.engine.core.operations import (
+    NODE_DOWN,
+    ChannelDown,
+    Consume,
+    ConsumerCancels,
+    ConsumerCloses,
+    DeadLetters,
+    Delete,
+    Enqueue,
+    Get,
+    InVain,
+    NodeSuspected,
+    Operation,
+    Publish,
+    Purge,
+    Settle,
+)
+from hawb.engine.core.runs import EMPTY, Runs
+from hawb.engine.core.state import NOWHERE, QUORUM, STOPPING, STREAM, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues import limits
+from hawb.engine.queues.access import fail, is_absent
+from hawb.engine.quorum import fifo, log, queue_record, resending
+from hawb.engine.raft_groups import asking, enqueuers, flowing, leadership, registration
+from hawb.engine.raft_groups.events import ProposalGivenUp
+from hawb.engine.raft_groups.group import GONE, STORE, Proposal
+
+AWAITED = (Consume, Get, Purge, Delete, ConsumerCancels)
+"""What a client waits for. The rest goes on behind its back."""
+
+BEYOND_TICKTIME_US = 5_000_000
+"""How much longer than net_ticktime a channel waits for an answer (`rabbit_fifo_client:init`)."""
+PURGE_US, DELETE_US = 30_000_000, 5_000_000
+"""What it waits to purge (`rabbit_quorum_queue:purge`) and to delete, which it then does by force."""
+
+
+def propose(turn: Turn, event: Any) -> bool:
+    """Take what a client asks of a quorum queue to its log; return False for anything else, and where only disks have
+    the queue's record, so that the operation is refused."""
+    if not isinstance(event, (*AWAITED, Settle, ConsumerCloses)):
+        return False
+    consumer = turn.consumers.get(getattr(event, "consumer", None))
+    name = event.queue if isinstance(event, Operation) else consumer.queue
+    queue = turn.queues.get(name)
+    if queue is None or not queue.has_group or is_absent(queue):
+        return False
+    node = event.node if isinstance(event, Operation) else consumer.node
+    if queue.type == STREAM:
+        # The coordinator deletes it, without its replicas being asked.
+        return not turn.is_running(node) or streams.refuses(turn, event)
+    if isinstance(event, ConsumerCloses):
+        if consumer.state != "closed":
+            channel_down(turn, consumer.name, event.reason)
+    elif turn.is_running(node) and not refused_by_channel(turn, event):
+        put(turn, name, with_count(turn, event), node)
+    return True
+
+
+def refused_by_channel(turn: Turn, event: Any) -> bool:
+    """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
+    if isinstance(event, Consume):
+        return subscriptions.refused_by_channel(turn, event)
+    if isinstance(event, Delete) and not queue_record.goes_on_all_sides(turn, event.queue, event.node):
+        return True
+    flags = [flag for flag in ("if_unused", "if_empty") if isinstance(event, Delete) and getattr(event, flag)]
+    if flags:
+        flag = flags[0].replace("_", "-")
+        reason = f"queue.delete operations with {flag} flag set are not supported by quorum queues"
+        fail(turn, event, 540, f"NOT_IMPLEMENTED - cannot delete {described(event.queue)}. {reason}")
+        return True
+    return False
+
+
+def with_count(turn: Turn, event: object) -> object:
+    """An answer to all that a client holds is one to what it holds now."""
+    if not isinstance(event, Settle) or event.count is not None:
+        return event
+    consumer = turn.consumers[event.consumer]
+    return replace(event, count=runs.size(consumer.stale) + runs.size(settling.arrived(turn, consumer)))
+
+
+def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY, *, flows: bool = False) -> None:
+    """A channel at `node` (NOWHERE: the leader itself) wants something done; of what `flows` it has been by now."""
+    proposal = Proposal(turn.next_number(), operation, node, turn.step, numbers)
+    group = turn.groups.own(name)
+    group.waiting = (*group.waiting, proposal)
+    if numbers:
+        enqueuers.be_pending(turn, name, operation, numbers)
+    if isinstance(operation, AWAITED):
+        event = ProposalGivenUp(name, proposal.number, group.number)
+        turn.schedule(patience_us(turn, turn.queues[name], operation), event)
+    channel = enqueuers.sender(operation)
+    streams.note_channel(turn, group, channel)
+    enqueuers.note_sender(turn, group, channel)
+    if flows:
+        flowing.enter_at_once(turn, group, proposal, operation.count, operation.size_bytes)
+    elif enqueuers.gets_to_leader(turn, group, channel):
+        asking.ask(turn, group, proposal)
+    else:
+        asking.set_unsent_aside(turn, group)
+    if channel is not None and not is_in_reach(turn, name, node):
+        resending.set_timer(turn, group, proposal, channel)
+
+
+def is_in_reach(turn: Turn, name: str, node: int) -> bool:
+    """Whether what is asked at a node gets to a leader that can commit."""
+    queue = turn.queues[name]
+    return queue.up and (node == NOWHERE or turn.linked(node, queue.master))
+
+
+def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
+    """How long a channel waits for an operation. Where it knows of no leader it has nobody to ask for messages, or to
+    have them purged."""
+    if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
+        return 0
+    fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
+    return fixed_us.get(type(operation), turn.setup.ticktime_us + registration.BEYOND_TICKTIME_US)
+
+
+def committed(turn: Turn) -> Iterator[object]:
+    """What has been committed and is to be done now, one after the other, with the leader's side in focus."""
+    while turn.committed:
+        name, leader, proposal, cause = turn.committed.pop(0)
+        turn.look_from(leader)
+        if name == STORE:
+            turn.because, turn.step = cause, proposal.step
+            yield MetadataCommitted(proposal.number, proposal.operation)
+            continue
+        if name not in turn.groups or name not in turn.queues:
+            continue
+        group = turn.groups.own(name)
+        waits = asking.end_waiting(turn, group, proposal.number)
+        turn.because, turn.step = cause, proposal.step
+        enqueuers.note_taken(turn, group, proposal.operation)
+        yield proposal.operation if waits else for_nobody(proposal.operation)
+        limits.tell_publishers(turn, name)
+        log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
+        if name in turn.groups and all(entry[0] != name for entry in turn.committed):
+            leadership.refresh(turn, turn.groups.own(name))
+
+
+def for_nobody(operation: object) -> object:
+    """What a committed operation comes to when nobody waits for it any more: a client that read has failed."""
+    if isinstance(operation, Get):
+        return InVain(operation.queue, operation.node, count=operation.count)
+    if isinstance(operation, Consume):
+        return InVain(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
+    return operation
+
+
+def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
+    """A channel has waited long enough for an operation, which is returned, and its client is told so. What is in the
+    leader's log may still be committed one day."""
+    proposal = queue_record.waiting(turn, event)
+    if proposal is None:
+        return None
+    if proposal.node != GONE:
+        turn.look_from(proposal.node)
+    enqueuers.withdraw(turn, turn.groups.own(event.queue), proposal.number)
+    if not isinstance(proposal.operation, Delete):
+        fail(turn, proposal.operation, 541, f"INTERNAL_ERROR{why_not(turn, event.queue, proposal.operation)}")
+    return proposal.operation
+
+
+def why_not(turn: Turn, name: str, operation: object) -> str:
+    """Return what RabbitMQ says of an operation that was not decided, beside its being an internal error
+    (`rabbit_quorum_queue`: `dequeue`, and `consume_error` since 4.1). A client that subscribes asks one member after
+    the other, and hears of the last (`rabbit_fifo_client:try_process_command`): here of one that is down."""
+    leader = turn.queues[name].master
+    vhost, short = split_queue(name)
+    server = f"{{'{quote(vhost, safe='')}_{short}','{turn.settings.names[leader]}'}}"
+    if isinstance(operation, Get):
+        reason = "nodedown" if leader == NOWHERE else f"{{timeout,{server}}}"
+        return f" - Cannot get a message from queue '{described(name)}': {reason}"
+    if isinstance(operation, Consume) and enqueuers.profile_of(turn).explains_consume_errors:
+        return f" - failed consuming from quorum {described(name)}: nodedown"
+    return ""
+
+
+# Publishing
+
+
+def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share | None:
+    """A channel sends messages to a quorum queue, and waits until they are committed; or it rejects them, since it has
+    been told that the queue is full. None for what a steady publisher has sent since the last event to a queue that can
+    commit: that is committed by now. Behind what its channel has under way it is committed too, and done after that."""
+    connection = f"{enqueuers.STEADY}{operation.publisher}" if operation.publisher else operation.connection
+    order = Enqueue(
+        queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
+        persistent=operation.persistent, priority=operation.priority, numbers=numbers,
+        mode=operation.mode,
+    )  # fmt: skip
+    group, channel = turn.groups.own(queue.name), enqueuers.channel_over(turn, order)
+    in_reach = is_in_reach(turn, queue.name, operation.node)
+    if in_reach:
+        registration.register(turn, group, channel)
+    if enqueuers.rejects(turn, group, channel):
+        bookkeeping.refuse(turn, queue.name, numbers, "max_length")
+        rejected = EMPTY if operation.transaction else numbers
+        return Share(queue.name, numbers, ((NOWHERE, turn.now_us),), rejected=rejected)
+    publisher = enqueuers.sender(order)
+    known = registration.is_registered(turn, group, channel) and enqueuers.gets_to_leader(turn, group, publisher)
+
+    def is_its_own(one: Proposal) -> bool:
+        return enqueuers.sender(one.operation) == publisher
+
+    flows = turn.flowing and known and in_reach and takes_flows(turn, queue.name)
+    if flows and not asking.has_under_way(turn, group, is_its_own):
+        flowing.commit_at_once(turn, group, "enqueue", operation.count, operation.size_bytes)
+        enqueuers.note_taken(turn, group, order)
+        log.cut(turn, queue.name, published=True)
+        return None
+    reached = enqueuers.gets_to_leader(turn, group, publisher)
+    if turn.queues[queue.name].master != NOWHERE and group.waiting and queue.type == QUORUM and reached:
+        asking.offer_again(turn, group, queue.master, is_its_own)
+        turn.look_from(operation.node)
+    put(turn, queue.name, order, operation.node, numbers, flows=flows)
+    return Share(queue.name, numbers, ((NOWHERE, NEVER_US),))
+
+
+def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
+    """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now: of
+    answers for what was returned meanwhile, which it still believes to hold, nothing."""
+    settled = min(count, runs.size(consumer.in_sequence))
+    if settled and takes_flows(turn, consumer.queue):
+        flowing.commit_at_once(turn, turn.groups.own(consumer.queue), "settle", settled, 0)
+
+
+def takes_flows(turn: Turn, name: str) -> bool:
+    """Whether a leader that can commit takes what flows at once: not while it hands over, or while a change of members
+    is undecided, after which it may lead no more."""
+    leader = turn.groups[name].leaders()[0]
+    return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
+
+
+def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
+    """What another queue has given up is sent to a quorum queue. Nobody waits for an answer, and nobody sends it again
+    once its sender is gone."""
+    order = Enqueue(
+        event.queue, event.node, count=event.count, size_bytes=event.size_bytes, persistent=event.persistent,
+        priority=event.priority, deaths=event.deaths, routing_keys=event.routing_keys, numbers=numbers,
+    )  # fmt: skip
+    put(turn, event.queue, order, event.node, numbers)
+
+
+def is_decided(turn: Turn, name: str) -> bool:
+    """Whether a queue is one whose group decides what happens to it."""
+    return name in turn.queues and turn.queues[name].has_group
+
+
+def suspect(turn: Turn, name: str, node: int) -> None:
+    """A leader has lost the connection to a node where consumers are; once for all of them. Without a leader nobody
+    has, and the next one looks for them (`visibility.look_for_channels`)."""
+    group, suspected, focus = turn.groups[name], NodeSuspected(name, node), turn.focus
+    leader = leadership.latest_leader(turn, group, leadership.hosted(turn, group))
+    if leader != NOWHERE and all(one.operation != suspected for one in group.waiting):
+        turn.look_from(leader)
+        put(turn, name, suspected, NOWHERE)
+        turn.focus = focus
+
+
+def is_deaf(turn: Turn, queue: Queue) -> bool:
+    """Whether a quorum queue hears nothing of a change of its policy: that is one command to the leader that the record
+    names, who is the last there was, and fails where that one is gone (`rabbit_quorum_queue:policy_changed`). A member
+    that comes back has the settings it was declared with, and those in its log (`ra:restart_server`), in 4.0 until its
+    leader's first tick (`policy_changes.watch`)."""
+    if not queue.has_group or queue.master != NOWHERE:
+        return False
+    reached = any(turn.linked(node, queue.holder) for node in turn.running())
+    return not (reached and leadership.hosts(turn, turn.groups[queue.name], queue.holder))
+
+
+def channel_down(turn: Turn, name: str, reason: str) -> None:
+    """A consumer's channel is gone, which a leader notices that its node is linked to, whatever side that belongs to.
+    What it held is returned when that is committed. Of a node that died a leader only knows that it is out of reach, as
+    the consumers there are then. Where nobody leads, the next leader finds so."""
+    consumer = turn.change_consumer(name, state="closed")
+    focus, group = turn.focus, turn.groups[consumer.queue]
+    if reason == NODE_DOWN and not (leadership.is_led(turn, group) and turn.nodes[consumer.node].status == STOPPING):
+        suspect(turn, consumer.queue, consumer.node)
+        return
+    for leader in reversed(group.leaders()):
+        if leadership.hosts(turn, group, leader.id) and turn.linked(leader.id, consumer.node):
+            turn.look_from(leader.id)
+    put(turn, consumer.queue, ChannelDown(consumer.queue, consumer.node, consumer=name, reason=reason), NOWHERE)
+    turn.focus = focus

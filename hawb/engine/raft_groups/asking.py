@@ -1,0 +1,133 @@
+"""What clients ask of a queue, until a leader has it in its log: a proposal waits, and its channel sends it again to
+each new leader that it hears of, which takes only what its log lacks. (A real one takes all of it, and
+`rabbit_fifo:apply_enqueue` passes over a sequence number that it has had: done once either way.)
+
+Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `ra`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.cluster.node_ports import focus_on, focused, linked, look_from
+from hawb.engine.raft_groups.enqueuers import (
+    ALL,
+    PROPOSAL_GIVEN_UP,
+    channel_of,
+    is_chosen,
+    is_in_log,
+    refuse_orphan,
+    reject_first,
+    rejects,
+    set_aside,
+    take_up,
+    withdraw,
+)
+from hawb.engine.raft_groups.group import GONE
+from hawb.engine.raft_groups.hosting import command
+from hawb.engine.raft_groups.ports import is_member, is_to_be_done, member_of, record, unplan, waiting_of
+from hawb.engine.raft_groups.registration import await_registration, is_registered, register
+from hawb.raft.member import NOWHERE
+
+SHARED = True  # the kernel of studies compiles this module
+
+
+def ask(t, g, p):
+    """A channel, or the leader itself (NOWHERE), wants something done."""
+    channel = channel_of(t, p)
+    if not is_registered(t, g, channel):
+        await_registration(t, g, channel)
+    offer(t, g, p)
+
+
+def offer(t, g, p):
+    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it, or has left
+    the group, leaves it waiting for the next."""
+    leader, channel = record(t, g).master, channel_of(t, p)
+    if leader == NOWHERE or not is_member(t, g, leader) or not (p.node == NOWHERE or linked(t, p.node, leader)):
+        return
+    if record(t, g).up:
+        register(t, g, channel)
+    if rejects(t, g, channel):
+        reject_first(t, g, p, ALL)
+    elif is_registered(t, g, channel):
+        take_up(t, g, p)
+        command(t, g, leader, p)
+
+
+def offer_again(t, g, leader, by):
+    """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
+    another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
+    for p in waiting_of(t, g):
+        if p.node != GONE and is_chosen(p, by) and not is_taken(t, g, leader, p.number):
+            look_from(t, leader if p.node == NOWHERE else p.node)
+            if record(t, g).master == leader:
+                offer(t, g, p)
+
+
+def is_taken(t, g, leader, number):
+    """Whether a leader has a proposal that waits in its log, committed or not."""
+    return is_in_log(t, g, leader, number, member_of(t, g, leader).commit_index) or is_to_be_done(t, g, number)
+
+
+def has_under_way(t, g, by):
+    """Whether any of the chosen is not done yet, so that what its channel sends next comes behind it."""
+    for p in waiting_of(t, g):
+        if p.node != GONE and is_chosen(p, by):
+            return True
+    return False
+
+
+def is_in_sight(t, g, p):
+    """Whether a leader, whose side is in focus, hears of what waits: what it has noticed itself, and what channels
+    there wait with. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
+    here = p.node == NOWHERE or (p.node != GONE and t.nodes[p.node].side == focused(t))
+    return here or not is_registered(t, g, channel_of(t, p))
+
+
+def drop_orphans(t, g):
+    """Withdraws what no member has in its log and nobody is left to send."""
+    k = 0
+    while k < len(waiting_of(t, g)):
+        p = waiting_of(t, g)[k]
+        if p.node == GONE and not is_in_any_log(t, g, p.number):
+            unplan(t, g, PROPOSAL_GIVEN_UP, p.number)
+            refuse_orphan(t, g, p)
+            withdraw(t, g, p.number)
+        else:
+            k += 1
+
+
+def set_unsent_aside(t, g):
+    """Count the messages as refused that no log has any more, and whose channels reach a leader with a majority:
+    nothing makes such a channel send again, until it publishes to the queue next, or hears of another leader.
+
+    A new leader tells the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other
+    side of a partition hears nothing, then or when the links work again. Its next message goes to the former leader,
+    which rejects it; then the channel sends all again that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3
+    the leader tells the channels of a node that is connected again as well (`rabbit_fifo`, nodeup)."""
+    focus = focused(t)
+    for p in waiting_of(t, g):
+        has_channel = p.node != NOWHERE and p.node != GONE and is_registered(t, g, channel_of(t, p))
+        if has_channel and not is_in_any_log(t, g, p.number) and not is_to_be_done(t, g, p.number):
+            look_from(t, p.node)
+            if record(t, g).up and linked(t, p.node, record(t, g).master):
+                set_aside(t, g, p)
+    focus_on(t, focus)
+
+
+def end_waiting(t, g, number):
+    """A proposal is committed, and waits no more. Whether its channel is still there, which has not given it up."""
+    waits = False
+    for p in waiting_of(t, g):
+        if p.number == number:
+            waits = p.node != GONE
+    withdraw(t, g, number)
+    unplan(t, g, PROPOSAL_GIVEN_UP, number)
+    return waits
+
+
+def is_in_any_log(t, g, number):
+    """Whether any member has a proposal that is not applied in its log."""
+    for node in range(t.setup.nodes):
+        if is_member(t, g, node) and is_in_log(t, g, node, number, g.applied):
+            return True
+    return False

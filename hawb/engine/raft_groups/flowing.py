@@ -1,0 +1,143 @@
+"""What flows to a leader that can commit, and is committed without time passing."""
+
+from __future__ import annotations
+
+from hawb.engine.raft_groups.hosting import apply_up_to, commit
+from hawb.engine.raft_groups.leadership import EVERYBODY, latest_leader, level
+from hawb.engine.raft_groups.ports import (
+    count_replicated,
+    enter,
+    extend,
+    member_of,
+    note_abreast,
+    offset_of,
+    outbox,
+    reached,
+    wishes,
+)
+from hawb.raft.election import on_election_timeout
+from hawb.raft.member import FOLLOWER, LEADER
+from hawb.raft.messages import COMMITTED, SEND, WRITE
+from hawb.raft.ports import bits_in, members_of, peers_of
+from hawb.raft.replication import append, end_step, on_written
+from hawb.raft.server import on_message
+from hawb.rules.quorum import majority
+
+SHARED = True  # the kernel of studies compiles this module
+
+
+def commit_at_once(t, g, says, count, size_bytes):
+    """A leader that can commit takes in what flowed to it since the last event: `count` commands of a kind, which by
+    now every member that it reaches has on disk."""
+    leader = latest_leader(t, g, EVERYBODY)
+    others = reached(t, g, leader) & members_of(t, member_of(t, g, leader)) & ~(1 << leader)
+    count_replicated(t, g, bits_in(others) * count * size_bytes)
+    if is_steady(t, g, leader, others):
+        pass_on(t, g, leader, others, says, count)
+        note_abreast(t, g, others | 1 << leader)
+    else:
+        pump(t, g, leader, others | 1 << leader, says, count)
+        level(t, g)
+
+
+def enter_at_once(t, g, p, count, size_bytes):
+    """A leader that can commit takes in what flowed to it over a channel that has more under way: `count` messages, a
+    proposal that stands behind what was sent before. By now all of it is committed, and is to be done in the order of
+    the log (`rabbit_fifo_client`, sequence numbers)."""
+    leader = latest_leader(t, g, EVERYBODY)
+    member, out = member_of(t, g, leader), outbox(t)
+    others = reached(t, g, leader) & members_of(t, member) & ~(1 << leader)
+    last, generation = member.last_index, member.generation
+    count_replicated(t, g, bits_in(others) * count * size_bytes)
+    enter(t, g, member, out, p)
+    end_step(out, member, last, generation)
+    carry_all(t, g, others | 1 << leader, out)
+    level(t, g)
+
+
+def is_steady(t, g, node, others):
+    """Whether a leader and all that it reaches are abreast of each other, so that nothing else is on its way."""
+    leads = member_of(t, g, node)
+    last, group = leads.last_index, members_of(t, leads)
+    if leads.commit_index != last or leads.written != last or g.applied != last or leads.role != LEADER:
+        return False
+    if bits_in(others) + (group >> node & 1) < majority(bits_in(group)):
+        return False
+    for peer in peers_of(t, leads):
+        is_next = peer.next_index == last + 1
+        if others >> peer.id & 1:
+            if peer.receiving or not is_next or not is_abreast(peer, member_of(t, g, peer.id), leads):
+                return False
+        elif not peer.receiving and not is_next:
+            return False
+    return True
+
+
+def is_abreast(peer, member, leads):
+    """Whether a member has all that its leader has, on disk and committed, and the leader knows it."""
+    last = leads.last_index
+    if peer.match_index != last or peer.commit_sent != last or peer.commit_index != last or member.asked:
+        return False
+    if member.last_index != last or member.last_term != leads.last_term or member.written != last:
+        return False
+    if member.commit_index != last or member.agreed != last or member.term != leads.term:
+        return False
+    return member.role == FOLLOWER and member.leader == leads.id
+
+
+def pass_on(t, g, node, others, says, count):
+    """What `pump` comes to then."""
+    leads = member_of(t, g, node)
+    extend(t, leads, leads, says, count)
+    last = leads.last_index
+    for peer in peers_of(t, leads):
+        if not peer.receiving:
+            peer.next_index, peer.commit_sent = last + 1, last
+        if others >> peer.id & 1:
+            member = member_of(t, g, peer.id)
+            peer.match_index = peer.commit_index = last
+            extend(t, member, leads, says, count)
+            member.agreed = last
+    apply_up_to(t, g, last)
+
+
+def pump(t, g, node, here, says, count):
+    """Carries what members say to each other until nobody says any more, without time passing, as far as those hear who
+    are here."""
+    member, out = member_of(t, g, node), outbox(t)
+    last, generation = member.last_index, member.generation
+    append(out, member, says, count, offset_of(member, says))
+    end_step(out, member, last, generation)
+    carry_all(t, g, here, out)
+
+
+def elect_at_once(t, g, node):
+    """A member asks to be elected, and is if it can be, without time passing."""
+    member, out = member_of(t, g, node), outbox(t)
+    last, generation = member.last_index, member.generation
+    on_election_timeout(out, member)
+    end_step(out, member, last, generation)
+    carry_all(t, g, reached(t, g, node) | 1 << node, out)
+
+
+def carry_all(t, g, here, out):
+    """Carries what members say until nobody says any more, as far as those hear who are here."""
+    k = 0
+    while k < len(wishes(out)):
+        wish = wishes(out)[k]
+        k += 1
+        if wish.wish == COMMITTED:
+            commit(t, g, wish)
+        elif wish.wish == WRITE or (wish.wish == SEND and here >> wish.target & 1):
+            carry(t, g, out, wish)
+
+
+def carry(t, g, out, wish):
+    """A message arrives, or the disk has done what it was asked for."""
+    member = member_of(t, g, wish.target if wish.wish == SEND else wish.source)
+    last, generation = member.last_index, member.generation
+    if wish.wish == SEND:
+        on_message(out, member, wish)
+    else:
+        on_written(out, member, wish)
+    end_step(out, member, last, generation)

@@ -1,0 +1,220 @@
+"""What happens at members of a group, and what they want done: their host carries their messages and writes their logs.
+
+What `hawb.raft` leaves open is decided here, and in `elections`:
+
+- A message takes a link's latency and the transfer of the bodies that it carries, and overtakes none. A link that
+  drops everything drops it; when something is back leaders send again what was not answered (Ra looks at each tick,
+  once a second).
+- A member's log counts once it is on disk, a disk write after it was sent there.
+
+Source: `ra_server_proc`, `rabbit_quorum_queue`.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.cluster.node_ports import linked
+from hawb.engine.raft_groups.elections import arm, call_elections, misses_leader
+from hawb.engine.raft_groups.group import GONE
+from hawb.engine.raft_groups.leadership import hosts, latest_leader, level, refresh
+from hawb.engine.raft_groups.ports import (
+    ELECTION_DUE,
+    LEADER_ELECTED,
+    LOG_CUT,
+    MEMBERS_ABREAST,
+    await_handover,
+    behind_us,
+    crown,
+    enter,
+    hosted,
+    is_committing,
+    is_member,
+    member_of,
+    note_members,
+    outbox,
+    plan,
+    plan_arrival,
+    plan_write,
+    retire,
+    say_refused_by,
+    start_anew,
+    take_committed,
+    transfer_us,
+    unplan,
+    waiting_of,
+    wishes,
+)
+from hawb.raft.election import begin_again, on_election_timeout
+from hawb.raft.member import LEADER, NOWHERE
+from hawb.raft.messages import COMMITTED, SEND, START_TIMER, WRITE
+from hawb.raft.ports import configured_at
+from hawb.raft.replication import end_step, on_tick, on_written
+from hawb.raft.server import on_message
+
+SHARED = True  # the kernel of studies compiles this module
+
+# What happens at a member
+
+
+def message_arrives(t, g, node, message):
+    """A message reaches a member that runs."""
+    member, out = member_of(t, g, node), outbox(t)
+    before = as_it_is(t, member)
+    on_message(out, member, message)
+    finish(t, g, member, out, before)
+
+
+def written(t, g, node, event):
+    """A member's disk has done what it was asked for."""
+    member, out = member_of(t, g, node), outbox(t)
+    before = as_it_is(t, member)
+    on_written(out, member, event)
+    finish(t, g, member, out, before)
+
+
+def stand_for_election(t, g, node):
+    """A member asks to be elected."""
+    member, out = member_of(t, g, node), outbox(t)
+    before = as_it_is(t, member)
+    on_election_timeout(out, member)
+    finish(t, g, member, out, before)
+
+
+def election_due(t, g, node):
+    """A member's timer is over: it asks for votes if it still misses a leader."""
+    if hosts(t, g, node) and misses_leader(t, g, node):
+        stand_for_election(t, g, node)
+
+
+def command(t, g, node, proposal):
+    """A leader takes what a client asks into its log."""
+    member, out = member_of(t, g, node), outbox(t)
+    before = as_it_is(t, member)
+    enter(t, g, member, out, proposal)
+    finish(t, g, member, out, before)
+
+
+def tick(t, g, node):
+    """A leader sends again."""
+    member, out = member_of(t, g, node), outbox(t)
+    before = as_it_is(t, member)
+    on_tick(out, member)
+    finish(t, g, member, out, before)
+
+
+# What a member wants done
+
+
+def as_it_is(t, member):
+    """What a step may change that its host looks at."""
+    leads_to = member.transferring_to
+    return member.role, member.leader, member.last_index, member.generation, configured_at(t, member), leads_to
+
+
+def finish(t, g, member, out, before):
+    """What a member wants done after a step is done; before it the member was so."""
+    role, leader, last, generation, configured, transferring_to = before
+    node = member.id
+    end_step(out, member, last, generation)
+    for wish in wishes(out):
+        do(t, g, wish)
+    retired = retire(t, g)
+    if retired:
+        plan(t, g, 0, LOG_CUT, node)
+        call_elections(t, g)
+    if not misses_leader(t, g, node):
+        unplan(t, g, ELECTION_DUE, node)
+    if member.role == LEADER and role != LEADER:
+        crown(t, g, member)
+        plan(t, g, t.setup.link_us, LEADER_ELECTED, node)
+    note_members(t, g, member)
+    steps_down = role == LEADER and member.role != LEADER
+    changed = member.role != role or member.leader != leader or configured_at(t, member) != configured
+    # A leader that has left the group still sends out what it has committed; once that is done the queue looks again.
+    if (changed or retired) and not (steps_down and is_committing(t, g)):
+        refresh(t, g)
+    if level(t, g):
+        plan(t, g, 0, MEMBERS_ABREAST, node)
+    if steps_down:
+        call_elections(t, g)
+    if member.generation != generation:
+        plan(t, g, 0, LOG_CUT, node)
+    if member.transferring_to != NOWHERE and transferring_to == NOWHERE:
+        await_handover(t, g, node)
+
+
+def do(t, g, wish):
+    """One thing that a member wants done. Term and vote are written before anything leaves; the queue is one for all
+    members, and a snapshot changes nothing in it."""
+    if wish.wish == SEND:
+        send(t, g, wish)
+    elif wish.wish == WRITE:
+        plan_write(t, g, wish)
+    elif wish.wish == COMMITTED:
+        commit(t, g, wish)
+    elif wish.wish == START_TIMER:
+        arm(t, g, wish.source)
+    else:
+        say_refused_by(t, wish)
+
+
+def send(t, g, message):
+    """A message leaves, and overtakes none that was sent before over the same link."""
+    if linked(t, message.source, message.target):
+        delay_us = t.setup.link_us + transfer_us(t, g, message)
+        plan_arrival(t, g, message, max(delay_us, behind_us(t, g, message.source, message.target)))
+
+
+def commit(t, g, wish):
+    """What nobody has committed before is on its way into the queue."""
+    last = take_committed(t, g, wish)
+    if last > g.applied:
+        apply_up_to(t, g, last)
+
+
+def apply_up_to(t, g, index):
+    """What is committed is taken in. What stands in other logs at the same places is nowhere any more."""
+    g.applied = index
+    for p in waiting_of(t, g):
+        if p.node == GONE:
+            plan(t, g, 0, LOG_CUT, NOWHERE)
+            break
+
+
+# Members that come and go
+
+
+def member_up(t, g, node):
+    """A member begins with what is on its disk, leaders send what was missed, and who misses a leader gets ready."""
+    g.stopped &= ~(1 << node)
+    if is_member(t, g, node):
+        begin_again(t, member_of(t, g, node))
+    else:
+        start_anew(t, g, node)
+    plan(t, g, 0, LOG_CUT, node)
+    look_around(t, g)
+
+
+def look_around(t, g):
+    """Something is back: leaders send what was missed, and who misses a leader gets ready."""
+    left = hosted(t, g)
+    leader = latest_leader(t, g, left)
+    while leader != NOWHERE:
+        tick(t, g, leader)
+        left &= ~(1 << leader)
+        leader = latest_leader(t, g, left)
+    call_elections(t, g)
+    refresh(t, g)
+    level(t, g)
+
+
+def member_down(t, g):
+    """A node is gone, noticed or not: nothing is committed with it any more."""
+    refresh(t, g)
+    level(t, g)
+
+
+def stop_member(t, g, node):
+    """A member's process ends, while its node runs on: the others notice at once."""
+    g.stopped |= 1 << node
+    member_down(t, g)
+    call_elections(t, g)

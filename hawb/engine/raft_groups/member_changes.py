@@ -1,0 +1,333 @@
+"""Members of quorum queues and replicas of streams are added and removed, and leaders moved, by an operator.
+
+`rabbitmq-queues add_member`, `delete_member`, `grow`, `shrink` and `rebalance` change a group one member at a time; a
+new member has nothing and is sent the log. A leader takes a change into its log, where it counts at once; the next one
+it takes when that is committed. Of streams that is `rabbitmq-streams add_replica` and `delete_replica`, and where the
+release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`. A stream's replicas
+and leader change through the coordinator of streams, which is asked first (`hawb.engine.streams`).
+
+Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`,
+`force_all_queues_shrink_member_to_current_member`), `rabbit_stream_queue` (`add_replica`, `delete_replica`,
+`delete_all_replicas`, `transfer_leadership`), forget_cluster_node_command.ex, `ra`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import quote
+
+from hawb.engine import streams
+from hawb.engine.core.events import AddReplica, DeleteReplica, FollowersStop, RestartStream
+from hawb.engine.core.naming import described, split_queue
+from hawb.engine.core.state import NOWHERE, QUORUM, STREAM, Queue
+from hawb.engine.core.turn import Turn
+from hawb.engine.queues.access import is_absent
+from hawb.engine.raft_groups import inputs
+from hawb.engine.raft_groups.events import MemberAwaited, RemovalWritten
+from hawb.engine.raft_groups.group import STORE, Group
+from hawb.engine.raft_groups.hosting import member_up, stop_member
+from hawb.engine.raft_groups.leadership import hosts
+from hawb.raft.member import LEADER, start
+from hawb.raft.messages import Join, Leave, TransferLeadership
+from hawb.rules import patterns
+from hawb.rules.patterns import Match
+from hawb.rules.quorum import is_sent_all, majority
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+
+APPLIED_US = 5_000_000
+"""How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
+DELETE_UNAVAILABLE = json.dumps(["badmatch", ["error", streams.UNAVAILABLE]])
+"""The error of `delete_replica`, which takes nothing but an answer of the coordinator."""
+FORCE_SHRINK = "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0"
+WHO_LEADS_US = 30_000_000
+"""How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
+
+
+def found(turn: Turn, name: str) -> Queue | None:
+    """Return the quorum queue or stream of that name; without one, or with a record on disks alone, the step was
+    refused."""
+    queue = turn.queues.get(name)
+    if queue is None or is_absent(queue):
+        turn.refuse(None, "not_found")
+    elif not queue.has_group:
+        turn.refuse(None, "Cannot add members to a classic queue")
+    else:
+        return queue
+    return None
+
+
+def add_member(turn: Turn, name: str, node: int) -> None:
+    """`rabbitmq-queues add_member`. To add who is there already changes nothing. Who is about to leave is what it is,
+    its leader perhaps, until that is committed; then nobody is added. Of a stream the node is looked at first, then the
+    leader, which is asked how far its replicas are, and then the coordinator."""
+    queue = found(turn, name)
+    if queue is None or (node in queue.members and queue.type == QUORUM):
+        return
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, "node_not_running")
+    elif not is_led(turn, queue) or awaits_coordinator(turn, queue, AddReplica(name, node)):
+        return
+    elif node not in queue.members:
+        group = turn.groups.own(name)
+        if node not in group.members or group.stopped >> node & 1:
+            # One that a drain had stopped went with its removal; the new one is started although the node is drained.
+            group.members[node] = start(node)
+            group.stopped &= ~(1 << node)
+        inputs.ask_leader(turn, name, queue.master, Join(node))
+        await_member(turn, queue, node)
+
+
+def await_member(turn: Turn, queue: Queue, node: int) -> None:
+    """Where a leader that cannot commit has taken in a new member, who added it is told so after a while
+    (`rabbit_quorum_queue:do_add_member`, `ra:leader_query`)."""
+    awaits = queue.type == QUORUM and QUORUM_PROFILES[turn.settings.profile.version].awaits_members
+    group = turn.groups[queue.name]
+    index, members = group.members[queue.master].log.configurations[-1]
+    if awaits and not queue.up and node in members:
+        turn.schedule(APPLIED_US, MemberAwaited(queue.name, queue.master, group.number, index))
+
+
+def member_awaited(turn: Turn, event: MemberAwaited) -> None:
+    """A new member is not in effect yet."""
+    group = turn.groups.get(event.queue)
+    if group is not None and group.number == event.group and group.applied < event.index:
+        vhost, short = split_queue(event.queue)
+        server = f"{quote(vhost, safe='')}_{short}"
+        turn.refuse(None, json.dumps(["badmatch", ["timeout", [server, turn.settings.names[event.node]]]]))
+
+
+def delete_member(turn: Turn, name: str, node: int) -> None:
+    """`rabbitmq-queues delete_member`, of a node that runs or not. To remove who is not there changes nothing."""
+    queue = found(turn, name)
+    if queue is None or (node not in queue.members and queue.type == QUORUM):
+        return
+    if queue.type == STREAM and not (turn.runs_anywhere(node) or streams.profile_of(turn).deletes_where_down):
+        turn.refuse(None, "node_not_running")
+    elif awaits_coordinator(turn, queue, DeleteReplica(name, node), DELETE_UNAVAILABLE) or node not in queue.members:
+        return
+    elif len(queue.members) == 1:
+        last_stream = queue.type == STREAM
+        turn.refuse(None, "last_stream_member" if last_stream else "the last node cannot be removed: last_node")
+    elif is_led(turn, queue):
+        remove(turn, name, node)
+        if turn.settings.profile.version == "3.8" and not turn.runs_anywhere(node):
+            turn.refuse(None, "nodedown")
+
+
+def awaits_coordinator(turn: Turn, queue: Queue, request: object, text: str = streams.UNAVAILABLE) -> bool:
+    """Return True if a request is about a stream and its coordinator has no majority; then the step waits."""
+    return queue.type == STREAM and streams.awaits_coordinator(turn, turn.first_running(), (request,), text)
+
+
+def remove(turn: Turn, name: str, node: int) -> None:
+    """A leader takes in that a member is to go, which counts at once (`ra:remove_member`, after_log_append)."""
+    leader = turn.queues[name].master
+    inputs.ask_leader(turn, name, leader, Leave(node))
+    group = turn.groups[name]
+    if node != leader and node not in group.members[leader].members:
+        event = RemovalWritten(name, leader, group.number, node)
+        turn.schedule(turn.settings.timing.fsync_us, event)
+
+
+def removal_written(turn: Turn, event: RemovalWritten) -> None:
+    """The member is deleted with what it has on disk, whatever becomes of its removal (`ra:force_delete_server`), as
+    far as the leader reaches its node. That comes after a transaction on the queue's record, by the end of which the
+    leader has written the removal: a leader that goes before then comes back to a member that is still there. One that
+    is to go itself stays until that is committed: a real one is deleted as soon as the others have been sent what it
+    has."""
+    name, group = event.queue, turn.groups.get(event.queue)
+    if group is None or group.number != event.group or not hosts(turn, group, event.node):
+        return
+    log = group.members[event.node].log
+    index, members = log.configurations[-1]
+    out_of_reach = turn.runs_anywhere(event.removed) and not turn.linked(event.node, event.removed)
+    if index <= log.written and event.removed in set(group.members) - set(members) and not out_of_reach:
+        inputs.lose_disk(turn, name, event.removed)
+
+
+def is_led(turn: Turn, queue: Queue) -> bool:
+    """Whether there is a leader to take a change, which then counts, committed or not (`ra:add_member`,
+    after_log_append); otherwise the step is refused."""
+    if queue.master == NOWHERE and queue.type == STREAM:
+        turn.refuse(
+            None,
+            f"not simulated: replicas of {described(queue.name)}, which is a stream, while it has no leader; accepted "
+            "once it has one",
+        )
+    elif queue.master == NOWHERE:
+        turn.refuse(None, f"{described(queue.name)} has no leader: timeout")
+    return queue.master != NOWHERE
+
+
+STRATEGIES: dict[str, Callable[[Queue], bool]] = {
+    "all": lambda queue: True,
+    "even": lambda queue: len(queue.members) % 2 == 0,
+}
+"""Which queues grow: all, or those with an even number of members."""
+
+
+def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
+    """`rabbitmq-queues grow`: a member at `node` for each queue whose name matches and that has none there."""
+    growing = []
+    for name in turn.queue_names():
+        queue = turn.queues[name]
+        _, short = split_queue(name)
+        known = changes_with_all(turn, queue) and not is_absent(queue)
+        missing = known and node not in queue.members and turn.runs_anywhere(node)
+        if missing and STRATEGIES[strategy](queue) and patterns.outcome(pattern, short) is Match.YES:
+            growing.append(name)
+    for name in changing(turn, growing, node, AddReplica):
+        add_member(turn, name, node)
+
+
+def shrink(turn: Turn, node: int) -> None:
+    """`rabbitmq-queues shrink`: every queue loses its member at `node`, but for one that has no other."""
+    shrinking = [name for name in members_on(turn, node) if changes_with_all(turn, turn.queues[name])]
+    for name in changing(turn, shrinking, node, DeleteReplica):
+        delete_member(turn, name, node)
+
+
+def changing(
+    turn: Turn, names: list[str], node: int, request: Callable[[str, int], object], text: str = streams.UNAVAILABLE
+) -> list[str]:
+    """Return the queues of `names` that one command can change now: not the streams, for which it waits, one after the
+    other, while their coordinator has no majority."""
+    asked = tuple(request(name, node) for name in names if turn.queues[name].type == STREAM)
+    wait = streams.awaits_coordinator(turn, turn.first_running(), asked, text)
+    return [name for name in names if not wait or turn.queues[name].type == QUORUM]
+
+
+def changes_with_all(turn: Turn, queue: Queue) -> bool:
+    """Whether a queue's members change with those of all others."""
+    return queue.type == QUORUM or (queue.type == STREAM and streams.profile_of(turn).grows)
+
+
+def members_on(turn: Turn, node: int) -> list[str]:
+    """Return the quorum queues and streams, as far as a running node has their records, with a member at a node."""
+    known = ((name, turn.queues[name]) for name in turn.queue_names())
+    return [name for name, queue in known if queue.has_group and not is_absent(queue) and node in queue.members]
+
+
+def forget(turn: Turn, node: int, *, fails: bool = False) -> None:
+    """A node is no member of the cluster any more, or is not to be: every queue with a leader loses its member there
+    (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log), but
+    in a release that leaves them on record. Where the coordinator of streams has no majority they keep their replicas
+    there, and the command fails, though the node is no member any more; unless it `fails` for another reason, of which
+    alone it tells."""
+    loses = {
+        STREAM: streams.has_streams(turn) and streams.profile_of(turn).forgets,
+        QUORUM: QUORUM_PROFILES[turn.settings.profile.version].shrinks_as_forgetting,
+    }
+    if fails and not streams.coordinates(turn, turn.first_running()):
+        loses[STREAM] = False
+    losing = [name for name in members_on(turn, node) if loses[turn.queues[name].type]]
+    for name in changing(turn, losing, node, DeleteReplica, forget_fails(turn, node)):
+        queue = turn.queues[name]
+        if queue.master != NOWHERE and len(queue.members) > 1:
+            remove(turn, name, node)
+
+
+def forget_fails(turn: Turn, node: int) -> str:
+    """The error of `forget_cluster_node` where the coordinator of streams is not available. Up to 4.0 the tool takes
+    nothing but an answer of the coordinator."""
+    if turn.settings.profile.version != "4.3":
+        return DELETE_UNAVAILABLE
+    name = turn.settings.names[node]
+    return f"RabbitMQ failed to shrink some entities on node {name} : Streams, Stream coordinator"
+
+
+def force_shrink(turn: Turn, node: int) -> None:
+    """Every quorum queue with a member on a node has no other from then on, and leads itself: what the others alone had
+    committed is lost, and none of them is started again (`force_all_queues_shrink_member_to_current_member`, 3.12)."""
+    settings, cause = turn.settings, turn.because
+    if not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{settings.names[node]}' is not running")
+    elif not QUORUM_PROFILES[settings.profile.version].shrinks_by_force:
+        turn.refuse(None, f"undef: RabbitMQ {settings.profile.release} has no {FORCE_SHRINK}")
+    else:
+        for name in members_on(turn, node):
+            if turn.queues[name].type == QUORUM and hosts(turn, turn.groups[name], node):
+                turn.because = turn.emit("shrunk_by_force", because=cause, node=node, queue=name)
+                inputs.stand_alone(turn, name, node)
+
+
+def transfer(turn: Turn, name: str, node: int) -> None:
+    """Another member is told to have itself elected. The leader refuses what cannot be; of a stream it is a wish, that
+    a node without a replica does not fulfil."""
+    queue = turn.queues[name]
+    if queue.type == STREAM and not streams.profile_of(turn).moves_leaders:
+        release = turn.settings.profile.release
+        turn.refuse(None, f"{described(name)} is a stream, whose leader nothing moves in {release}: from 3.13 on")
+    elif not turn.runs_anywhere(node):
+        turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
+    elif awaits_coordinator(turn, queue, RestartStream(name, node)):
+        return
+    elif is_led(turn, queue) and not (queue.type == STREAM and node not in set(queue.members) - {queue.master}):
+        if queue.type == QUORUM and lags(turn, queue, node):
+            turn.refuse(None, "not_up_to_date")
+        else:
+            inputs.ask_leader(turn, name, queue.master, TransferLeadership(node))
+
+
+def lags(turn: Turn, queue: Queue, node: int) -> bool:
+    """Whether a leader refuses to hand over to a member that it has not sent all it has, or sends a snapshot."""
+    leader = turn.groups[queue.name].members[queue.master]
+    peer = next((one for one in leader.peers if one.id == node), None)
+    if peer is None or not QUORUM_PROFILES[turn.settings.profile.version].spares_laggards:
+        return False
+    return peer.receiving or not is_sent_all(leader.last_index, peer.match_index)
+
+
+def drain(turn: Turn, node: int) -> None:
+    """A node that is drained stops its members of quorum queues, those that lead only where there is another node that
+    runs and is not drained (`rabbit_maintenance:primary_replica_transfer_candidate_nodes`), those that follow but in
+    3.8.9. In 4.3 these are stopped once it has asked of each of the others who leads it now."""
+    profile = turn.settings.profile
+    members = {name: group.members[node] for name, group in sorted(turn.groups.items())
+               if node in group.members and name != STORE and not streams.is_stream(turn, name)}  # fmt: skip
+    leads = [name for name, member in members.items() if member.role == LEADER]
+    follows = tuple(name for name in members if name not in leads) if profile.drain_stops_members else ()
+    if not any(other != node and not turn.nodes[other].drained for other in turn.running()):
+        leads = []
+    wait_us = sum(asks_who_leads_us(turn, turn.groups[name], node) for name in leads)
+    for name in leads:
+        stop_member(turn, turn.groups.own(name), node)
+    event = FollowersStop(node, turn.nodes[node].boots, follows)
+    if not profile.drain_awaits_elections:
+        for name in follows:
+            stop_member(turn, turn.groups.own(name), node)
+    elif follows:
+        turn.schedule(wait_us, event)
+
+
+def asks_who_leads_us(turn: Turn, group: Group, node: int) -> int:
+    """How long a node that has stopped a leader asks the others who leads, one after the other: not at all where they
+    are a majority, whose election is taken to be over at once; else each that runs for as long as it may take."""
+    others = [other for other in group.members if other != node and hosts(turn, group, other)]
+    return 0 if len(others) >= majority(len(group.members)) else len(others) * WHO_LEADS_US
+
+
+def stop_followers(turn: Turn, event: FollowersStop) -> None:
+    """A node that is still drained stops members that follow."""
+    node = turn.nodes[event.node]
+    here = [name for name in event.queues if name in turn.groups and event.node in turn.groups[name].members]
+    if here and node.drained and node.boots == event.boots and turn.runs_anywhere(event.node):
+        cause = turn.because
+        for name in here:
+            turn.because = turn.emit("follower_stopped", because=cause, node=event.node, queue=name)
+            stop_member(turn, turn.groups.own(name), event.node)
+
+
+def revive(turn: Turn, node: int) -> None:
+    """The members that were stopped are started again."""
+    for name, group in sorted(turn.groups.items()):
+        if group.stopped >> node & 1:
+            member_up(turn, turn.groups.own(name), node)
+
+
+def lose_disk(turn: Turn, node: int) -> None:
+    """What members at a node had on its disk is gone."""
+    for name, group in sorted(turn.groups.items()):
+        if node in group.members and (name == STORE or turn.queues.get(name) is not None):
+            inputs.lose_disk(turn, name, node)

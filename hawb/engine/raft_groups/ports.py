@@ -1,0 +1,367 @@
+"""What groups need of a turn: all that is otherwise where their rules are compiled.
+
+Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.host_ports`. What a port promises is said
+here for both. `g` is the group's record, a turn's own copy.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hawb.engine import streams
+from hawb.engine.core import bookkeeping, randomness
+from hawb.engine.core.events import MetadataAvailable
+from hawb.engine.core.runs import size
+from hawb.engine.core.state import RUNNING, STARTED, Queue, StoreView, bits_of, nodes_of
+from hawb.engine.core.turn import TIMER, Turn
+from hawb.engine.quorum import fifo
+from hawb.engine.quorum.losses import end_with_log
+from hawb.engine.quorum.queue_record import change_members
+from hawb.engine.raft_groups.events import (
+    ElectionDue,
+    HandoverDue,
+    LeaderElected,
+    LogCut,
+    MajorityReached,
+    MembersAbreast,
+    RaftArrives,
+    RaftWritten,
+)
+from hawb.engine.raft_groups.group import STORE, Group, Proposal
+from hawb.raft.log import Run
+from hawb.raft.member import Member, start
+from hawb.raft.membership import on_command
+from hawb.raft.messages import (
+    AppendEntries,
+    Command,
+    Committed,
+    Message,
+    Output,
+    PreVote,
+    Refused,
+    Write,
+    Written,
+)
+from hawb.raft.ports import members_of
+
+CONDITION_US = 30_000_000
+"""How long a leader that hands over waits for the other to lead (Ra's await_condition_timeout)."""
+
+ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED = ElectionDue, LeaderElected, MajorityReached
+LOG_CUT, MEMBERS_ABREAST = LogCut, MembersAbreast
+"""What may be planned of a group."""
+
+# What is so
+
+
+def is_member(_: Turn, g: Group, node: int) -> bool:
+    """Whether the group has a member on a node, whether that runs or not."""
+    return node in g.members
+
+
+def member_of(_: Turn, g: Group, node: int) -> Member:
+    """The member on a node."""
+    return g.members[node]
+
+
+def hosted(t: Turn, g: Group) -> int:
+    """The nodes whose members run."""
+    bits, nodes, statuses = 0, t.nodes, STARTED if g.name == STORE else (RUNNING,)
+    for node in g.members:
+        if nodes[node].status in statuses:
+            bits |= 1 << node
+    return bits & ~g.stopped
+
+
+def reached(t: Turn, g: Group, node: int) -> int:
+    """The nodes whose members run, and get what is sent at a node."""
+    here = hosted(t, g)
+    return bits_of(other for other in nodes_of(here) if t.linked(node, other)) if t.cuts else here
+
+
+def in_sight(t: Turn, g: Group) -> int:
+    """The nodes whose members run, and are reached from a running node of the side in focus."""
+    here, running = hosted(t, g), t.running()
+    if not t.cuts:
+        return here if running else 0
+    return bits_of(other for other in nodes_of(here) if any(t.linked(node, other) for node in running))
+
+
+def has_given_up(t: Turn, a: int, b: int) -> bool:
+    """Whether the failure detectors of two nodes have given each other up."""
+    return (min(a, b), max(a, b)) in t.suspected
+
+
+def is_held_back(t: Turn, g: Group, node: int) -> bool:
+    """Whether nobody is elected for lack of others than members: those who coordinate streams."""
+    return streams.is_stream(t, g.name) and not streams.coordinates(t, node)
+
+
+def drawn(t: Turn, g: Group, term: int) -> tuple[int, ...]:
+    """The members in the random order of a term."""
+    return randomness.shuffled(tuple(sorted(g.members)), t.settings.seed, randomness.ELECTION, g.number, 16 * term)
+
+
+# What is planned
+
+
+def event_of(g: Group, kind: type[Struct], node: int) -> object:
+    """An event of the group, at a member as far as its kind is of one."""
+    return kind(g.name) if len(kind.__struct_fields__) == 1 else kind(g.name, node, g.number)
+
+
+def plan(t: Turn, g: Group, delay_us: int, kind: type, node: int) -> None:
+    """Something of the group, or of its member on a node, is to happen."""
+    t.schedule(delay_us, event_of(g, kind, node))
+
+
+def unplan(t: Turn, g: Group, kind: type, node: int) -> None:
+    """Something is not to happen any more."""
+    t.unschedule(event_of(g, kind, node))
+
+
+def is_planned(t: Turn, g: Group, kind: type, node: int) -> bool:
+    """Whether something is to happen."""
+    return t.is_planned(event_of(g, kind, node))
+
+
+def await_handover(t: Turn, g: Group, node: int) -> None:
+    """A leader that is to hand over takes commands again if that has led to nothing."""
+    t.schedule(CONDITION_US, HandoverDue(g.name, node, g.number), priority=TIMER)
+
+
+# What a member wants done
+
+
+def outbox(_: Turn) -> list[Output]:
+    """What a member is to write down in a step that it wants done."""
+    return []
+
+
+def wishes(out: list[Output]) -> list[Output]:
+    """What it has written down, in its order."""
+    return out
+
+
+def say_refused_by(t: Turn, wish: Output) -> None:
+    """A proposal waits for another leader; what an operator asked for has failed."""
+    if isinstance(wish, Refused) and not isinstance(getattr(wish.asked, "command", None), Proposal):
+        t.refuse(None, wish.reason)
+
+
+def transfer_us(t: Turn, g: Group, message: Message) -> int:
+    """How long the bodies of the messages in it take, which count as replicated."""
+    entries = message.entries if isinstance(message, AppendEntries) else ()
+    sent_bytes = sum(
+        run.count * run.command.operation.size_bytes
+        for run in entries
+        if isinstance(run.command, Proposal) and run.command.numbers
+    )
+    count_replicated(t, g, sent_bytes)
+    return sent_bytes * 1_000_000 // t.settings.timing.network_bytes_per_s
+
+
+def count_replicated(t: Turn, g: Group, sent_bytes: int) -> None:
+    """So much is sent to members."""
+    if sent_bytes:
+        t.book(g.name, bytes_replicated=t.account(g.name).bytes_replicated + sent_bytes)
+
+
+def behind_us(t: Turn, g: Group, source: int, target: int) -> int:
+    """How long it takes until what was sent before over the same link has all arrived."""
+    before = (due_us for due_us, event in t.planned(g.name, RaftArrives)
+              if event.node == target and event.message.source == source)  # fmt: skip
+    return max(before, default=0) - t.now_us
+
+
+def plan_arrival(t: Turn, g: Group, message: Message, delay_us: int) -> None:
+    """A message is on its way."""
+    t.schedule(delay_us, RaftArrives(g.name, message.target, g.number, message))
+
+
+def plan_write(t: Turn, g: Group, wish: Write) -> None:
+    """A member's log is on its way to the disk."""
+    node, written = wish.source, Written(wish.generation, wish.index)
+    t.schedule(t.setup.fsync_us, RaftWritten(g.name, node, g.number, t.nodes[node].boots, written))
+
+
+# Logs
+
+
+def enter(_: Turn, __: Group, leader: Member, out: list[Output], proposal: Proposal) -> None:
+    """A member that leads has what a client asks in its log."""
+    on_command(out, leader, Command(proposal, max(1, size(proposal.numbers))))
+
+
+def take_committed(t: Turn, g: Group, wish: Committed) -> int:
+    """What clients asked, and nobody has committed before, is to be done (`hawb.engine.quorum.requests.committed`). Up
+    to which index."""
+    new = [run for run in wish.entries if run.last > g.applied]
+    for run in new:
+        if isinstance(run.command, Proposal):
+            t.committed.append((g.name, wish.source, run.command, t.because))
+    return new[-1].last if new else 0
+
+
+def is_committing(t: Turn, g: Group) -> bool:
+    """Whether anything that is committed is still to be done."""
+    return any(entry[0] == g.name for entry in t.committed)
+
+
+def is_to_be_done(t: Turn, g: Group, number: int) -> bool:
+    """Whether a proposal is committed, and still to be done."""
+    return any(entry[0] == g.name and entry[2].number == number for entry in t.committed)
+
+
+def waiting_of(_: Turn, g: Group) -> tuple[Proposal, ...]:
+    """What waits, in the order in which it was asked."""
+    return g.waiting
+
+
+def offset_of(leader: Member, says: object) -> int:
+    """Which of their batch the next entries are that say so."""
+    last = leader.log.runs[-1] if leader.log.runs else None
+    goes_on = last is not None and last.term == leader.term and last.command == says
+    return last.offset + last.count if goes_on else 0
+
+
+def extend(_: Turn, member: Member, leader: Member, says: object, count: int) -> None:
+    """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
+    first = member.last_index + 1
+    if member is leader:
+        new = Run(first, count, leader.term, says, offset_of(leader, says))
+    else:
+        (new,) = leader.log.between(first, leader.last_index)
+    member.log = replace(member.log.append(new), written=new.last)
+    member.commit_index = new.last
+
+
+# Members that have nothing on their disks, or never had
+
+
+def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
+    """Who has lost its disk cannot be elected, but asks like everybody who starts without a leader. A leader answers
+    that it leads: it has nothing else to send to a member that it takes to have everything."""
+    for leader in g.leaders():
+        if t.linked(member.id, leader.id):
+            delay_us = max(t.setup.link_us, behind_us(t, g, member.id, leader.id))
+            plan_arrival(t, g, PreVote(member.id, leader.id, member.term, 0, 0), delay_us)
+
+
+def start_anew(t: Turn, g: Group, node: int) -> None:
+    """A member begins with nothing, whose disk was lost. If nobody has anything left it begins the group anew
+    (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case). One that the record lacks
+    is not started, though others may not have heard of its removal."""
+    recorded = next((side.queues[g.name].members for side in t.sides.values() if g.name in side.queues), ())
+    others = g.members.values()
+    if node in recorded and any(node in other.members for other in others):
+        g.members[node] = start(node)
+    elif node in recorded and not any(other.members for other in others):
+        g.members[node] = start(node, recorded)
+
+
+# The queue's record
+
+
+def has_record(t: Turn, g: Group) -> bool:
+    """Whether the side in focus knows the queue."""
+    return g.name in t.queues or g.name == STORE
+
+
+def record(t: Turn, g: Group) -> Queue | StoreView:
+    """The queue, or the metadata store, as the side in focus knows it."""
+    return t.focus.store if g.name == STORE else t.own(g.name)
+
+
+def say_available(t: Turn, g: Group, leader: int, up: bool) -> None:
+    """The queue can commit, or cannot any more, as the nodes of the side in focus see it."""
+    seen_by = t.settings.named(t.running())
+    what, named = ("metadata", {}) if g.name == STORE else ("queue", {"queue": g.name})
+    if seen_by:
+        told = {"seen_by": seen_by} if len(t.sides) > 1 else {}
+        t.emit(f"{what}_available" if up else f"{what}_unavailable", node=leader, **named, **told)
+    if up and g.name == STORE:
+        t.schedule(0, MetadataAvailable())
+
+
+def count_times(t: Turn, g: Group) -> None:
+    """Counts from now on, or no longer, that the queue is out of service."""
+    if g.name != STORE:
+        bookkeeping.count_times(t, g.name)
+
+
+def crown(t: Turn, g: Group, leader: Member) -> None:
+    """A member has been elected. It has all that was ever committed in its log (Raft's leader completeness), but for
+    what was on disks that are lost. The first election, which is part of the declaration, does not count."""
+    name, node = g.name, leader.id
+    if name == STORE:
+        t.because = t.emit("metadata_leader_elected", node=node, term=leader.term)
+        return
+    focus = t.focus
+    t.look_from(node)
+    t.because = t.emit("leader_elected", node=node, queue=name, term=leader.term)
+    if g.applied:
+        t.book(name, elections=t.account(name).elections + 1)
+    end_with_log(t, g, leader)
+    if name in t.queues:
+        queue = t.queues[name]
+        content = queue.contents[queue.holder]
+        contents = tuple(
+            content if at == node else had if at in leader.members else None for at, had in enumerate(queue.contents)
+        )
+        t.change_queue(name, contents=contents, holder=node)
+    t.focus = focus
+
+
+def note_members(t: Turn, g: Group, member: Member) -> None:
+    """If the member leads in the latest term, those count from now on that its log has."""
+    queue = t.queues.get(g.name)
+    is_other = queue is not None and set(member.members) != set(queue.members)
+    if is_other and [leader.id for leader in g.leaders()[:1]] == [member.id]:
+        change_members(t, queue, member.members)
+
+
+def retire(t: Turn, g: Group) -> bool:
+    """Members that have left the group for good are deleted, wherever they are; on a node that is down one is not
+    started again (`rabbit_quorum_queue:delete_member`, `rabbit_amqqueue:find_recoverable_queues`). Whether there were
+    any."""
+    here = bits_of(g.members)
+    if not any(here & ~members_of((), member) for member in g.members.values()):
+        return False
+    latest = max(g.members.values(), key=lambda member: (member.commit_index, member.log.configurations[-1][0]))
+    index, members = latest.log.configurations[-1]
+    left = {node: member for node, member in g.members.items() if node in members}
+    if index > latest.commit_index or len(left) == len(g.members):
+        return False
+    g.members = left
+    return True
+
+
+def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
+    """Those members hold what the queue does. Whether there are any new ones, and messages that the last leader could
+    not deliver."""
+    side = next((side for side in t.sides.values() if g.name in side.queues), None)
+    if side is None:
+        return False
+    queue = side.queues[g.name]
+    nodes = tuple(node for node in nodes_of(abreast) if node in queue.members)
+    had = queue.synchronised
+    if nodes != had:
+        focus, t.focus = t.focus, side
+        content = queue.contents[queue.holder]
+        contents = tuple(content if node in nodes else had for node, had in enumerate(queue.contents))
+        t.change_queue(g.name, synchronised=nodes, contents=contents)
+        t.focus = focus
+    return bool(fifo.of(queue).missing) and not set(nodes) <= set(had)
+
+
+PORTS = (
+    "ELECTION_DUE", "LEADER_ELECTED", "MAJORITY_REACHED", "LOG_CUT", "MEMBERS_ABREAST", "is_member", "member_of",
+    "hosted", "reached", "in_sight", "has_given_up", "is_held_back", "drawn", "plan", "unplan", "is_planned",
+    "await_handover", "outbox", "wishes", "say_refused_by", "transfer_us", "count_replicated", "behind_us",
+    "plan_arrival", "plan_write", "enter", "take_committed", "is_committing", "is_to_be_done", "waiting_of",
+    "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",
+    "crown", "note_members", "retire", "note_abreast",
+)  # fmt: skip
+"""The names of what others have to have."""

@@ -1,0 +1,103 @@
+"""Channels that publish to a quorum queue: it gets to know each before it takes anything from it.
+
+Until then the channel's process waits for an answer, and with it whatever was published over it after that, to any
+queue (`hawb.engine.quorum.held_back`).
+
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
+"""
+
+from __future__ import annotations
+
+from hawb.engine.cluster.node_ports import linked, runs_anywhere
+from hawb.engine.raft_groups.enqueuers import (
+    ALL,
+    NO_CHANNEL,
+    REGISTRATION_GIVEN_UP,
+    channel_of,
+    is_known,
+    node_of,
+    note_asked,
+    note_known,
+    plan_giving_up,
+    reject_first,
+    silent_us,
+    whom_it_asks,
+)
+from hawb.engine.raft_groups.group import GONE
+from hawb.engine.raft_groups.ports import MAJORITY_REACHED, is_planned, plan, reached, record, waiting_of
+from hawb.raft.member import NOWHERE
+from hawb.raft.ports import bits_in
+
+SHARED = True  # the kernel of studies compiles this module
+
+BEYOND_TICKTIME_US = 5_000_000
+"""How much longer than net_ticktime a channel waits for an answer (`rabbit_fifo_client:init`)."""
+CONNECT_US = 7_000_000
+"""How long a node tries to connect to another that does not answer (net_setuptime of Erlang's kernel)."""
+
+
+def is_registered(t, g, channel):
+    """Whether a queue knows a channel, as far as it has to."""
+    return channel == NO_CHANNEL or is_known(t, g, channel)
+
+
+def is_waiting(t, g, channel):
+    """Whether a channel waits to be known, with something that it wants to send."""
+    if is_registered(t, g, channel):
+        return False
+    for p in waiting_of(t, g):
+        if p.node != GONE and channel_of(t, p) == channel:
+            return True
+    return False
+
+
+def register(t, g, channel):
+    """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
+    if not is_registered(t, g, channel) and not asks_in_vain(t, g, channel):
+        note_known(t, g, channel)
+
+
+def asks_in_vain(t, g, channel):
+    """Return True if a channel that the queue does not know asks a node for its version that is down, or beyond a link
+    that drops everything. 3.10.8 asks that of the leader that there was when the channel first published to the queue,
+    however often it tries and whoever leads since (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and
+    `leader` is set by the registration). So 3.10.8 clusters rejected what came after a new leader too."""
+    node = whom_it_asks(t, g, channel)
+    return node != NOWHERE and not (runs_anywhere(t, node) and linked(t, node_of(channel), node))
+
+
+def registration_us(t, g, channel):
+    """Return how long a channel waits to be known: it asks one member after the other that it reaches, each of which
+    passes it on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a
+    link that drops everything it asks until the connection is given up, and then until it cannot connect."""
+    if asks_in_vain(t, g, channel):
+        node, here = whom_it_asks(t, g, channel), node_of(channel)
+        return (silent_us(t, here, node) or CONNECT_US) if runs_anywhere(t, node) else 0
+    return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
+
+
+def await_registration(t, g, channel):
+    """A channel waits to be known, with the first message that it wants to send; the others wait behind that."""
+    for p in waiting_of(t, g):
+        if p.node != GONE and channel_of(t, p) == channel:
+            wait_with(t, g, p, channel)
+            break
+    note_asked(t, g, channel)
+
+
+def wait_with(t, g, p, channel):
+    """A message waits until its channel is known, or that is given up."""
+    if not is_planned(t, g, REGISTRATION_GIVEN_UP, p.number):
+        patience_us, leader = registration_us(t, g, channel), record(t, g).master
+        plan_giving_up(t, g, p, patience_us)
+        if patience_us and record(t, g).up and linked(t, p.node, leader):
+            plan(t, g, 0 if p.node == leader else t.setup.link_us, MAJORITY_REACHED, leader)
+
+
+def registration_given_up(t, g, p):
+    """Nobody has made a channel known to its queue in time: the message that waited for it is rejected, and the channel
+    tries again with the next, where it has nobody to ask with all of them."""
+    channel = channel_of(t, p)
+    if not is_registered(t, g, channel):
+        reject_first(t, g, p, 1 if registration_us(t, g, channel) else ALL)
+        await_registration(t, g, channel)
