@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hawb.broker.exports import Export
+from hawb.broker.export_files import Export
 from hawb.broker.real import Played
 from hawb.broker.witness import Witness
 from hawb.scenario.dump import dump

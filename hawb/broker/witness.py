@@ -1,5 +1,5 @@
 """What is noted while a story is driven, beside what its steps say: where the cluster stands before and after
-(`exports`), what nodes knew at each look in between, and their whole logs.
+(`export_files`), what nodes knew at each look in between, and their whole logs.
 
 A story that begins with an empty cluster is set up by its first steps. What an operator would export before anything
 goes wrong comes after them: before the first step that does more than to set up (`trouble`).
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hawb.broker.drive import Drive
-from hawb.broker.exports import Export, export
+from hawb.broker.export_files import Export, export
 from hawb.broker.node_logs import WRITTEN_S
 from hawb.broker.nodes import BrokerNode
 from hawb.broker.observe import named, queues_of

@@ -14,7 +14,7 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.saving import Kind
 
 if TYPE_CHECKING:
-    from hawb.broker.imported import Imported
+    from hawb.exports.imported import Imported
 
 
 @click.command(name="import")
@@ -44,8 +44,8 @@ def import_command(
     what a scenario cannot hold. Each number says whether it was measured or assumed: replace those that you know
     better.
     """
-    from hawb.broker.imported import import_cluster
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.imported import import_cluster
+    from hawb.exports.untrusted import ImportRefused
 
     if output is None and numbers is None:
         raise click.UsageError("Missing option '-o' / '--output', or '--numbers'.")

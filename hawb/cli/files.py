@@ -23,7 +23,7 @@ from hawb.scenario.saving import Kind, Outputs
 from hawb.views.formatting import one_line, shown
 
 if TYPE_CHECKING:
-    from hawb.broker.imported import Live
+    from hawb.exports.imported import Live
 
 Done = TypeVar("Done")
 
@@ -134,7 +134,7 @@ def read(file: Path) -> Scenario:
 def is_scenario(file: str) -> bool:
     """Return True if a file is a scenario: by its name, if it holds no resources of Kubernetes' operators, which are
     read as an export is; a stream by what it holds."""
-    from hawb.broker.resources import SUFFIXES, manifests
+    from hawb.exports.resources import SUFFIXES, manifests
 
     if not file.endswith(SUFFIXES) and is_stream(Path(file)):
         from hawb.cli.other_files import is_other
@@ -146,8 +146,8 @@ def is_scenario(file: str) -> bool:
 def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
     """The scenario of a file, or of a definitions export and listings, notes on what these do not tell, and what they
     tell of the cluster as it runs. Raises ScenarioRefused."""
-    from hawb.broker.imported import Live, imported_of
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.imported import Live, imported_of
+    from hawb.exports.untrusted import ImportRefused
     from hawb.scenario.load import read_scenario
 
     if any(map(is_scenario, files)):

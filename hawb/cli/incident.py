@@ -167,7 +167,7 @@ def understood(
     until: When | None, limits: Limits,
 ) -> Incident:  # fmt: skip
     """What logs and exports come to, in a span."""
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.untrusted import ImportRefused
     from hawb.incident.asked import SpanRefused
     from hawb.incident.understanding import understand
 

@@ -11,7 +11,7 @@ import click
 from hawb.cli.files import refuse
 
 if TYPE_CHECKING:
-    from hawb.broker.imported import Imported, Live
+    from hawb.exports.imported import Imported, Live
     from hawb.scenario.document import Scenario
 
 USER, PASSWORD = "HAWB_API_USER", "HAWB_API_PASSWORD"
@@ -20,8 +20,8 @@ USER, PASSWORD = "HAWB_API_USER", "HAWB_API_PASSWORD"
 def read_live(url: str) -> Imported:
     """A running cluster as a scenario's document, with notes on what that lacks. Ends the program, with what was given
     and what is accepted, where nobody answers or the answer cannot be used."""
-    from hawb.broker.untrusted import ImportRefused
-    from hawb.broker.watch import ApiRefused, Login, checked, watch
+    from hawb.exports.untrusted import ImportRefused
+    from hawb.exports.watch import ApiRefused, Login, checked, watch
 
     try:
         checked(url)

@@ -17,8 +17,8 @@ from hawb.rules.profiles import PROFILES
 from hawb.scenario.saving import Kind
 
 if TYPE_CHECKING:
-    from hawb.broker.imported import Live
-    from hawb.broker.routing import Routing
+    from hawb.exports.imported import Live
+    from hawb.exports.routing import Routing
     from hawb.planning.inventory import Inventory
     from hawb.planning.migration import Migration
     from hawb.rules.feature_matrix import Feature
@@ -92,8 +92,8 @@ def features() -> dict[str, Feature]:
 def cluster(files: tuple[str, ...], release: str | None = None, notes: bool = True) -> tuple[Inventory, Routing]:
     """One cluster from its files, or from a scenario; `release` is what runs whatever files say, and `notes` whether
     what these do not tell goes to standard error. Raises ScenarioRefused; ends the program for other refusals."""
-    from hawb.broker.routing import Routing, read_routing
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.routing import Routing, read_routing
+    from hawb.exports.untrusted import ImportRefused
     from hawb.planning import inventory
 
     scenarios = [*filter(is_scenario, files)]
@@ -172,8 +172,8 @@ def replicas(
 
 def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, Live]:
     """One cluster as `cluster` has it, its scenario, and what files tell of it as it runs. Raises ScenarioRefused."""
-    from hawb.broker.imported import ALL_KNOWN, import_files
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.imported import ALL_KNOWN, import_files
+    from hawb.exports.untrusted import ImportRefused
     from hawb.planning import inventory
     from hawb.scenario.load import read_scenario
 

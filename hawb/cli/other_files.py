@@ -53,9 +53,9 @@ def is_other(file: Path) -> bool:
 
 def _recognised(file: Path) -> tuple[str, str] | None:
     """Return what a file holds, and what to do with it; None for a scenario and for what is not known."""
-    from hawb.broker.definitions import holds_export
-    from hawb.broker.resources import manifests
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.definitions import holds_export
+    from hawb.exports.resources import manifests
+    from hawb.exports.untrusted import ImportRefused
     from hawb.incident import files
     from hawb.incident.exports import is_export
     from hawb.incident.reading import BROKEN_OFF
@@ -83,7 +83,7 @@ def _recognised(file: Path) -> tuple[str, str] | None:
 
 def _listing(file: Path, name: str) -> str:
     """Return the commands for a listing: with the definitions export beside it, or with one that is written first."""
-    from hawb.broker.definitions import holds_export
+    from hawb.exports.definitions import holds_export
     from hawb.views.hawb_commands import DEFINITIONS, EXPORT
 
     beside = file.with_name(DEFINITIONS)

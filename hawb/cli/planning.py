@@ -234,7 +234,7 @@ def lint(files: tuple[str, ...], page: Path | None, form: str, network_mb_s: flo
     Exit status: 0, no error and no warning; 1, at least one; 2, a file is refused; 3, cannot tell: no file lists the
     queues or the policies.
     """
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.untrusted import ImportRefused
     from hawb.planning.lint import lint as look
     from hawb.views.planning import findings
     from hawb.views.report import EXIT_STATUSES, worst

@@ -24,9 +24,9 @@ from hawb.views.formatting import shown
 
 if TYPE_CHECKING:
     from hawb.broker.cluster import Bench
-    from hawb.broker.fuzz import Campaign
     from hawb.broker.node_logs import LogLine
     from hawb.broker.recordings import Take
+    from hawb.conformance.fuzz import Campaign
     from hawb.scenario.document import Scenario
 
 KNOWN = "data/known-differences.yaml"
@@ -64,7 +64,7 @@ def compare(files: tuple[Path, ...], broker: str | None, known: Path) -> None:
 
 def compare_one(real: ModuleType, bench: Bench, file: Path, version: str | None, known: Uncompared | None) -> int:
     """Compares one file and prints its line; returns the exit status for it."""
-    from hawb.broker.compare import compare as differences
+    from hawb.conformance.compare import compare as differences
 
     try:
         scenario = read(file)
@@ -218,12 +218,12 @@ def fuzz(
     """
     if wide and soak:
         raise SystemExit(refuse("--wide and --soak exclude each other: give one of them"))
-    from hawb.broker import fuzz as room
     from hawb.broker import real
+    from hawb.conformance import fuzz as room
 
     kind, report = room.SOAK if soak else room.AS_A_WHOLE, room.report
     if wide:
-        from hawb.broker import wide_campaigns
+        from hawb.conformance import wide_campaigns
 
         kind, report = wide_campaigns.WIDE, wide_campaigns.report
     count = count or (10 if wide else 1 if soak else 200)
@@ -248,7 +248,7 @@ def fuzz(
 
 def keep_counts(campaign: Campaign, folder: Path) -> None:
     """Keeps how often each two settings were asked, and tells where."""
-    from hawb.broker import kept_campaigns
+    from hawb.conformance import kept_campaigns
 
     try:
         click.echo(f"{shown(kept_campaigns.save(campaign, folder))}: kept", err=True)

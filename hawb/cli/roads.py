@@ -17,7 +17,7 @@ def known_release(option: str, given: str | None) -> str | None:
     """A release, or a series of them, that roads are known from; ends the program for another one."""
     if given is None or series_of(given) is not None:
         return given
-    from hawb.broker.untrusted import released
+    from hawb.exports.untrusted import released
 
     told = repr(given) if option.startswith("--") else released(given)
     raise SystemExit(refuse(f"{option}: {told}: not a known release; accepted: releases of {', '.join(RELEASES)}"))
@@ -38,7 +38,7 @@ def stops(given: str | None) -> tuple[str, ...] | None:
 def release_of(files: Sequence[str], given: str | None) -> str:
     """The release that a cluster runs: as given, or as its scenario or its files tell. Ends the program where nobody
     does, or where no road from it is known. Raises ScenarioRefused."""
-    from hawb.broker.untrusted import ImportRefused
+    from hawb.exports.untrusted import ImportRefused
     from hawb.planning.inventory import of_files
 
     if any(map(is_scenario, files)):

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.broker.definitions import profile
 from hawb.engine.core.naming import split_queue
+from hawb.exports.definitions import profile
 from hawb.incident.doubts import Doubt
 from hawb.incident.happening import TOGETHER_US, Happening
 from hawb.incident.lives import Life
@@ -32,7 +32,7 @@ SET_UP = ("queue_declared", "queue_deleted")
 
 
 class Exports(Struct):
-    """What was exported: a scenario's file made of it (`hawb.broker.imported`), whose queues have no place where there
+    """What was exported: a scenario's file made of it (`hawb.exports.imported`), whose queues have no place where there
     is no listing; whether definitions are among it; and the queues of which it does not say how deep they are, such as
     those that were down."""
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from hawb.broker.definitions import holds_export
-from hawb.broker.resources import SUFFIXES
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.definitions import holds_export
+from hawb.exports.resources import SUFFIXES
+from hawb.exports.untrusted import ImportRefused
 from hawb.incident import documents, files
 from hawb.incident.reading import BROKEN_OFF
 from hawb.scenario import inputs

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.definitions import holds_export
-from hawb.broker.imported import import_cluster
+from hawb.exports.definitions import holds_export
+from hawb.exports.imported import import_cluster
 from hawb.incident import connected, within
 from hawb.incident.asked import WHOLE, Asked, When, asked
 from hawb.incident.before import Exports, Given
@@ -118,7 +118,7 @@ def understand(
     limits: Limits | None = None,
 ) -> Incident:  # fmt: skip
     """The incident that logs tell of: files, and folders of files, unpacked up to `limits`. `exports` are
-    definitions and listings of the same cluster (`hawb.broker.imported`); whether they are of before the incident
+    definitions and listings of the same cluster (`hawb.exports.imported`); whether they are of before the incident
     or of after it is found out, unless it is said. Where there are listings of both, `later` are those of after.
     Without `keepers` it is not looked for what would have kept the messages. With `since` and `until` the story is
     that of the time from one to the other; those without a zone are in `zone`, too. Raises OSError for a path that

@@ -17,8 +17,8 @@ from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hawb.broker.imported import import_cluster
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.imported import import_cluster
+from hawb.exports.untrusted import ImportRefused
 from hawb.lab.beside import Beside
 from hawb.lab.history import Point, opened
 from hawb.lab.place import Place

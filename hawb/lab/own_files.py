@@ -14,7 +14,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.untrusted import ImportRefused
 from hawb.lab import fields
 from hawb.lab.exports import text_link
 from hawb.lab.questions import Question

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.broker.imported import import_files, imported_of
+from hawb.exports.imported import import_files, imported_of
 from hawb.planning import inventory
 from hawb.planning.beforehand import beforehand
 from hawb.planning.lint import Report, lint

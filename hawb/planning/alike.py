@@ -18,8 +18,8 @@ from collections.abc import Container
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.queue_rows import QueueFacts
 from hawb.engine.core.naming import join_queue, split_queue
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.assignments import InForce, assign
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.limits import LIMIT_SETTINGS, Limits, limits

@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.imported import ALL_KNOWN, Live
 from hawb.engine.core.state import RUNNING
+from hawb.exports.imported import ALL_KNOWN, Live
 from hawb.planning.alike import Alike, alike, full_name
 from hawb.planning.out_of_use import OutOfUse, listed_as_out_of_use, out_of_use
 from hawb.planning.remedies import Remedy, remedies, short, standing

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from hawb.broker.routing import Routing
+from hawb.exports.routing import Routing
 from hawb.planning.inventory import Inventory
 from hawb.planning.migration import Crossing, Migration, Move, migrate, redeclare_clashes
 from hawb.planning.refused_there import refused_there

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from hawb.broker.definitions import Binding, Key
 from hawb.engine.core.naming import join_queue
 from hawb.engine.queues.exchanges import DEFAULT, PREDECLARED
+from hawb.exports.definitions import Binding, Key
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory

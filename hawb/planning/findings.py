@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hawb.broker.untrusted import named
+from hawb.exports.untrusted import named
 from hawb.planning.advice import ADVICE, Advice, Severity
 from hawb.scenario.refused import cut
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from hawb.broker.definitions import (
+from hawb.engine.clients.client_state import Consumer
+from hawb.engine.core.naming import join_queue, split_queue
+from hawb.engine.core.state import Queue as QueueState
+from hawb.engine.core.state import Side, State
+from hawb.engine.queues.contents import pieces
+from hawb.exports.definitions import (
     Binding,
     DefinedQueue,
     Definitions,
@@ -19,15 +24,10 @@ from hawb.broker.definitions import (
     profile,
     read_definitions,
 )
-from hawb.broker.imported import split_source
-from hawb.broker.listings import Listings
-from hawb.broker.queue_rows import QueueFacts
-from hawb.broker.untrusted import ImportRefused
-from hawb.engine.clients.client_state import Consumer
-from hawb.engine.core.naming import join_queue, split_queue
-from hawb.engine.core.state import Queue as QueueState
-from hawb.engine.core.state import Side, State
-from hawb.engine.queues.contents import pieces
+from hawb.exports.imported import split_source
+from hawb.exports.listings import Listings
+from hawb.exports.queue_rows import QueueFacts
+from hawb.exports.untrusted import ImportRefused
 from hawb.rules.policies import Policy
 from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.beginning import SYNC_BATCH_SIZE, timing_of

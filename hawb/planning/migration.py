@@ -16,8 +16,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.routing import Routing
 from hawb.engine.core.naming import join_queue
+from hawb.exports.routing import Routing
 from hawb.planning import quorum_translation as translation
 from hawb.planning.assignments import Assigned, Assignment, assign
 from hawb.planning.inventory import Inventory, Queue

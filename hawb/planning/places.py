@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from hawb.broker.imported import split_source
-from hawb.broker.resources import manifests
 from hawb.engine.core.naming import join_queue
+from hawb.exports.imported import split_source
+from hawb.exports.resources import manifests
 from hawb.scenario import inputs, text
 from hawb.scenario.refused import ScenarioRefused
 

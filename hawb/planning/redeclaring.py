@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.queue_rows import QueueFacts
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.inventory import Queue
 from hawb.planning.refused_there import refused_arguments
 from hawb.rules.profiles import Profile

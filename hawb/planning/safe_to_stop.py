@@ -13,12 +13,12 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.imported import ALL_KNOWN, Live
 from hawb.engine.core import runs
 from hawb.engine.core.ledger import Account
 from hawb.engine.core.moment import Moment
 from hawb.engine.core.state import CLASSIC, RUNNING, STREAM, Queue, Side, State
 from hawb.engine.raft_groups.group import STORE
+from hawb.exports.imported import ALL_KNOWN, Live
 from hawb.planning.alike import alike, full_name
 from hawb.planning.beforehand import already_out, for_all, names_of
 from hawb.planning.out_of_use import METADATA, OutOfUse, is_usable, out_of_use

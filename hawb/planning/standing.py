@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from hawb.broker.queue_rows import QueueFacts
 from hawb.engine.core.state import GROUPED
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.inventory import Inventory, Queue, of_run
 from hawb.planning.migration import Move, migrate
 from hawb.planning.refused_there import refused_arguments

@@ -14,8 +14,8 @@ from typing import TypeVar
 import msgspec
 import pyarrow as pa
 
-from hawb.broker.untrusted import ImportRefused
 from hawb.engine.core.naming import join_queue
+from hawb.exports.untrusted import ImportRefused
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import of_files

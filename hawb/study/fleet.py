@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from hawb.broker import resources
+from hawb.exports import resources
 
 DEFINITIONS = "definitions.json"
 SUFFIXES = (".json", ".txt")

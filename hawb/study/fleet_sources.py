@@ -8,7 +8,7 @@ becomes a row, with the reason in the columns `refused_…`, and ends nothing. O
 readers: PERMISSIVE, DROPMALFORMED without such rows, or FAILFAST; `base` is the folder at which relative paths begin,
 by default that in which Spark runs.
 
-Users, passwords and permissions are never decoded (`hawb.broker.definitions`). Python reads one cluster after the
+Users, passwords and permissions are never decoded (`hawb.exports.definitions`). Python reads one cluster after the
 other; the paths must be reachable under their names from each of Spark's machines.
 """
 
@@ -28,8 +28,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from hawb.broker.definitions import holds_export, read_definitions
-from hawb.broker.imported import split_source
+from hawb.exports.definitions import holds_export, read_definitions
+from hawb.exports.imported import split_source
 from hawb.planning.inventory import of_files
 from hawb.study.audit_rows import OWN_SCHEMA, QUEUE_SCHEMA, audited, read_rest
 from hawb.study.fleet import ClusterFiles, clusters

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from hawb.broker.definitions import Definitions, Key, read_definitions
-from hawb.broker.imported import split_source
-from hawb.broker.listings import Listings
-from hawb.broker.queue_rows import QueueFacts
-from hawb.broker.untrusted import ImportRefused, named, quoted
 from hawb.engine.core.naming import join_queue, split_queue
+from hawb.exports.definitions import Definitions, Key, read_definitions
+from hawb.exports.imported import split_source
+from hawb.exports.listings import Listings
+from hawb.exports.queue_rows import QueueFacts
+from hawb.exports.untrusted import ImportRefused, named, quoted
 from hawb.scenario.dump import dump, plain
 from hawb.study.assumed import FAILING
 from hawb.study.numbers import Numbers, read_numbers

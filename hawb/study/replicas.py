@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from hawb.broker.queue_rows import QueueFacts
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.assignments import assign
 from hawb.planning.beforehand import NOTHING_BEFORE, Beforehand
 from hawb.planning.inventory import NETWORK_BYTES_PER_S, Inventory, Queue

@@ -16,11 +16,11 @@ from kept_logs import STORIES, exports, logs, reading_of, scenario_of, seen, sto
 
 from hawb.broker import kept_stories, real, witness
 from hawb.broker.cluster import CannotPlay
-from hawb.broker.exports import Export, export
-from hawb.broker.imported import import_cluster
+from hawb.broker.export_files import Export, export
 from hawb.broker.real import Played
 from hawb.broker.witness import Witness, changes, neutral, trouble
 from hawb.cli import main
+from hawb.exports.imported import import_cluster
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Cluster, Scenario, Step
 from hawb.scenario.load import load

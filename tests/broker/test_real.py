@@ -16,15 +16,15 @@ from hawb.broker import cluster
 from hawb.broker.actions import ACTIONS, definition_of
 from hawb.broker.clients import UNNUMBERED, Publishing, Subscriber, in_order, number_of
 from hawb.broker.cluster import Bench
-from hawb.broker.compare import compare, differences
 from hawb.broker.control import Atom, reason_of, reasons_of_rows, term
 from hawb.broker.driven import harmless, undriven
 from hawb.broker.nodes import configuration
 from hawb.broker.observe import consumer_of, counted
-from hawb.broker.races import renamings
 from hawb.broker.real import Played
 from hawb.broker.standing import escaped, vhosts
 from hawb.cli import main
+from hawb.conformance.compare import compare, differences
+from hawb.conformance.races import renamings
 from hawb.rules.patterns import matches
 from hawb.scenario import verbs
 from hawb.scenario.document import Cluster, PauseIfAllDown, Uncompared

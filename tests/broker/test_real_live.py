@@ -20,9 +20,9 @@ from conftest import DAY
 
 from hawb.broker import recordings
 from hawb.broker.cluster import Bench, lacking
-from hawb.broker.compare import compare
 from hawb.broker.real import VERSION, bench, play
 from hawb.broker.roots import found
+from hawb.conformance.compare import compare
 from hawb.scenario.load import load, load_known
 
 pytestmark = pytest.mark.broker

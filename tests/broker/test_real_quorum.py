@@ -10,17 +10,17 @@ import pytest
 
 from hawb.broker.actions import ACTIONS, modules_of_streams
 from hawb.broker.clients import Account, Clients, Subscriber
-from hawb.broker.compare import alike, compare, differences
 from hawb.broker.connections import Channel, Refused
-from hawb.broker.consumer_races import rejecting, without_consumers
 from hawb.broker.control import Atom
 from hawb.broker.drive import TAKEOVER_S, Drive, replicas
 from hawb.broker.driven import undriven
-from hawb.broker.leader_races import luckily_led
 from hawb.broker.namespaces import Network
 from hawb.broker.observe import glance, homes_of, is_served, is_whole, queue_of, seen_by, served_at, sides
 from hawb.broker.real import Played
 from hawb.broker.standing import as_written, change_members
+from hawb.conformance.compare import alike, compare, differences
+from hawb.conformance.consumer_races import rejecting, without_consumers
+from hawb.conformance.leader_races import luckily_led
 from hawb.rules.profiles import PROFILES
 from hawb.scenario import verbs
 from hawb.scenario.document import QueueEntry

@@ -14,11 +14,11 @@ from conftest import LONG
 from recorded_scenarios import DATA, OF_A_MACHINE, scenario_of
 
 from hawb.broker import node_logs, real, recordings
-from hawb.broker.compare import compare, differences, uncompared
 from hawb.broker.node_logs import LogLine
-from hawb.broker.races import SEEDS
 from hawb.broker.real import Played
 from hawb.cli import main
+from hawb.conformance.compare import compare, differences, uncompared
+from hawb.conformance.races import SEEDS
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.document import Scenario, Uncompared
 from hawb.scenario.load import load, load_known

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from hawb.broker.cluster import Bench, lacking
-from hawb.broker.compare import compare
 from hawb.broker.real import bench, play
 from hawb.broker.roots import SUITES, found
+from hawb.conformance.compare import compare
 from hawb.rules.profiles import PROFILES
 from hawb.scenario.load import load
 

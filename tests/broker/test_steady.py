@@ -10,13 +10,13 @@ import pytest
 from pika.spec import Basic
 
 from hawb.broker import steady
-from hawb.broker.compare import compare
 from hawb.broker.drive import without_counts
 from hawb.broker.observe import publishers_of
 from hawb.broker.publishing import Publishing
-from hawb.broker.races import slack_of, with_its_numbers
 from hawb.broker.real import Played
 from hawb.broker.steady import Clock, SteadyPublisher, beat
+from hawb.conformance.compare import compare
+from hawb.conformance.races import slack_of, with_its_numbers
 from hawb.scenario.load import load
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

@@ -11,8 +11,8 @@ from html_pages import Page
 from inventories import FILES
 from migrations import MATRIX, VERSIONS, at_work, real
 
-from hawb.broker.routing import read_routing
 from hawb.cli import main
+from hawb.exports.routing import read_routing
 from hawb.planning import inventory
 from hawb.planning.migrated_definitions import beside, definitions
 from hawb.planning.migration import migrate

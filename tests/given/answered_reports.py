@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from views_outcomes import UNSYNCHRONISED, play
 
 from hawb import Cluster
-from hawb.broker.imported import scenario_of
+from hawb.exports.imported import scenario_of
 from hawb.incident.rates import rates
 from hawb.planning import inventory
 from hawb.planning.explore import Progress, Question, explore

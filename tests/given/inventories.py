@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hawb.broker.queue_rows import QueueFacts
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report
 from hawb.rules.policies import Policy

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hawb.broker.watch import Login
+from hawb.exports.watch import Login
 
 REAL = Path(__file__).parents[2] / "data" / "real"
 OPERATOR_POLICY = {

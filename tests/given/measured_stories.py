@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from kept_logs import exports, scenario_of, seen, story_of
 from msgspec.structs import replace
 
-from hawb.broker.definitions import profile
 from hawb.engine.core import runs
+from hawb.exports.definitions import profile
 from hawb.incident.happening import Happening
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from inventories import FILES, queue
 
-from hawb.broker.routing import read_routing
 from hawb.cluster import Cluster
+from hawb.exports.routing import read_routing
 from hawb.planning import inventory
 from hawb.planning.migration import Migration, migrate
 from hawb.rules.profiles import PROFILES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kept_logs import DATA, exports, logs
 
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.untrusted import ImportRefused
 from hawb.incident.understanding import read_exports, understand
 from hawb.scenario.verbs import Kill
 

@@ -9,8 +9,8 @@ import pytest
 from inventories import HA, cluster, policy, queue
 from lint_cases import to
 
-from hawb.broker.definitions import Binding
 from hawb.cluster import Cluster
+from hawb.exports.definitions import Binding
 from hawb.planning import inventory
 from hawb.planning.dead_letter_checks import dead_letter_findings
 from hawb.planning.findings import Finding

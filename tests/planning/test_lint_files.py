@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inventories import FILES, HA, REAL, ROOT, cluster, codes, policy, queue
 
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.untrusted import ImportRefused
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
 from hawb.planning.inventory import Inventory, Queue

@@ -6,7 +6,7 @@ import pytest
 from inventories import ROOT, cluster, policy, queue
 from migrations import MATRIX, planned
 
-from hawb.broker.routing import Binding, Exchange, Routing
+from hawb.exports.routing import Binding, Exchange, Routing
 from hawb.planning.assignments import assign
 from hawb.planning.migrated_definitions import definitions
 from hawb.planning.migration import migrate

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from inventories import FILES, cluster, policy, queue
 from migrations import MATRIX, VERSIONS, planned, real
 
-from hawb.broker.imported import import_cluster
-from hawb.broker.untrusted import ImportRefused
 from hawb.engine.core.naming import join_queue
+from hawb.exports.imported import import_cluster
+from hawb.exports.untrusted import ImportRefused
 from hawb.planning import inventory
 from hawb.planning.assignments import assign
 from hawb.planning.lint import lint

@@ -9,7 +9,7 @@ import pytest
 from inventories import cluster, queue
 from migrations import MATRIX
 
-from hawb.broker.routing import Routing, read_routing
+from hawb.exports.routing import Routing, read_routing
 from hawb.planning.crossing import crossed
 from hawb.planning.migrated_definitions import beside, definitions
 from hawb.planning.migration import Migration

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from views_outcomes import HOSTILE
 
-from hawb.broker.imported import Live
 from hawb.cli import main
 from hawb.cluster import Cluster
 from hawb.engine import first_state as beginning
 from hawb.engine.first_state import place
+from hawb.exports.imported import Live
 from hawb.planning.safe_to_stop import (
     COORDINATOR,
     METADATA,

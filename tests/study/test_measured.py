@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from hawb.broker.untrusted import ImportRefused
 from hawb.cli import main
+from hawb.exports.untrusted import ImportRefused
 from hawb.scenario.load import load, read_file
 from hawb.study.measured import PRICES, Begun, begin
 from hawb.study.numbers import ORIGINS, leaves, read_numbers

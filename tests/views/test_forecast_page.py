@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hawb import Cluster
-from hawb.broker.imported import scenario_of
+from hawb.exports.imported import scenario_of
 from hawb.planning.safe_to_stop import Forecast, safe_to_stop, safe_to_stop_in
 from hawb.planning.waits import QUORUM_PLUS_ONE, READY, wait_for
 from hawb.scenario.document import Step

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hawb.broker.queue_rows import QueueFacts
+from hawb.exports.queue_rows import QueueFacts
 from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.profiles import PROFILES
 from hawb.study.replicas import WhatIf, what_if

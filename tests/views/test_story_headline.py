@@ -8,7 +8,7 @@ from headlines import disagreements
 from samples import sample
 from views_outcomes import play, policy, steps
 
-from hawb.broker.random_scenarios import random_scenario
+from hawb.conformance.random_scenarios import random_scenario
 from hawb.scenario.document import Scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run

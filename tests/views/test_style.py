@@ -27,8 +27,8 @@ from matplotlib.text import Text
 from msgspec.structs import replace
 
 import hawb.views
-from hawb.broker.queue_rows import QueueFacts
-from hawb.broker.wide_campaigns import Pair
+from hawb.conformance.wide_campaigns import Pair
+from hawb.exports.queue_rows import QueueFacts
 from hawb.incident.rates import rates
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.upgrade import Stage

@@ -15,11 +15,11 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from hawb.broker import kept_campaigns
-from hawb.broker.kept_campaigns import Kept as Campaign
-from hawb.broker.kept_campaigns import KeptCampaign
-from hawb.broker.wide_campaigns import Pair
-from hawb.broker.wide_settings import FACTORS, ROUNDS
+from hawb.conformance import kept_campaigns
+from hawb.conformance.kept_campaigns import Kept as Campaign
+from hawb.conformance.kept_campaigns import KeptCampaign
+from hawb.conformance.wide_campaigns import Pair
+from hawb.conformance.wide_settings import FACTORS, ROUNDS
 from hawb.scenario.checkout import data_folder_for
 from hawb.views.broker.model_vs_broker import DIFFERS, Kept, verdict
 from hawb.views.figures import headline

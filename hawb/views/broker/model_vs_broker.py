@@ -1,6 +1,6 @@
 """The model and a real broker beside each other: one story field by field, and all recordings counted.
 
-`hawb.broker.compare` says what agrees; here its answer is laid out. Fields that it leaves to chance, fields that a
+`hawb.conformance.compare` says what agrees; here its answer is laid out. Fields that it leaves to chance, fields that a
 scenario calls racy, those known to differ and those that the broker does not tell have a verdict of their own each.
 """
 
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from hawb.broker import real, recordings, roots
 from hawb.broker.cluster import lacking
-from hawb.broker.compare import ABSENT, SKIPPED, Difference, compare, uncompared
 from hawb.broker.real import Played
 from hawb.broker.recordings import Recording
+from hawb.conformance.compare import ABSENT, SKIPPED, Difference, compare, uncompared
 from hawb.scenario import numbering
 from hawb.scenario.checkout import data_folder_for
 from hawb.scenario.document import Scenario, Uncompared
@@ -36,7 +36,7 @@ AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
 )  # fmt: skip
 MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
 """The verdicts, each with its mark. CHANCE is for what RabbitMQ draws or does in no fixed order, as
-`hawb.broker.races` lists it; UNTOLD for what no broker tells, or not at that step."""
+`hawb.conformance.races` lists it; UNTOLD for what no broker tells, or not at that step."""
 QUIET = {AGREES, UNTOLD}
 """Verdicts that are shown faintly."""
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from hawb.broker.routing import read_routing
+from hawb.exports.routing import read_routing
 from hawb.planning import inventory
 from hawb.planning.crossing import crossed
 from hawb.planning.migrated_definitions import beside, definitions

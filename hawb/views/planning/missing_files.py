@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hawb.broker.imported import Live
 from hawb.engine.core.naming import split_queue
+from hawb.exports.imported import Live
 from hawb.views.formatting import listing
 from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hawb.broker.imported import imported_of
-from hawb.broker.untrusted import ImportRefused
+from hawb.exports.imported import imported_of
+from hawb.exports.untrusted import ImportRefused
 from hawb.planning.beforehand import Beforehand, beforehand
 from hawb.planning.full_stop import FullStop, Stopped, plan_full_stop
 from hawb.planning.upgrade import MEASURES, Plan, Task, task_of

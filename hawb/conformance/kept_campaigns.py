@@ -1,0 +1,80 @@
+"""The kept results of campaigns of wide stories: how often each two settings were asked together, and how often model
+and broker agreed.
+
+Stories can be drawn again from their seed only as long as what is drawn stays as it is, so the counts are kept and not
+the stories. A file is JSON Lines: the campaign, and then a line for each two settings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from hawb.conformance.fuzz import Campaign
+from hawb.conformance.wide_campaigns import Pair, pairs, queue_stories
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.saving import write
+
+
+class KeptCampaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A campaign on an exact release, by the UTC day on which it ended: how many stories were played and how many could
+    not be, how many queue-stories that makes, in how many of them both agreed, and the fields that differed, by story
+    and queue (no queue is the cluster itself)."""
+
+    release: str
+    seed: int
+    date: str
+    stories: int
+    unplayed: int
+    seconds: int
+    queues: int
+    equal: int
+    differing: dict[str, tuple[str, ...]]
+
+
+Kept = tuple[KeptCampaign, tuple[Pair, ...]]
+
+
+def kept(campaign: Campaign) -> Kept:
+    """The counts of a campaign that are kept."""
+    told, played = list(queue_stories(campaign)), campaign.results
+    differing = {f"{n} {queue}".strip(): fields for n, result in sorted(played.items())
+                 for queue, fields in sorted(result.differing.items())}  # fmt: skip
+    unplayed = sum(result.verdict == "unplayed" for result in played.values())
+    head = KeptCampaign(
+        release=PROFILES[campaign.version].release, seed=campaign.seed, date=datetime.now(UTC).date().isoformat(),
+        stories=len(played) - unplayed, unplayed=unplayed, seconds=round(sum(one.seconds for one in played.values())),
+        queues=len(told), equal=sum(one.equal for one in told), differing=differing,
+    )  # fmt: skip
+    return head, tuple(pairs(campaign))
+
+
+def save(campaign: Campaign, folder: Path) -> Path:
+    """Keeps a campaign, in place of an earlier one of the same release and seed. Raises OSError."""
+    head, of_pairs = kept(campaign)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{head.release}-{head.seed}.jsonl"
+    write(file, "".join(f"{msgspec.json.encode(line).decode()}\n" for line in (head, *of_pairs)))
+    return file
+
+
+def read(file: Path) -> Kept:
+    """A kept campaign from its file. Raises OSError, and msgspec.DecodeError for another file."""
+    first, *rest = file.read_bytes().splitlines()
+    decoded = (msgspec.json.decode(line, type=Pair) for line in rest)
+    return msgspec.json.decode(first, type=KeptCampaign), tuple(decoded)
+
+
+def together(campaigns: Iterable[Kept]) -> list[Pair]:
+    """Each two settings with the counts of all campaigns, sorted."""
+    often: Counter = Counter()
+    equal: Counter = Counter()
+    for _, of_pairs in campaigns:
+        for one in of_pairs:
+            often[one[:4]] += one.asked
+            equal[one[:4]] += one.equal
+    return [Pair(*values, often[values], equal[values]) for values in sorted(often)]

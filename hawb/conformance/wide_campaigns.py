@@ -1,0 +1,106 @@
+"""Campaigns of wide stories: how often each setting was asked, alone and beside each other, and how often both agreed.
+
+Queue-stories are counted, one for each queue of each story that was played. A difference of the cluster itself, as in
+the nodes' states, counts for no queue-story, but its story differs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from hawb.conformance.fuzz import Campaign, Kind, table
+from hawb.conformance.wide_settings import Row
+from hawb.conformance.wide_stories import alone, cut_of, narrowed, wide_story
+
+SEEDS = 24
+"""The most other seeds that the model tries for each queue, whose story is to leave nothing to luck."""
+WIDE = Kind(
+    draw=lambda seed, n, version: wide_story(seed, n, version).scenario,
+    cut=cut_of,
+    alone=alone,
+    seeds=SEEDS,
+    name="wide",
+    narrowed=narrowed,
+)
+
+
+class QueueStory(NamedTuple):
+    """A queue-story: the settings of a queue, and whether model and broker agreed on it."""
+
+    settings: Row
+    equal: bool
+
+
+class Setting(NamedTuple):
+    """How many queue-stories had a value of a factor, and in how many of them both agreed."""
+
+    factor: str
+    value: str
+    asked: int
+    equal: int
+
+
+class Pair(NamedTuple):
+    """How many queue-stories had two values together, and in how many of them both agreed; the factors in the order of
+    their names."""
+
+    factor: str
+    value: str
+    other_factor: str
+    other_value: str
+    asked: int
+    equal: int
+
+
+def queue_stories(campaign: Campaign) -> Iterator[QueueStory]:
+    """The queue-stories of a campaign that were played."""
+    for n, result in sorted(campaign.results.items()):
+        if result.verdict != "unplayed":
+            for queue, settings in wide_story(campaign.seed, n, campaign.version).settings.items():
+                yield QueueStory(settings, queue not in result.differing)
+
+
+def settings(campaign: Campaign) -> list[Setting]:
+    """Each value that was asked, sorted."""
+    return [Setting(*value, *counts) for (value,), *counts in counted(campaign, 1)]
+
+
+def pairs(campaign: Campaign) -> list[Pair]:
+    """Each two values that were asked together, sorted."""
+    return [Pair(*one, *other, *counts) for (one, other), *counts in counted(campaign, 2)]
+
+
+def counted(campaign: Campaign, size: int) -> list[tuple[tuple[tuple[str, str], ...], int, int]]:
+    """For each `size` (factor, value) that were asked together, how often, and how often model and broker agreed."""
+    together: Counter = Counter()
+    equal: Counter = Counter()
+    for one in queue_stories(campaign):
+        for values in combinations(sorted(one.settings.items()), size):
+            together[values] += 1
+            equal[values] += one.equal
+    return [(values, together[values], equal[values]) for values in sorted(together)]
+
+
+def report(campaign: Campaign) -> str:
+    """What a campaign has covered and how it went, as text."""
+    results, told = campaign.results, list(queue_stories(campaign))
+    rows = [(one.factor, one.value, one.asked, one.equal, one.asked - one.equal) for one in settings(campaign)]
+    lines = [table(rows, ("setting", "value", "asked", "agree", "differ")), ""]
+    lines += [
+        f"unplayed {n}: {result.notes[0]}" for n, result in sorted(results.items()) if result.verdict == "unplayed"
+    ]
+    lines += [
+        f"differs {n} {part or 'cluster'}: {', '.join(fields)}"
+        for n, result in sorted(results.items())
+        for part, fields in result.differing.items()
+    ]
+    equal = sum(one.equal for one in told)
+    unplayed = sum(result.verdict == "unplayed" for result in results.values())
+    lines.append(
+        f"{len(results) - unplayed} stories, {len(told)} queue-stories: {equal} agree, {len(told) - equal} differ; "
+        f"{unplayed} stories could not be played; in {sum(result.seconds for result in results.values()):.0f} s"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,212 @@
+"""Wide stories: one plot, and fifty queues or more in it at once, each with settings of its own, so that one boot of a
+cluster asks fifty times as much as a random scenario with four queues.
+
+Story `n` of a seed is the same on any machine: its draws are counted, and a queue's settings are a row of a covering
+array (`hawb.conformance.wide_settings`). Over as many consecutive stories as there are plots, from a multiple of that
+on, every possible triple of values occurs, the plot's among them: one story has every pair that its plot allows.
+
+The steps of all queues at one moment are one step without a time and others with time 0, which is past: so they begin
+at once, in their order, and the cluster settles before the next moment. A queue takes one step at a moment, and none
+waits for another.
+
+What random scenarios leave out because it is racy (`hawb.conformance.random_scenarios`) is left out here too:
+
+* Locators that choose, and mirrors with more than one candidate: lists of nodes place them, modes are set over lists,
+  and where mirrors come together lists are set before (`wide_plots`, `wide_settings.ONLY`). Under fifty queues' load
+  those that a list adds to a queue with messages come in any order: they are added one by one.
+* Nodes that go or come together, links that fail, and autoheal.
+* Events during a synchronisation: the cluster settles before anything else is done.
+* Clients with a rate, consumers of a queue of which none comes first, and clients at two nodes that publish to one
+  queue at once. Where messages expire, they all have before anything else happens.
+* Operations on a queue that is down or has no majority, but publishing to one that is mirrored.
+* Who is elected: no step says who leads, and members are named. Clients that published before a majority was gone do
+  not publish afterwards.
+
+Not left out: nodes that come one by one may strike off each other's mirrors, which `races` allows for, but with more
+than three nodes which of them the record has as recoverable is luck, and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from hawb.conformance.compare import WHOLE, Cut
+from hawb.conformance.random_cast import LOOK, SECONDS, Cast, Steps
+from hawb.conformance.random_scenarios import FEW, RACY, dealt
+from hawb.conformance.wide_plots import PLOTS, Act, Happening
+from hawb.conformance.wide_queues import WideQueue, owner, queue_of
+from hawb.conformance.wide_settings import EXPIRING, Row, rows
+from hawb.rules.quorum_profiles import QUORUM_PROFILES
+from hawb.scenario.document import Scenario, Step
+from hawb.scenario.load import read_scenario
+from hawb.scenario.verbs import Expect, SetPolicy
+
+DRAWS, DECK_OF_PLOTS = 53, 54
+"""The purposes of the draws, beside those of `random_scenarios` and `wide_settings`."""
+SIZES = (3, 3, 4, 5)
+"""How many nodes a cluster has, each as likely as the others."""
+TICK_S = 6
+"""How long it may take until a quorum queue's leader looks whether the queue keeps to its policy, where leaders do."""
+ROUND = len(PLOTS)
+"""How many stories it takes for every triple of values to occur."""
+
+
+BY_QUEUE = frozenset({"queues", "ledger", "consumers"})
+"""The parts of an outcome by queue, or by the name of a queue's consumer."""
+SHARED = frozenset({"events", "version"})
+"""The parts of the model's outcome that tell for every queue what may be luck (`races`)."""
+
+
+class WideStory(NamedTuple):
+    """A story, and the settings of each of its queues."""
+
+    scenario: Scenario
+    settings: dict[str, Row]
+
+
+@lru_cache(maxsize=2 * ROUND)
+def wide_story(seed: int, n: int, version: str = "3.10") -> WideStory:
+    """Story `n` (from 0) of a seed, for a profile of the rules."""
+    plot = dealt(tuple(PLOTS), seed, DECK_OF_PLOTS, n)
+    chosen = [row for row in rows(seed, n // ROUND, version) if row["plot"] == plot]
+    settings = {f"q{number:02}": row for number, row in enumerate(chosen, 1)}
+    stage = Stage(Cast(seed, DRAWS, n, SIZES), settings, version)
+    steps = [*stage.beginning(), *(step for happening in PLOTS[plot](stage.size) for step in stage.play(happening)),
+             *stage.published(), LOOK]  # fmt: skip
+    file: dict[str, Any] = {
+        "scenario": f"Wide story {n} of seed {seed}: {plot}, {len(settings)} queues",
+        "cluster": stage.cluster | {"version": version},
+        "steps": steps,
+    }
+    racy = RACY["racy"] | {"fields": ["queues.*.recoverable_mirrors"]}
+    return WideStory(read_scenario(file | ({"racy": racy} if stage.size > FEW else {})), settings)
+
+
+def alone(scenario: Scenario, queue: str) -> Scenario:
+    """A wide story for one of its queues alone; its steps have no others to begin with."""
+    steps = [replace(step, at=None) for step in scenario.steps if queue_of(step.verb) in (None, queue)]
+    return replace(scenario, scenario=f"{scenario.scenario}, of which {queue or 'none'}", steps=tuple(steps))
+
+
+def narrowed(scenario: Scenario, queue: str) -> Scenario:
+    """A wide story for one of its queues, each step in its place: steps of other queues become looks, but their
+    policies stay, since a node that was forced to boot keeps to no policy before one is set."""
+    look, mine = Step(Expect({})), (None, queue)
+    kept = (isinstance(step.verb, SetPolicy) or queue_of(step.verb) in mine for step in scenario.steps)
+    steps = (replace(step, at=None) if stays else look for step, stays in zip(scenario.steps, kept, strict=True))
+    return replace(scenario, steps=tuple(steps))
+
+
+def cut_of(scenario: Scenario) -> Cut:
+    """The function that divides the outcome of a wide story into its part for each queue and (`WHOLE`) for the
+    cluster."""
+    owners = [queue_of(step.verb) for step in scenario.steps]
+    queues = sorted(set(filter(None, owners)))
+
+    def cut(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        shared = {key: value for key, value in told.items() if key in SHARED}
+        parts = {queue: shared | part_of(told, queue, owners) for queue in queues}
+        nothing: dict[str, Any] = {key: {} for key in BY_QUEUE & told.keys()}
+        nothing |= {"deleted": []} if "deleted" in told else {}
+        return parts | {WHOLE: told | nothing | {"errors": errors_of(told, None, owners)}}
+
+    return cut
+
+
+def part_of(told: dict[str, Any], queue: str, owners: list[str | None]) -> dict[str, Any]:
+    """The part of an outcome about a queue, and about others whose names begin with the queue's."""
+    found: dict[str, Any] = {
+        key: {name: entry for name, entry in told[key].items() if owner(name) == queue}
+        for key in BY_QUEUE & told.keys()
+    }
+    if "deleted" in told:
+        found["deleted"] = [name for name in told["deleted"] if owner(name) == queue]
+    return found | {"errors": errors_of(told, queue, owners)}
+
+
+def errors_of(told: dict[str, Any], queue: str | None, owners: list[str | None]) -> list[dict[str, Any]]:
+    """The errors of a queue's steps."""
+    return [error for error in told["errors"] if owners[error["step"]] == queue]
+
+
+class Stage:
+    """The queues of a story, and the nodes that run."""
+
+    def __init__(self, cast: Cast, settings: dict[str, Row], version: str):
+        self.cluster = cast.cluster
+        self._order = cast.order(cast.nodes)
+        self._running = list(self._order)
+        self._queues = [WideQueue(cast, name, row, self._order) for name, row in settings.items()]
+        self._expiring = any(row["argument"] in EXPIRING for row in settings.values())
+        self._compares = QUORUM_PROFILES[version].compares_policies
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._order)
+
+    def beginning(self) -> Steps:
+        """Makes queues with replicas, messages from each node, and consumers at the nodes that go last."""
+        return [
+            *moment(queue.placed() for queue in self._queues),
+            *in_turn(queue.target() for queue in self._queues),
+            *moment(queue.declared() for queue in self._queues),
+            *(step for place in range(1, self.size) for step in moment(queue.joined(place) for queue in self._queues)),
+            *self.published(),
+            *(step for place in range(1, self.size) for step in moment(queue.behind(place) for queue in self._queues)),
+            *moment(queue.mode() for queue in self._queues),
+            *in_turn(queue.consumed() for queue in self._queues),
+            LOOK,
+        ]
+
+    def published(self) -> Steps:
+        """Publishes to each queue from each node that runs, one node after the other."""
+        nodes = [node for node in self._order if node in self._running]
+        steps = [
+            step for node in nodes for step in moment(queue.published(node, self._running) for queue in self._queues)
+        ]
+        return [*steps, {"wait": SECONDS}] if self._expiring else steps
+
+    def play(self, happening: Happening) -> Steps:
+        """The steps of an act of the plot."""
+        node = self._order[happening.node]
+        match happening.act:
+            case Act.STOP | Act.KILL:
+                self._running.remove(node)
+                for queue in self._queues:
+                    queue.gone(self._running)
+                return [{happening.act.value: node}]
+            case Act.START | Act.FORCE_BOOT:
+                self._running.append(node)
+                # A node that is forced to boot is alone: a look shows what it knows before the others come.
+                return [
+                    {happening.act.value: node}, *([{"wait": TICK_S}] if self._compares else []),
+                    *([LOOK] if happening.act == Act.FORCE_BOOT else []),
+                ]  # fmt: skip
+            case Act.MEANWHILE:
+                return [
+                    LOOK, *self.published(), *moment(queue.answered(self._running) for queue in self._queues),
+                    *in_turn(queue.meanwhile(self._order[-1]) for queue in self._queues), *self.published(), LOOK,
+                ]  # fmt: skip
+            case Act.PUBLISH:
+                return [*self.published(), LOOK]
+            case Act.LISTED:
+                return moment(queue.listed() for queue in self._queues)
+            case Act.REWRITTEN:
+                return moment(queue.rewritten() for queue in self._queues)
+
+
+def in_turn(done: Iterable[list[Steps]]) -> Steps:
+    """The steps of queues in turn: the first of each queue, then the second of each that has one."""
+    return [step for parts in zip_longest(*done, fillvalue=[]) for step in moment(parts)]
+
+
+def moment(parts: Iterable[Steps]) -> Steps:
+    """The steps of queues at one moment: the first begins when the cluster has settled, the others with it."""
+    steps = [step for part in parts for step in part]
+    return [step | ({"at": 0} if index else {}) for index, step in enumerate(steps)]

@@ -1,0 +1,197 @@
+"""A cluster read from its files: a scenario, and notes on all that the files do not tell or a scenario cannot carry.
+
+Nothing is guessed in silence. A fact that no file tells is left to the scenario's default, and a note names the queues.
+A queue that a scenario cannot hold (an exclusive queue, one of another type) is left out, and a note names it. Where
+files disagree the later one stands: the definitions, then the listings in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hawb.exports.definitions import Definitions, holds_export, profile, read_definitions
+from hawb.exports.listings import Listings
+from hawb.exports.queue_entries import QueueEntries
+from hawb.exports.untrusted import ImportRefused, named, quoted, released
+from hawb.rules.profiles import PROFILES
+from hawb.scenario.document import Scenario
+from hawb.scenario.load import read_scenario
+
+_SETTINGS = ("net_ticktime", "cluster_partition_handling", "queue_master_locator")
+_MOST_MADE_UP_NODES = 7
+
+
+class Live(NamedTuple):
+    """What files tell of a cluster as it runs, beside its scenario: whether a listing names its nodes, and whether
+    listings have all of its queues; the queues of which no listing tells where they stand or how many messages they
+    hold; those that a listing has as out of use, each with its state there; and the virtual hosts. By default all is
+    known."""
+
+    nodes_listed: bool = True
+    queues_listed: bool = True
+    unlisted: tuple[str, ...] = ()
+    listed_down: Mapping[str, str] = {}
+    vhosts: tuple[str, ...] = ("/",)
+
+    @property
+    def known(self) -> bool:
+        """Return True if nothing lacks."""
+        return self.nodes_listed and self.queues_listed and not self.unlisted
+
+
+ALL_KNOWN = Live()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario without steps, as the document that a scenario file holds; notes on what it lacks, a line each; the
+    queues that it has empty because nothing tells how many messages they hold; and what files tell of the cluster as it
+    runs."""
+
+    scenario: dict[str, Any]
+    notes: list[str]
+    depths_untold: frozenset[str]
+    live: Live = ALL_KNOWN
+
+
+def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path] = ()) -> Imported:
+    """Reads a definitions export, if there is one, and listings of the same cluster.
+
+    Each is FILE or VHOST=FILE, where VHOST is the virtual host of entries that name none. Raises ImportRefused.
+    """
+    defined = Definitions() if definitions is None else read_definitions(*split_source(definitions))
+    told = Listings(defined)
+    for source in listings:
+        told.read(*split_source(source))
+    notes: list[str] = []
+    version = _version(defined, told, notes)
+    queues = QueueEntries(defined, told, PROFILES[version])
+    nodes = _nodes(defined, told, queues.named_nodes(), notes)
+    settings = defined.settings | ({"net_ticktime": told.net_ticktime} if told.net_ticktime else {})
+    scenario = {
+        "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",
+        "cluster": _cluster(version, nodes, settings),
+        "policies": list(defined.policies.values()),
+        "operator_policies": list(defined.operator_policies.values()),
+        "queues": queues.entries,
+        "steps": [],
+    }
+    notes += [*queues.notes(), *told.notes, *defined.notes, *_empty_vhosts(defined, told)]
+    notes.append(f"{_unknown(settings, defined.settings_left)}: not in these files; the scenario's defaults are used")
+    live = Live(
+        bool(told.nodes or defined.nodes), bool(told.queues) and queues.complete(), queues.unlisted(),
+        queues.listed_down(), tuple(defined.vhosts),
+    )  # fmt: skip
+    return Imported(scenario, list(dict.fromkeys(notes)), queues.depths_untold(), live)
+
+
+def scenario_of(files: Sequence[str | Path]) -> tuple[Scenario, list[str]]:
+    """The cluster of some files, of which one is its definitions export, and notes on what they do not tell, a line
+    each. Raises ImportRefused, and ScenarioRefused where a scenario cannot hold the cluster."""
+    imported = imported_of(files)
+    return read_scenario(imported.scenario), imported.notes
+
+
+def imported_of(files: Sequence[str | Path]) -> Imported:
+    """The cluster of some files, of which one is its definitions export. Raises ImportRefused."""
+    if not any(holds_export(split_source(file)[0]) for file in files):
+        raise ImportRefused(split_source(files[0])[0], "all files", "no definitions export",
+                            "an export, as rabbitmqctl export_definitions writes it, and listings")  # fmt: skip
+    return import_files(files)
+
+
+def import_files(files: Sequence[str | Path]) -> Imported:
+    """The cluster of some files, of which one may be its definitions export. Raises ImportRefused."""
+    export = next((file for file in files if holds_export(split_source(file)[0])), None)
+    return import_cluster(export, [file for file in files if file != export])
+
+
+def split_source(source: str | Path) -> tuple[Path, str | None]:
+    """(file, virtual host or None) of FILE or VHOST=FILE; a text that names a file as a whole is FILE."""
+    vhost, separator, file = str(source).partition("=")
+    if not separator or not vhost or Path(source).exists():
+        return Path(source), None
+    return Path(file), vhost
+
+
+def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
+    """The rules profile of the cluster's release."""
+    release = told.release or defined.release
+    if told.release and defined.release and told.release != defined.release:
+        notes.append(f"release {released(told.release)} in a listing, {released(defined.release)} in the definitions")
+    version = profile(release) if release else None
+    if version is None:
+        given = f"release {released(release)}" if release else "no release"
+        notes.append(f"{given} in the files: profile 3.8, the default")
+        return "3.8"
+    exact = PROFILES[version].release
+    if release != exact:
+        notes.append(
+            f"release {released(release)}: profile {version} is the nearest, with the rules of {exact}"
+        )
+    return version
+
+
+def _unknown(settings: Mapping[str, Any], left: Collection[str]) -> str:
+    """The settings that no file tells; `left` are those that a file tells and a scenario cannot carry."""
+    missing = [name for name in _SETTINGS if name not in settings and name not in left]
+    others = "other " if (settings.keys() | set(left)) - set(_SETTINGS) else ""
+    return ", ".join([*missing, f"the {others}quorum and mirroring settings and the network"])
+
+
+def _cluster(version: str, nodes: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    cluster: dict[str, Any] = {"nodes": list(nodes), "version": version, **settings}
+    if down := {node: how for node, how in nodes.items() if how != "running"}:
+        cluster["down"] = down
+    return cluster
+
+
+def _nodes(defined: Definitions, told: Listings, standing: list[str], notes: list[str]) -> dict[str, str]:
+    """Each node and how it is, running, stopped or forgotten: as a listing tells, else those that queues (`standing`)
+    and policies name. A node that queues name and a listing of all nodes does not has left the cluster."""
+    in_policies = dict.fromkeys(_policy_nodes(defined))
+    known = told.nodes or defined.nodes
+    if not known:
+        nodes = sorted({*standing, *in_policies})
+        if nodes:
+            notes.append(f"no listing has the nodes: those that queues and policies name are used, {named(nodes)}")
+        else:
+            nodes = [f"node{number}" for number in range(1, _needed_nodes(defined) + 1)]
+            notes.append(f"no file names a node: made up are {named(nodes)}, as many as policies and queues ask for")
+        return dict.fromkeys(nodes, "running")
+    nodes = {node: "running" if runs else "stopped" for node, runs in known.items()}
+    for node in standing:
+        if node not in nodes:
+            nodes[node] = "forgotten"
+            notes.append(f"node {quoted(node)}: has queues, but no node listing names it: imported as a node that"
+                         " has left the cluster")  # fmt: skip
+    if strangers := [node for node in in_policies if node not in nodes]:
+        notes.append(f"policies name {named(strangers)}, of which the cluster has none")
+    if down := [node for node, how in nodes.items() if how == "stopped"]:
+        notes.append(f"{named(down)} are down: the files do not say in which order they went down; they are"
+                     " imported as stopped in this order")
+    return nodes
+
+
+def _policy_nodes(defined: Definitions) -> Iterator[str]:
+    for policy in defined.policies.values():
+        listed = policy["definition"].get("ha-params")
+        if policy["definition"].get("ha-mode") == "nodes" and isinstance(listed, list):
+            yield from (node for node in listed if isinstance(node, str) and node)
+
+
+def _needed_nodes(defined: Definitions) -> int:
+    """Three, or as many as the largest `exactly` or initial group size asks for, up to a limit."""
+    asked = [policy["definition"].get("ha-params") for policy in defined.policies.values()]
+    sizes = ("x-quorum-initial-group-size", "x-initial-cluster-size")
+    asked += [queue.arguments.get(key) for queue in defined.queues.values() for key in sizes]
+    return min(max([3, *(number for number in asked if isinstance(number, int))]), _MOST_MADE_UP_NODES)
+
+
+def _empty_vhosts(defined: Definitions, told: Listings) -> Iterator[str]:
+    full = {vhost for table in (defined.queues, told.queues, defined.policies) for vhost, _ in table}
+    if empty := [vhost for vhost in defined.vhosts if vhost not in full]:
+        yield f"virtual hosts {named(empty)}: neither queue nor policy, not imported"

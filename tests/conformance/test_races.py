@@ -1,0 +1,173 @@
+"""What a real cluster leaves to luck: what is written in time, whose channel is first, and where mirrors stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from hawb.broker.real import Played
+from hawb.conformance.compare import compare
+from hawb.scenario.load import load
+from hawb.scenario.outcome import outcome
+from hawb.scenario.run import Run
+
+ALL = """
+scenario: Two mirrors
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: all, pattern: ^standing, definition: {ha-mode: all}}]
+queues: [{queue: standing, master: a, mirrors: [b, c], synchronised_mirrors: [b, c]}]
+steps:
+  - declare: {queue: new, node: a}
+  - set_policy: {name: later, pattern: ^new, definition: {ha-mode: all}}
+"""
+
+
+FORCED = """
+scenario: A node that was stopped first is forced to boot
+cluster: {nodes: [a, b, c]}
+policies: [{name: all, pattern: ^q, definition: {ha-mode: all}}]
+steps:
+  - declare: {queue: q, node: b}
+  - GO: b
+  - stop: c
+  - stop: a
+  - force_boot: b
+"""
+
+
+@pytest.mark.parametrize(("go", "differs"), [("stop", False), ("kill", True)])
+def test_a_node_that_stopped_may_know_who_was_promoted_in_its_place(go: str, differs: bool) -> None:
+    scenario = load(FORCED.replace("GO", go))
+    told = outcome(Run.of(scenario))
+    assert told["queues"]["q"]["master"] == "b"
+    told["queues"]["q"] |= {"master": "c", "state": "down"}
+    assert bool(compare(Played(scenario, told, {}))) == differs
+
+
+UNCONFIRMED = """
+scenario: Dead letters come to a node that is killed
+cluster: {nodes: [a, b], version: "VERSION"}
+steps:
+  - declare: {queue: dead, node: a}
+  - bind: {queue: dead, exchange: letters, routing_key: q}
+  - declare: {queue: q, node: b, arguments: {x-max-length: 1, x-dead-letter-exchange: letters}}
+  - publish: {queue: q, count: 3, node: b}
+  - publish: {queue: dead, count: 1, node: b}
+  - GO: a
+  - start: a
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "go", "left", "differs"),
+    [("4.0", "kill", [[2, 3]], False), ("4.0", "kill", [[1, 2]], True), ("4.0", "kill", [[3, 3]], False),
+     ("4.0", "stop", [[3, 3]], True), ("3.10", "kill", [[3, 3]], True)],
+)  # fmt: skip
+def test_a_classic_queue_of_40_may_not_have_written_what_came_without_a_confirm(
+    version: str, go: str, left: list, differs: bool
+) -> None:
+    scenario = load(UNCONFIRMED.replace("VERSION", version).replace("GO", go))
+    told = outcome(Run.of(scenario))
+    assert told["queues"]["dead"]["ids"] == [[1, 3]]
+    count = sum(last - first + 1 for first, last in left)
+    told["queues"]["dead"] |= {"ids": left, "messages": count, "messages_ready": count}
+    if told["queues"]["dead"]["redelivered"]:
+        told["queues"]["dead"]["redelivered"] = left
+    assert bool(compare(Played(scenario, told, {}))) == differs
+
+
+MOVED = """
+scenario: A mirrored queue's consumers consume again
+cluster: {nodes: [a, b, c]}
+policies: [{name: all, pattern: ^q, definition: {ha-mode: all}}]
+steps:
+  - declare: {queue: q, node: a}
+  - consume: {consumer: one, queue: q, node: b, prefetch: 2, priority: 2}
+  - consume: {consumer: two, queue: q, node: c, prefetch: 2}
+  - publish: {queue: q, count: 3, node: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "differs"),
+    [
+        ("  - kill: a", False),
+        ("", True),
+        ("  - stop: c", True),
+    ],
+)  # fmt: skip
+def test_whose_channel_consumes_again_or_ends_first_is_luck(steps: str, differs: bool) -> None:
+    scenario = load(MOVED + steps)
+    told = outcome(Run.of(scenario))
+    one, two = told["consumers"]["one"], told["consumers"]["two"]
+    one["received"], two["received"] = two["received"], one["received"]
+    assert bool(compare(Played(scenario, told, {}))) == differs
+
+
+@pytest.mark.parametrize(("step", "differs"), [("stop: a", False), ("kill: a", True)])
+def test_whose_channel_a_stopping_node_ends_first_is_luck(step: str, differs: bool) -> None:
+    story = MOVED.replace("node: b, prefetch", "node: a, prefetch").replace("node: c, ", "node: a, ")
+    scenario = load(f"{story}  - {step}")
+    told = outcome(Run.of(scenario))
+    told["consumers"]["two"]["received"] = [[3, 3]] if step == "stop: a" else []
+    assert bool(compare(Played(scenario, told, {}))) == differs
+
+
+def test_mirrors_that_join_at_the_same_moment_stand_in_any_order() -> None:
+    scenario = load(ALL)
+    told = outcome(Run.of(scenario))
+    for queue in told["queues"].values():
+        queue.update(mirrors=["c", "b"], recoverable_mirrors=["c", "b"])
+    assert {difference.field for difference in compare(Played(scenario, told, {}))} == {
+        "queues.standing.mirrors", "queues.standing.recoverable_mirrors",
+    }  # fmt: skip
+
+
+BEHIND = """
+scenario: A mirror goes that was not synchronised when another node came up
+cluster: {nodes: [a, b, c], version: "3.10"}
+policies: [{name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: MODE}}]
+steps:
+  - declare: {queue: q, node: b}
+  - publish: {queue: q, count: 1, node: b}
+  - stop: c
+  - start: c
+  - stop: a
+  - start: a
+  - GO: c
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "go", "fields"),
+    [("manual", "kill", set()), ("automatic", "kill", {"queues.q.recoverable_mirrors"}), ("automatic", "stop", set())],
+)
+def test_a_mirror_may_be_recoverable_that_was_behind_when_another_node_came_up_or_whose_node_stops(
+    mode: str, go: str, fields: set[str]
+) -> None:
+    scenario = load(BEHIND.replace("MODE", mode).replace("GO", go))
+    told = outcome(Run.of(scenario))
+    queue = told["queues"]["q"]
+    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"c"}, reverse=True)
+    assert {difference.field for difference in compare(Played(scenario, told, {}))} == fields
+
+
+REFUSING = """
+scenario: A mirror that joined with its node refuses to take over
+cluster: {nodes: [a, b], version: "3.8"}
+policies:
+  - {name: all, pattern: ^q, definition: {ha-mode: all, ha-sync-mode: manual, ha-promote-on-failure: when-synced}}
+steps:
+  - declare: {queue: q, node: b}
+  - publish: {queue: q, count: 1, node: b}
+  - MEANWHILE: a
+  - kill: b
+"""
+
+
+@pytest.mark.parametrize(("meanwhile", "lucky"), [("kill: a\n  - start", True), ("expect: {}\n  - wait", False)])
+def test_a_mirror_that_joined_with_its_node_may_be_recoverable_when_it_refuses(meanwhile: str, lucky: bool) -> None:
+    scenario = load(REFUSING.replace("MEANWHILE", meanwhile).replace("wait: a", "wait: 1"))
+    told = outcome(Run.of(scenario))
+    queue = told["queues"]["q"]
+    queue["recoverable_mirrors"] = sorted({*queue["recoverable_mirrors"]} ^ {"a"})
+    assert bool(compare(Played(scenario, told, {}))) != lucky
