@@ -63,8 +63,8 @@ GROUPS = (
     "test_incident_timeline test_exports_among_logs",
     "05-model-and-broker",
     # What answers a report of each kind.
-    "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_study_verdict "
-    "test_exploration_verdict",
+    "test_page_of_reports test_terminal test_schemas test_prometheus test_audit_page test_verdicts_study "
+    "test_verdicts_explore",
     "test_wide_stories test_wide_campaigns test_kept_campaigns test_fuzz", "test_mutants", "test_wheel",
     "test_scenarios", "test_recordings", "test_cluster_properties", "test_run_varied_scenarios",
 )  # fmt: skip

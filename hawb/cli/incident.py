@@ -194,8 +194,8 @@ def answer(found: Incident, page: Path | None, scenario: Path | None, form: str)
     from hawb.scenario.dump import dump
     from hawb.views.incident import incident_report
     from hawb.views.incident.incident_json import plain
-    from hawb.views.incident.incident_verdict import verdict
     from hawb.views.terminal import told
+    from hawb.views.verdicts.incident import verdict
 
     account = incident_report.account(found)
     if page is not None:

@@ -146,8 +146,8 @@ def replicas(
     from hawb.study.numbers import lay_over
     from hawb.study.replicas import MOST, TYPES, study, what_if
     from hawb.views.study import replica_costs as view
-    from hawb.views.study.replica_verdict import verdict
     from hawb.views.terminal import told
+    from hawb.views.verdicts.replicas import verdict
 
     inventory, scenario, live = standing(files, notes=as_json)
     before = beforehand(scenario, files, live, failures)

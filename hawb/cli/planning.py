@@ -62,7 +62,7 @@ def safe(files: tuple[str, ...], live: str | None, node: str | None, page: Path 
     lack a fact that decides it.
     """
     from hawb.planning.safe_to_stop import outlook
-    from hawb.views.planning.forecast_verdict import verdict
+    from hawb.views.verdicts.safe import verdict
 
     if bool(files) == (live is not None):
         raise click.UsageError("Give either FILES or --live with an address.")
@@ -82,8 +82,9 @@ def answer_safe(
     title: str, found: Outlook, notes: Sequence[str], page: Path | None, form: str, files: Sequence[str], node: str
 ) -> None:
     """Writes the page, if one is asked for, and the answer in its form."""
-    from hawb.views.planning import forecast_page, forecast_verdict
+    from hawb.views.planning import forecast_page
     from hawb.views.terminal import told
+    from hawb.views.verdicts import safe as safe_verdict
 
     if page is not None:
         write_page(page, forecast_page.page(title, found, notes, files, node))
@@ -97,7 +98,7 @@ def answer_safe(
 
         click.echo(exposition(gauges(found)).encode(), nl=False)
     elif form == "line":
-        click.echo(forecast_verdict.lines(found))
+        click.echo(safe_verdict.lines(found))
     else:
         click.echo(told(forecast_page.report_of(title, found, notes, files, node)))
 

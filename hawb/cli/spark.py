@@ -308,7 +308,7 @@ def estimated(
     from hawb.study.question import in_columns
     from hawb.study.tables import TableRefused
     from hawb.views.study.study_report import JUDGED
-    from hawb.views.study.study_verdict import MEASURED
+    from hawb.views.verdicts.study import MEASURED
 
     try:
         trials, last = play_on(spark, asked, output, own, name, rows_per_file=rows_per_file)

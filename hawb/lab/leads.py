@@ -14,8 +14,8 @@ from hawb.scenario.unnoticed import unnoticed_s
 from hawb.views.formatting import commas, counted, seconds, shown
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import first_new
+from hawb.views.story.summary import LOST, WELL, done, reasons, toned_headline
 from hawb.views.story.telling import Sentence, sentences
-from hawb.views.story.verdict import LOST, WELL, done, reasons, verdict
 from hawb.views.style import LOOKS
 
 MARKS = {
@@ -39,7 +39,7 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
     """All that the columns say."""
     outcome = controller.outcome
     return {
-        "verdict": verdict(outcome),
+        "verdict": toned_headline(outcome),
         "step": last_step(controller),
         "happened": {"told": [], "more": 0} if controller.is_at_rest else happened(outcome, controller.was, drafts),
         "why": reasons(outcome),
@@ -76,7 +76,7 @@ def _sentence(one: Sentence) -> dict:
 def now(controller: Controller) -> dict:
     """What would have kept what was lost, the best first, and what can be done next."""
     found, harms = controller.alternatives, controller.harms
-    tone = verdict(controller.outcome)["tone"]
+    tone = toned_headline(controller.outcome)["tone"]
     lost = tone == LOST
     return {
         "kept": [] if found is None else kept(found),

@@ -18,7 +18,7 @@ from hawb.views.formatting import seconds, shown
 from hawb.views.planning import forecast
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.movements import movements
-from hawb.views.story.verdict import done
+from hawb.views.story.summary import done
 
 
 def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:

@@ -17,7 +17,7 @@ from hawb.lab.stage import FRONT, MODULES
 from hawb.scenario.catalogue import Entry
 from hawb.views import style
 from hawb.views.formatting import counted, html
-from hawb.views.story.verdict import HARMED, LOST, WELL
+from hawb.views.story.summary import HARMED, LOST, WELL
 
 OWN = Path(__file__).parent / "front"
 POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:"

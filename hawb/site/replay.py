@@ -19,7 +19,7 @@ from hawb.views.formatting import seconds
 from hawb.views.story.drafts import Drafts
 from hawb.views.story.marks import MARKED
 from hawb.views.story.movements import first_new, movements
-from hawb.views.story.verdict import done, reasons, verdict
+from hawb.views.story.summary import done, reasons, toned_headline
 
 MARKS = ("lost", "fault", "cut", "promoted")
 """What a step is marked by, the weightiest first."""
@@ -62,7 +62,7 @@ def stop(point: Point, drafts: Drafts) -> dict:
         "movements": [] if was is None else movements(outcome, was, cuts),
         "logs": {queue: raft_entries.logs(state, names, queue) for queue in list(state.groups)[:MOST_LOGS]},
         "time": seconds(outcome["time_s"]),
-        "verdict": verdict(outcome),
+        "verdict": toned_headline(outcome),
         "happened": happened(outcome, was, drafts, LATEST) if was else {"told": [], "more": 0},
         "why": reasons(outcome),
         "mark": mark([] if was and events == was["events"] else events[first_new(outcome, was) :]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hawb.views.story import story_verdict, verdict
+from hawb.views.story import summary
+from hawb.views.verdicts import run as run_verdict
 
 NOTHING = "nothing is lost"
 COUNT = r"(?P<count>[\d,]+) messages?"
@@ -22,8 +23,8 @@ STATES = {"down": "down", "minority": "without a majority", "syncing": "blocked 
 
 def disagreements(outcome: dict) -> list[str]:
     """Return what is wrong with the headlines of an outcome, those of `hawb run` and of the lab."""
-    told = story_verdict.verdict(outcome)
-    in_the_lab = verdict.verdict(outcome)["text"]
+    told = run_verdict.verdict(outcome)
+    in_the_lab = summary.toned_headline(outcome)["text"]
     return [*_wrong(outcome, told.why), *_wrong(outcome, in_the_lab), *_answer(outcome, told.answer)]
 
 

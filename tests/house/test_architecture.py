@@ -27,6 +27,8 @@ ROOMS = ("process", "languages", "rules", "raft", "engine", "scenario", "cluster
 """A room imports from those before it alone, as CONTRIBUTING.md has them."""
 VIEWS = ("", "cluster", "story", "rules", "broker", "planning", "study", "incident")
 """So do the parts of the views, beginning with what stands in none of them."""
+VERDICTS = {"run": "story", "study": "study", "replicas": "study", "incident": "incident"}
+"""The part of the views to which the verdict of a command belongs; other verdicts belong to `planning`."""
 MOST_LINES = 600
 PORTS = {
     name
@@ -78,6 +80,8 @@ def room_of(module: str) -> str:
 def part_of_views(module: str) -> str:
     """The folder of `hawb.views` in which a view stands; what all views share is in none."""
     parts = module.split(".")
+    if parts[2:3] == ["verdicts"]:
+        return VERDICTS.get(parts[-1], "planning")
     return parts[2] if len(parts) > 2 and (HAWB / "views" / parts[2]).is_dir() else ""
 
 

@@ -10,8 +10,8 @@ import pytest
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs
 from hawb.views.incident.incident_report import account, report_of
-from hawb.views.incident.incident_verdict import verdict
 from hawb.views.terminal import text
+from hawb.views.verdicts.incident import verdict
 
 STARTS = "2026-04-22 09:00:10.000000+00:00 [info] <0.222.0>  Starting RabbitMQ 4.2.0 on Erlang 27.3 [jit]\n"
 RUNS = "2026-04-22 09:00:15.000000+00:00 [info] <0.222.0> Server startup complete; 4 plugins started.\n"

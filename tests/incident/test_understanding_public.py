@@ -13,7 +13,7 @@ from hawb.incident.happening import KINDS, Happening
 from hawb.incident.reading import read_logs
 from hawb.incident.understanding import understand
 from hawb.views.incident.incident_report import account
-from hawb.views.incident.incident_verdict import verdict
+from hawb.views.verdicts.incident import verdict
 
 STORIES = yaml.safe_load((DATA / "public-stories.yaml").read_text(encoding="utf-8"))
 KEYS = {"title", "source", "release", "said", "logs", "tells"}

@@ -16,7 +16,7 @@ from hawb.planning.dead_letter_checks import dead_letter_findings
 from hawb.planning.findings import Finding
 from hawb.planning.inventory import Inventory, of_files
 from hawb.planning.lint import lint
-from hawb.views.planning.lint_verdict import commands
+from hawb.views.verdicts.lint import commands
 
 DEAD = {"dead_letter_exchange": "dlx"}
 AUTOMATIC = {"x-message-ttl": 9}

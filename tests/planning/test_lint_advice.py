@@ -28,7 +28,7 @@ from hawb.planning.remedies import improved
 from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
 from hawb.views.planning import findings
-from hawb.views.planning.lint_verdict import bad
+from hawb.views.verdicts.lint import bad
 
 NOTES: dict[str, list[Way]] = {
     "matches-everything": [lambda given, found: policy_changed(given, found, lambda one: [replace(one, pattern="^q")])],

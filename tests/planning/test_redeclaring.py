@@ -15,7 +15,7 @@ from hawb.planning.migrated_definitions import beside, definitions
 from hawb.planning.migration import Migration
 from hawb.views.planning import applications
 from hawb.views.planning.migration_runbook import runbook
-from hawb.views.planning.migration_verdict import todo, verdict
+from hawb.views.verdicts.migrate import todo, verdict
 
 TYPE, CLASSIC = ("x-queue-type",), {"x-queue-type": "classic"}
 

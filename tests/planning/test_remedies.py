@@ -15,7 +15,7 @@ from hawb.planning.safe_to_stop import harm, outlook
 from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
-from hawb.views.story.story_verdict import verdict
+from hawb.views.verdicts.run import verdict
 
 QUORUM, STREAM = {"x-queue-type": "quorum"}, {"x-queue-type": "stream"}
 SCENARIOS = Path(__file__).parents[2] / "data" / "scenarios"

@@ -12,7 +12,7 @@ from hawb.scenario.near import nearest
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.unknown_names import unknown_names
-from hawb.views.story.story_verdict import todo, verdict
+from hawb.views.verdicts.run import todo, verdict
 
 TO_ORDER = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ha.order"}
 ORDERS = {"declare": {"queue": "ha.orders", "node": "a"}}

@@ -10,8 +10,8 @@ from hawb.scenario.load import read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.unnoticed import unnoticed_s
-from hawb.views.story import verdict as in_the_lab
-from hawb.views.story.story_verdict import todo, verdict
+from hawb.views.story import summary as in_the_lab
+from hawb.views.verdicts.run import todo, verdict
 
 CUT = [["a", "b"], ["a", "c"]]
 PARTED = {"partition": [["a"], ["b", "c"]]}
@@ -51,7 +51,7 @@ def test_before_the_nodes_notice_the_answer_is_that_it_cannot_be_told(steps: lis
     assert found["unnoticed"] == told
     found = story(*steps)
     assert (verdict(found).answer, verdict(found).why) == ("unknown", sentence)
-    assert in_the_lab.verdict(found)["tone"] == in_the_lab.HARMED
+    assert in_the_lab.toned_headline(found)["tone"] == in_the_lab.HARMED
     assert "add the step `wait: 61` to the end of the scenario" in todo(found)[0].what
     assert unnoticed_s(found) == 61
     waited = story(*steps, {"wait": unnoticed_s(found)})

@@ -13,7 +13,7 @@ from hawb.scenario.document import Scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.story.headline import headline
-from hawb.views.story.verdict import verdict
+from hawb.views.story.summary import toned_headline
 
 STORIES = 20
 """Random stories of a test; `make test` takes the first test, `make test-full` 2,000 stories."""
@@ -47,7 +47,7 @@ def test_random_stories_have_headlines_that_their_ledgers_bear_out(first: int):
 def test_what_is_lost_with_its_queue_and_what_no_queue_took_are_told_apart():
     told = play(WITH_QUEUE_AND_ONE_MORE)
     assert disagreements(told) == []
-    assert verdict(told)["text"] == (
+    assert toned_headline(told)["text"] == (
         "5 messages of q are lost, all of them confirmed; no queue took 1 message for q, though it was confirmed;"
         " RabbitMQ refused step 6."
     )
@@ -58,15 +58,15 @@ def test_only_some_that_were_lost_had_been_confirmed():
     plain = {"publish": {"queue": "q", "count": 2, "mode": "plain", "node": "a"}}
     told = steps(transient, {"publish": {"queue": "q", "count": 3, "node": "a"}}, plain, {"kill": "a"})
     assert disagreements(told) == []
-    assert verdict(told)["text"].startswith("5 messages of q are lost, 3 of them confirmed")
+    assert toned_headline(told)["text"].startswith("5 messages of q are lost, 3 of them confirmed")
 
 
 @pytest.mark.parametrize("mode", ["confirm", "plain", "tx"])
 def test_messages_that_no_queue_took_are_no_all_clear(mode: str):
     told = steps({"declare": {"queue": "ha.orders"}}, {"publish": {"queue": "ha.order", "count": 3, "mode": mode}})
     assert disagreements(told) == []
-    assert verdict(told)["tone"] == "harmed"
-    assert verdict(told)["text"].startswith("No queue took 3 messages for ha.order")
+    assert toned_headline(told)["tone"] == "harmed"
+    assert toned_headline(told)["text"].startswith("No queue took 3 messages for ha.order")
 
 
 def test_a_full_queue_that_takes_no_more_is_told():
@@ -81,10 +81,10 @@ def test_losses_outages_and_refusals_stand_in_one_headline():
         {"declare": {"queue": "t", "node": "a", "durable": False}}, {"declare": {"queue": "q", "node": "a"}},
         {"publish": {"queue": "t", "count": 2, "node": "a"}}, {"kill": "a"}, {"purge": "x"},
     )  # fmt: skip
-    assert verdict(told)["text"] == (
+    assert toned_headline(told)["text"] == (
         "2 messages of t are lost, all of them confirmed; q is down; RabbitMQ refused step 5."
     )
     healthy = steps(policy(ha_mode="all"), {"declare": {"queue": "q"}}, {"purge": "x"})
-    assert verdict(healthy) == {
+    assert toned_headline(healthy) == {
         "tone": "well", "text": "Nothing is lost, and every queue can be used; RabbitMQ refused step 3.",
     }  # fmt: skip

@@ -15,7 +15,8 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.scenario.verbs import VERBS
 from hawb.views.formatting import shown
-from hawb.views.story import run_report, story_verdict, telling, verdict, why
+from hawb.views.story import run_report, summary, telling, why
+from hawb.views.verdicts import run as run_verdict
 
 SCENARIOS = sorted(Path("data/scenarios").glob("*.yaml"))
 EACH = 12
@@ -64,10 +65,10 @@ def names_of(told: dict) -> set[str]:
 
 def texts(told: dict) -> Iterator[str]:
     """What a person reads of a story."""
-    yield verdict.verdict(told)["text"]
-    yield story_verdict.verdict(told).sentence
-    yield from (one.what for one in story_verdict.todo(told))
-    yield from verdict.reasons(told)
+    yield summary.toned_headline(told)["text"]
+    yield run_verdict.verdict(told).sentence
+    yield from (one.what for one in run_verdict.todo(told))
+    yield from summary.reasons(told)
     yield from why.whys(told)
     yield from (one.text for one in telling.sentences(told))
     for queue, account in told["ledger"].items():
@@ -80,7 +81,7 @@ def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> No
         for file in SCENARIOS[::EACH]:
             told = played(file)
             names = names_of(told)
-            advice = story_verdict.todo(told, advised(Run.of(load(file)), told))
+            advice = run_verdict.todo(told, advised(Run.of(load(file)), told))
             for text in [*texts(told), *(one.what for one in advice)]:
                 if words := plain_words(text, names):
                     left[file.name, text] = words

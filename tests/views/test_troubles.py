@@ -10,8 +10,8 @@ from views_outcomes import DECLARE, play, policy, publish, steps
 
 from hawb.lab.controller import Controller
 from hawb.views.story.chronicle import Chronicle
+from hawb.views.story.summary import reasons, toned_headline
 from hawb.views.story.troubles import why_in_trouble
-from hawb.views.story.verdict import reasons, verdict
 
 QUORUM = {"declare": {"queue": "qq", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
 LATE = ({"stop": "b"}, {"stop": "c"}, publish(3), {"start": "b"}, {"start": "c"})
@@ -26,7 +26,8 @@ def told(*given: dict, version: str = "3.10") -> list[str]:
 def test_each_queue_that_the_verdict_names_has_its_reason():
     controller = Controller(FOUR_QUEUES)
     controller.act("stop", "a")
-    assert verdict(controller.outcome)["text"].count("ha.orders and plain.log are down and qq.orders is without") == 1
+    text = toned_headline(controller.outcome)["text"]
+    assert text.count("ha.orders and plain.log are down and qq.orders is without") == 1
     lines = reasons(controller.outcome)
     for said in ("plain.log is down: there is no mirror", "ha.orders is down until a is back", "qq.orders has lost"):
         assert sum(said in line for line in lines) == 1
@@ -103,7 +104,7 @@ def test_what_was_so_from_the_start_is_said_to_be():
     members = {"queue": "q", "type": "quorum", "members": ["a", "b", "c"], "leader": "a", "stopped_members": ["b", "c"]}
     cluster = {"nodes": ["a", "b", "c"], "version": "3.10"}
     found = play(json.dumps({"scenario": "s", "cluster": cluster, "queues": [members]}))
-    assert "q" in verdict(found)["text"]
+    assert "q" in toned_headline(found)["text"]
     assert why_in_trouble(Chronicle(found)) == [
         "q has been out of use since the start of the story, which does not say why."
     ]

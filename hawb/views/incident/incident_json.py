@@ -14,9 +14,9 @@ from hawb.incident.understanding import Incident
 from hawb.planning.alternatives import Alternatives
 from hawb.scenario.dump import plain as plain_scenario
 from hawb.views.incident.incident_report import Account, expected
-from hawb.views.incident.incident_verdict import verdict
 from hawb.views.incident.sentences import Sentence
 from hawb.views.incident.timeline import plain as plain_events
+from hawb.views.verdicts.incident import verdict
 
 LIFE = ("node", "from_us", "until_us", "started_us", "seen_us", "ended_by", "reason")
 CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us", "at_us", "listed", "only")

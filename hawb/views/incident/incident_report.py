@@ -23,7 +23,6 @@ from hawb.views.formatting import counted, listing, shown
 from hawb.views.incident import strips
 from hawb.views.incident.figure import Picture
 from hawb.views.incident.headline import headline
-from hawb.views.incident.incident_verdict import todo, verdict
 from hawb.views.incident.lost_messages import WHAT, because, begins, dangers, perhaps, with_losses
 from hawb.views.incident.names import Names, names
 from hawb.views.incident.picture import picture
@@ -32,6 +31,7 @@ from hawb.views.incident.times import day, time_of_day, told_at
 from hawb.views.report import Part, Report
 from hawb.views.story.telling import sentence as expected_sentence
 from hawb.views.tables import Table
+from hawb.views.verdicts.incident import todo, verdict
 
 QUESTION = "Are all messages still there, and is nothing broken?"
 STORY, LOST, KEEPERS, COMPARED = (

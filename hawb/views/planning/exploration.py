@@ -12,11 +12,11 @@ from hawb.scenario.outcome import outcome as outcome_of
 from hawb.scenario.run import Run
 from hawb.views.formatting import counted
 from hawb.views.page import report_page
-from hawb.views.planning.exploration_verdict import QUESTIONS, UNNAMED, Files, todo, verdict
 from hawb.views.report import Report
 from hawb.views.story import report as story_report
 from hawb.views.tables import WIDTH
 from hawb.views.terminal import text
+from hawb.views.verdicts.explore import QUESTIONS, UNNAMED, Files, todo, verdict
 
 ASSUMED = (
     "The answer holds for the model, within the limits of the search. The search leaves out crashes of single"

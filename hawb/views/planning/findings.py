@@ -17,11 +17,11 @@ from hawb.planning.lint import Report
 from hawb.views import bars
 from hawb.views.formatting import counted, listing, shortened, shown
 from hawb.views.page import report_page
-from hawb.views.planning import lint_verdict
 from hawb.views.report import MOST_TO_DO, Part
 from hawb.views.report import Report as Answered
 from hawb.views.tables import Table
 from hawb.views.terminal import text
+from hawb.views.verdicts import lint
 
 LONGEST_NAME = 40
 
@@ -61,7 +61,7 @@ def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answere
     return Answered(
         "Do the policies have the effect that they should?",
         f"{cluster}: {summary(found)}" if cluster else summary(found),
-        lint_verdict.verdict(told, len(assigned), found.missing), lint_verdict.todo(told, found.missing, helps),
+        lint.verdict(told, len(assigned), found.missing), lint.todo(told, found.missing, helps),
         tuple(parts), ASSUMED, tuple(notes),
     )  # fmt: skip
 

@@ -14,10 +14,10 @@ from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
 from hawb.views import style, tables
 from hawb.views.display import mimebundle
 from hawb.views.formatting import counted, html, listing, seconds, shown
-from hawb.views.planning import forecast_verdict
 from hawb.views.story.losses import NO_SUCCESSOR
 from hawb.views.tables import WIDTH
 from hawb.views.terminal import columns, wrapped
+from hawb.views.verdicts import safe
 
 MARKS = {"safe": (N_("safe"), "running"), "outage": (N_("outage"), "waiting"), "loss": (N_("loss"), "lost")}
 """The verdicts on a node's end: the word, and the look that stands beside it."""
@@ -116,7 +116,7 @@ def text(found: Outlook | Sequence[Forecast]) -> str:
     forecasts = Outlook.of(found).forecasts
     rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
-    told = forecast_verdict.verdict(found)
+    told = safe.verdict(found)
     answer = wrapped(told.sentence, WIDTH, f"{style.ANSWERS[told.answer].glyph} ")
     return "\n".join([*answer, "", columns(rows, [_(name) for name in COLUMNS]), "", *lines])
 
@@ -147,7 +147,7 @@ def table_html(found: Outlook | Sequence[Forecast]) -> str:
         told = "<br>".join(map(html, checks(forecast)))
         style_ = f'style="{TEXT_CELL};color:{style.FAINT}"'
         body += f'<tr>{_node(forecast)}<td {style_} colspan="{len(COLUMNS) - 1}">{told}</td></tr>'
-    answer = html(forecast_verdict.verdict(found).sentence)
+    answer = html(safe.verdict(found).sentence)
     heads = dict.fromkeys((_(name) for name in COLUMNS), TEXT_CELL)
     return tables.table(_("Is it safe to stop a node now? {answer}", answer=answer), heads, body)
 

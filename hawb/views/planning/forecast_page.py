@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from hawb.planning.safe_to_stop import WAYS, Effect, Forecast, Outlook
 from hawb.views.formatting import listing
 from hawb.views.page import LIMITS, figure, report_page
-from hawb.views.planning import forecast_matrix, forecast_verdict
+from hawb.views.planning import forecast_matrix
 from hawb.views.planning.forecast import COLUMNS, checks, felt_rows, happens, many, why
 from hawb.views.planning.forecast_matrix import Row
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
+from hawb.views.verdicts import safe
 
 QUESTION, QUESTION_OF = "Is it safe to stop a node now?", "Is it safe to stop {} now?"
 ALREADY = "Out of use before any node is stopped"
@@ -84,11 +85,11 @@ def report_of(
         Part("What they miss", unseen, (MISSED + ".",)) if unseen.rows
         else Part("What they miss", notes=(NOTHING_MISSED,)),
     ]  # fmt: skip
-    out = [(one.queue, forecast_verdict.why_out(one)) for one in found.out_of_use]
+    out = [(one.queue, safe.why_out(one)) for one in found.out_of_use]
     before = [Part(ALREADY, Table(ALREADY, ("queue", "why"), out))] if out else []
     return Report(
-        QUESTION_OF.format(node) if node else QUESTION, title, forecast_verdict.verdict(found),
-        forecast_verdict.todo(found, files), (*before, *(parts if known else ())),
+        QUESTION_OF.format(node) if node else QUESTION, title, safe.verdict(found),
+        safe.todo(found, files), (*before, *(parts if known else ())),
         ASSUMED if known else (), tuple(notes),
     )  # fmt: skip
 

@@ -21,9 +21,10 @@ from hawb.views import bars
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.hawb_commands import asking
 from hawb.views.page import closed, report_page
-from hawb.views.planning import applications, migration_verdict
+from hawb.views.planning import applications
 from hawb.views.report import Part, Report
 from hawb.views.tables import Table
+from hawb.views.verdicts import migrate
 
 ROAD, REFUSED = ("step", "what"), ("refused there", "what, and what to do")
 QUEUES_HEAD = "What happens to each queue"
@@ -52,8 +53,8 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
     command = asking("migrate", files, f"--to {plan.target.version}", "--plan plan/")
     release = plan.target.release
     return Report(
-        f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migration_verdict.verdict(plan),
-        migration_verdict.todo(plan, command),
+        f"Can the queues be quorum queues of RabbitMQ {release}?", summary(plan), migrate.verdict(plan),
+        migrate.todo(plan, command),
         tuple(Part(QUEUES_HEAD if each.columns == QUEUES else each.caption, each, kinds=kinds) for each, kinds in told),
         (LEFT_OUT, *([applications.NOTE] if declared.rows else []),
          f"The running release is treated as {plan.runs}."), tuple(plan.notes),

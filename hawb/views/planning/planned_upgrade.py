@@ -25,11 +25,12 @@ from hawb.scenario.run import Run
 from hawb.study.own_upgrade import OwnTimes, Within, within
 from hawb.views.formatting import listing, seconds, sentence
 from hawb.views.page import LIMITS
-from hawb.views.planning import own_times, upgrade, upgrade_runbook, upgrade_verdict
-from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
+from hawb.views.planning import own_times, upgrade, upgrade_runbook
 from hawb.views.planning.missing_files import missing, what_is_missing
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
+from hawb.views.verdicts import upgrade as upgrade_verdict
+from hawb.views.verdicts.safe import out_verdict, remedies_todo
 
 ROLLING = "Can the nodes be restarted one after the other?"
 AWAY = "Each node is down for {} s, without its stop and its boot."

@@ -28,12 +28,12 @@ from hawb.views.hawb_commands import asking
 from hawb.views.markdown import plain
 from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
-from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, in_no_plan, rolling
-from hawb.views.planning.upgrade_verdict import road_verdict, written
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
+from hawb.views.verdicts.safe import out_verdict, remedies_todo
+from hawb.views.verdicts.upgrade import road_verdict, written
 
 WRITTEN = """\
 Written by hawb from simulations, each with the rules of one release and the times of a model. What mirrored queues

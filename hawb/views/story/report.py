@@ -15,9 +15,9 @@ from hawb.views.page import LIMITS, closed, figure, pre, report_page, section
 from hawb.views.report import Part, Report
 from hawb.views.story import lanes
 from hawb.views.story.run_report import HAPPENED, LOST, REFUSED, about, refusal
-from hawb.views.story.story_verdict import NO_ADVICE, QUESTION, todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
+from hawb.views.verdicts.run import NO_ADVICE, QUESTION, todo, verdict
 
 MOST_LANES = 6
 """How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""

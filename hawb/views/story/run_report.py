@@ -12,11 +12,11 @@ from hawb.views.cluster import metadata
 from hawb.views.cluster.queue_table import queue_tables
 from hawb.views.formatting import commas, one_line, seconds, shown
 from hawb.views.report import Report
-from hawb.views.story.story_verdict import NO_ADVICE, QUESTION, todo, verdict
 from hawb.views.story.telling import sentences
 from hawb.views.story.why import whys
 from hawb.views.style import LOOKS
 from hawb.views.tables import WIDTH
+from hawb.views.verdicts.run import NO_ADVICE, QUESTION, todo, verdict
 
 LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refused"), N_("What happened")
 """The headings."""

@@ -12,10 +12,10 @@ from hawb.views import bars
 from hawb.views.formatting import counted, shortened, shown
 from hawb.views.page import report_page
 from hawb.views.planning.findings import ADVISED, advice_rows
-from hawb.views.planning.lint_verdict import ANSWERS
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 from hawb.views.terminal import text
+from hawb.views.verdicts.lint import ANSWERS
 
 RISKY, BLOCKING = "What is risky", "What blocks a move to quorum queues"
 RISKS = ("severity", "code", "queues", "share", "policies, nodes", "clusters", "for example")

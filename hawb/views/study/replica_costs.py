@@ -15,8 +15,8 @@ from hawb.study.prediction import Prediction
 from hawb.study.replicas import CONSUMED_PER_S, HORIZON_DAYS, PUBLISHED_PER_S, Advice, Cell, Played, WhatIf
 from hawb.views.formatting import counted, listing, percent, shown
 from hawb.views.report import Part, Report
-from hawb.views.study import replica_verdict
 from hawb.views.tables import WIDTH, Table
+from hawb.views.verdicts import replicas
 
 COLUMNS = ("type", "replicas", "tolerates", "disk", "memory", "network", "messages/s", "loses confirmed", "out of use")
 ADVICE = ("now", "recommended", "tolerates", "queues", "why not quorum")
@@ -58,10 +58,10 @@ def report_of(found: WhatIf) -> Report:
     """The report on a cluster's queues."""
     costs, _, advised = tables(found)
     return Report(
-        f"Do the queues survive {counted(found.failures, 'failure')}?", heading(found), replica_verdict.verdict(found),
-        replica_verdict.todo(found),
+        f"Do the queues survive {counted(found.failures, 'failure')}?", heading(found), replicas.verdict(found),
+        replicas.todo(found),
         (
-            Part("Queue by queue", advised, (recommendation(found), *replica_verdict.on_streams(found))),
+            Part("Queue by queue", advised, (recommendation(found), *replicas.on_streams(found))),
             *([Part("What one to seven replicas cost and achieve", costs)] if found.queues else []),
         ),
         tuple(" ".join(each.split()) for each in (legend(found) if found.queues else ())), tuple(found.notes),

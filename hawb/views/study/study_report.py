@@ -14,10 +14,10 @@ from hawb.views import bars
 from hawb.views.formatting import counted, left, listing, percent, shown
 from hawb.views.page import report_page
 from hawb.views.report import Part, Report
-from hawb.views.study import study_verdict
-from hawb.views.study.study_verdict import Row, events_of_two
 from hawb.views.tables import Table
 from hawb.views.terminal import text
+from hawb.views.verdicts import study as study_verdict
+from hawb.views.verdicts.study import Row, events_of_two
 
 if TYPE_CHECKING:
     from hawb.study.progress import Progress

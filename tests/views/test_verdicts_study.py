@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answered_reports import estimate
 
-from hawb.views.study.study_verdict import question, todo, verdict
+from hawb.views.verdicts.study import question, todo, verdict
 
 DOWN = "publish_down_s"
 

@@ -7,7 +7,7 @@ from migrations import MATRIX
 from msgspec.structs import replace
 
 from hawb.study.replicas import WhatIf, what_if
-from hawb.views.study.replica_verdict import on_streams, todo, verdict
+from hawb.views.verdicts.replicas import on_streams, todo, verdict
 
 
 def found(*queues, failures: int = 1, **more) -> WhatIf:

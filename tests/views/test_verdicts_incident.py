@@ -11,9 +11,9 @@ from hawb.incident.asked import Asked
 from hawb.incident.happening import Happening
 from hawb.incident.losses import APART
 from hawb.views.incident.incident_report import account
-from hawb.views.incident.incident_verdict import todo, verdict
 from hawb.views.incident.lost_messages import PASSIVE, because
 from hawb.views.incident.names import Names
+from hawb.views.verdicts.incident import todo, verdict
 
 PLAIN = Names({}, {})
 GIVEN_TO_SIDES = "3.10/wide-partition-pause-if-all-down"

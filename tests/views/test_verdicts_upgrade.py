@@ -8,8 +8,8 @@ from upgrade_clusters import ALL, cluster, mirrored, planned, quorum
 
 from hawb.planning.full_stop import plan_full_stop
 from hawb.planning.upgrade import task_of
-from hawb.views.planning.upgrade_verdict import road_verdict, stop_todo, stop_verdict, todo, verdict
 from hawb.views.report import Verdict
+from hawb.views.verdicts.upgrade import road_verdict, stop_todo, stop_verdict, todo, verdict
 
 
 def test_nothing_lost_and_no_queue_away_is_a_yes():

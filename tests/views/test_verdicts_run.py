@@ -16,7 +16,7 @@ from hawb.scenario.load import load, read_scenario
 from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 from hawb.views.report import ToDo
-from hawb.views.story.story_verdict import todo, verdict
+from hawb.views.verdicts.run import todo, verdict
 
 DECLARE = {"declare": {"queue": "q", "node": "a"}}
 PUBLISH = {"publish": {"queue": "q", "count": 5}}

@@ -11,7 +11,7 @@ from hawb.planning.explore import Progress, Question
 from hawb.planning.goals import GOALS
 from hawb.planning.moves import Spent
 from hawb.scenario.load import load
-from hawb.views.planning.exploration_verdict import HOLDS, QUESTIONS, Files, step_in_words, todo, verdict
+from hawb.views.verdicts.explore import HOLDS, QUESTIONS, Files, step_in_words, todo, verdict
 
 SCENARIOS = ("autoheal-who-wins", "unsynchronised-mirror-promoted")
 LOST = Question("lost-confirmed", Spent(1, 0), frozenset({"kill"}))

@@ -6,7 +6,7 @@ import pytest
 from inventories import cluster, policy, queue
 from migrations import planned
 
-from hawb.views.planning.migration_verdict import todo, verdict
+from hawb.views.verdicts.migrate import todo, verdict
 
 READY, QUORUM = queue("q"), queue("qq", type="quorum", members=["a", "b", "c"])
 BLOCKED, OTHER = queue("t", arguments={"x-max-priority": 5}), queue("u", arguments={"x-max-priority": 5})

@@ -7,7 +7,7 @@ from inventories import cluster, policy, queue
 
 from hawb.planning.findings import Finding
 from hawb.planning.lint import lint
-from hawb.views.planning.lint_verdict import todo, verdict
+from hawb.views.verdicts.lint import todo, verdict
 
 NOTE = Finding("matches-everything", "policy", "p", {"pattern": ".*"})
 WARNING = Finding("no-policy", "queue", "q")

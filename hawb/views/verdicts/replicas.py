@@ -5,9 +5,9 @@ from __future__ import annotations
 from hawb.study.replicas import Advice, WhatIf
 from hawb.views.formatting import counted, listing
 from hawb.views.hawb_commands import asking
-from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
 from hawb.views.planning.missing_files import missing
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
+from hawb.views.verdicts.safe import out_verdict, remedies_todo
 
 
 def verdict(found: WhatIf) -> Verdict:

@@ -7,8 +7,8 @@ import pytest
 from hawb import Cluster
 from hawb.planning.safe_to_stop import Effect, Forecast, outlook
 from hawb.scenario.load import read_scenario
-from hawb.views.planning.forecast_verdict import harm, todo, verdict
 from hawb.views.report import ToDo
+from hawb.views.verdicts.safe import harm, todo, verdict
 
 
 def effect(queue: str = "q", lost: int = 0, down: bool = False, reason: str | None = None) -> Effect:

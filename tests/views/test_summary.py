@@ -7,31 +7,33 @@ from views_outcomes import DECLARE, HOSTILE, LEADER_ALONE, UNSYNCHRONISED, hosti
 
 from hawb import languages
 from hawb.views.formatting import shown
-from hawb.views.story.verdict import MOST_REASONS, done, reasons, verdict
+from hawb.views.story.summary import MOST_REASONS, done, reasons, toned_headline
 
 ALL = policy(ha_mode="all")
 
 
 def test_a_loss_is_what_is_told_and_its_paragraph_is_the_reason():
     told = play(UNSYNCHRONISED)
-    assert verdict(told) == {"tone": "lost", "text": "100 messages of ha.orders are lost, all of them confirmed."}
+    text = "100 messages of ha.orders are lost, all of them confirmed."
+    assert toned_headline(told) == {"tone": "lost", "text": text}
     assert reasons(told)[0].startswith("Messages 1 to 100 of ha.orders were lost")
 
 
 def test_a_sentence_that_begins_with_a_name_leaves_it_as_it_is():
     with languages.language("zh"):
-        assert verdict(play(UNSYNCHRONISED))["text"].startswith("ha.orders ")
+        assert toned_headline(play(UNSYNCHRONISED))["text"].startswith("ha.orders ")
 
 
 def test_one_message_is_one_and_what_was_not_confirmed_is_not_said_to_be():
     lost = steps(DECLARE, publish(1, persistent=False, mode="plain"), {"kill": "a"}, {"start": "a"})
-    assert verdict(lost)["text"] == "1 message of q is lost."
+    assert toned_headline(lost)["text"] == "1 message of q is lost."
 
 
 def test_where_nothing_is_lost_it_is_told_what_cannot_be_used():
-    assert verdict(steps(ALL, DECLARE)) == {"tone": "well", "text": "Nothing is lost, and every queue can be used."}
+    text = "Nothing is lost, and every queue can be used."
+    assert toned_headline(steps(ALL, DECLARE)) == {"tone": "well", "text": text}
     down = steps(DECLARE, publish(3), {"kill": "a"})
-    assert verdict(down) == {"tone": "harmed", "text": "Nothing is lost, but q is down."}
+    assert toned_headline(down) == {"tone": "harmed", "text": "Nothing is lost, but q is down."}
     assert reasons(down)[0].endswith("a was killed.")
     assert reasons(down)[-1].endswith("q is down: there is no mirror to take over from a.")
 
@@ -39,20 +41,20 @@ def test_where_nothing_is_lost_it_is_told_what_cannot_be_used():
 def test_a_leader_alone_commits_nothing_and_sides_do_not_agree():
     alone = LEADER_ALONE.replace("  - wait: 30\n  - publish: {queue: q, count: 2, node: b}\n", "")
     unnoticed = "no node has noticed yet that nothing passes between a–b and a–c; 3 messages for q wait"
-    assert verdict(play(alone))["text"] == f"Nothing is lost, but q commits nothing; {unnoticed}."
+    assert toned_headline(play(alone))["text"] == f"Nothing is lost, but q commits nothing; {unnoticed}."
     parted = steps(ALL, DECLARE, publish(3), {"partition": [["a"], ["b", "c"]]}, {"wait": 100})
-    assert "the sides of the partition do not agree about q" in verdict(parted)["text"]
+    assert "the sides of the partition do not agree about q" in toned_headline(parted)["text"]
 
 
 def test_who_cannot_publish_and_that_there_is_nothing_to_lose_is_told():
     alarm = steps(DECLARE, {"alarm": {"node": "b", "resource": "memory"}})
-    assert verdict(alarm)["text"] == "Nothing is lost, but publishers are blocked by a memory alarm."
-    assert verdict(steps())["text"] == "Nothing is lost, and there is no queue."
+    assert toned_headline(alarm)["text"] == "Nothing is lost, but publishers are blocked by a memory alarm."
+    assert toned_headline(steps())["text"] == "Nothing is lost, and there is no queue."
 
 
 def test_metadata_that_cannot_be_changed_is_told():
     minority = steps({"kill": "a"}, {"kill": "b"}, version="4.3")
-    assert verdict(minority)["text"] == "Nothing is lost, but metadata cannot be changed."
+    assert toned_headline(minority)["text"] == "Nothing is lost, but metadata cannot be changed."
 
 
 def test_what_cannot_be_used_has_its_reason_though_something_else_was_done_since():
@@ -89,7 +91,7 @@ def test_a_step_in_a_few_words(step, words):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_text_in_one_line(name):
     told = hostile(name)
-    assert verdict(told)["text"] == (
+    assert toned_headline(told)["text"] == (
         f"3 messages of {shown(name)} are lost, all of them confirmed; {shown(name)} is down"
         f" and {shown(f'{name}2')} is without a majority."
     )

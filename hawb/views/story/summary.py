@@ -1,6 +1,4 @@
-"""What a person is to know first of an outcome, in one sentence, and then why: what is lost, what cannot be used, who
-took over.
-"""
+"""The headline of an outcome with its tone, and its reasons: what is lost, what cannot be used, who took over."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from hawb.views.story.troubles import why_in_trouble
 from hawb.views.story.why import why_lost
 
 LOST, HARMED, WELL = "lost", "harmed", "well"
-"""The tones of a verdict: messages are lost; no queue took some, something cannot be used, or nodes have yet to
+"""The tones of a headline: messages are lost; no queue took some, something cannot be used, or nodes have yet to
 notice what decides; neither."""
 
 MOST_REASONS = 4
@@ -29,8 +27,8 @@ NOTABLE = (
 """The events that ask for a reason, the weightiest first."""
 
 
-def verdict(outcome: dict) -> dict:
-    """The verdict: its `tone` and its `text`."""
+def toned_headline(outcome: dict) -> dict:
+    """Return the headline of an outcome as a sentence, `text`, and its `tone`."""
     told = headline(outcome)
     harmed = told.untaken.count or told.trouble or told.disputed or told.unnoticed
     tone = LOST if told.lost.count else HARMED if harmed else WELL
@@ -44,7 +42,7 @@ def _begun(text: str, outcome: dict) -> str:
 
 
 def reasons(outcome: dict) -> list[str]:
-    """Return why it came to what the verdict says: a paragraph for each of the last losses, the last first, then the
+    """Return why it came to what the headline says: a paragraph for each of the last losses, the last first, then the
     events that put out of use what cannot be used. Where all is well, return how the weightiest event of the last step
     came about. Each cause stands before what it brought about."""
     chronicle, events = Chronicle(outcome), outcome["events"]
