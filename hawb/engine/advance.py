@@ -25,17 +25,7 @@ from hawb.engine.clients.client_state import NEVER_US
 from hawb.engine.clients.steady import flows
 from hawb.engine.clients.steady.changes import next_change_us
 from hawb.engine.clients.steady.publishing import react
-from hawb.engine.cluster import (
-    booting,
-    draining,
-    khepri,
-    links,
-    maintenance,
-    membership,
-    metadata,
-    partition_handling,
-    stopping,
-)
+from hawb.engine.cluster import booting, khepri, links, maintenance, membership, metadata, partition_handling, stopping
 from hawb.engine.cluster.network_ports import ends_of
 from hawb.engine.core import events, operations
 from hawb.engine.core.agenda import EVENT, PRIORITY, TIMER
@@ -232,7 +222,7 @@ HANDLERS: dict[type, Callable] = {
     events.MetadataTimesOut: khepri.times_out,
     events.AlarmsChanged: alarms_changed,
     events.NodeMarked: maintenance.mark,
-    events.NodeDrains: lambda turn, event: draining.drain(turn, event.node),
+    events.NodeDrains: lambda turn, event: stopping.drain(turn, event.node),
     events.FollowersStop: member_changes.stop_followers,
     events.CoordinatorAwaited: coordinator_awaited,
     events.AddReplica: lambda turn, event: member_changes.add_member(turn, event.queue, event.replica),

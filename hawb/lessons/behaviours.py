@@ -23,7 +23,6 @@ from hawb.engine.classic import (
     orphaned_mirrors,
     outage,
     places,
-    refusal,
     synchronisation,
 )
 from hawb.engine.clients import confirms, consuming, settling, single_active, subscriptions, timeouts
@@ -130,7 +129,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "unsynchronised-by-parameters"),
         _of("promotion: what the new master has, and what is lost", failover.promote, "",
             "synchronised-mirror-promoted unsynchronised-mirror-promoted"),
-        _of("a promotion refused: what the mirror leaves behind", refusal.refuse_promotion, "",
+        _of("a promotion refused: what the mirror leaves behind", failover.refuse_promotion, "",
             "refusal-leaves-others-waiting first-to-hear-refuses refusal-ends-with-its-node"),
         _of("a queue without a master, down: what is left of it", outage.abandon, "",
             "killed-master-not-replaced unmirrored-queues-on-a-dead-node"),

@@ -8,13 +8,13 @@ from hawb.engine.core.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.planning.out_of_use import METADATA
 from hawb.planning.remedies import Remedy
-from hawb.views.broker_commands import START, join_commands, queue_words, reset_commands
 from hawb.views.formatting import commas, counted, listing, paragraph, shown
 from hawb.views.hawb_commands import DEFINITIONS, EXPORT, asking
 from hawb.views.markdown import bash_word
 from hawb.views.report import ToDo
 
 MOST_COMMANDS = 3
+START = "systemctl start rabbitmq-server   # on {}"
 REJOIN = Plural(
     "Reset {nodes} and join it to {to} again: the cluster has forgotten it, and it would not boot.",
     "Reset {nodes} and join them to {to} again: the cluster has forgotten them, and they would not boot.",
@@ -149,3 +149,22 @@ def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
         case "add_member" | "delete_member":
             queue = argument["queue"]
             yield f"{MEMBERS[verb, queue in remedy.streams]} {queue_words(queue)} {bash_word(argument['node'])}"
+
+
+def reset_commands(node: str) -> Iterator[str]:
+    """Yield the commands that reset a node that does not boot: Erlang is started there without RabbitMQ."""
+    yield f"RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on {shown(node)}"
+    yield f"rabbitmqctl -n {bash_word(node)} reset"
+
+
+def join_commands(node: str, to: str) -> Iterator[str]:
+    """Yield the commands that join a node to the cluster of another one, after those that reset it, and start it."""
+    yield f"rabbitmqctl -n {bash_word(node)} join_cluster {bash_word(to)}"
+    yield f"rabbitmqctl -n {bash_word(node)} stop"
+    yield START.format(shown(node))
+
+
+def queue_words(queue: str) -> str:
+    """Return a queue as commands take it: -p shop ha."""
+    vhost, name = split_queue(queue)
+    return f"-p {bash_word(vhost)} {'-- ' * name.startswith('-')}{bash_word(name)}"

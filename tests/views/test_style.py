@@ -38,13 +38,13 @@ from hawb.study.replicas import Down, Played, what_if
 from hawb.study.throughput import cluster, one_queue
 from hawb.views import style
 from hawb.views.broker.agreement import heat_map
-from hawb.views.incident.rates_figure import rates_figure
+from hawb.views.incident.rates_page import rates_figure
 from hawb.views.planning.upgrade_figure import upgrade_figure
 from hawb.views.rules.features import matrix
 from hawb.views.study.distribution_figures import convergence_figure, distribution_figure
 from hawb.views.study.estimate_figures import differences_figure, estimates_figure
 from hawb.views.study.estimates import DOWN, LOSS, LOST
-from hawb.views.study.replica_figure import replica_figure
+from hawb.views.study.replica_page import replica_figure
 from hawb.views.study.sync_duration import duration_figure
 from hawb.views.study.throughput_figures import throughput_figure
 
@@ -156,8 +156,8 @@ def test_every_figure_of_matplotlib_is_drawn_here() -> None:
     assert found == set(FIGURES)
     assert sorted(using) == [
         "agreement.py", "distribution_figures.py", "embedded.py", "estimate_figures.py", "extra.py", "figures.py",
-        "rates_figure.py", "replica_figure.py",
-        "study_panel.py", "style.py", "sync_duration.py", "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
+        "rates_page.py", "replica_page.py", "study_panel.py", "style.py", "sync_duration.py",
+        "throughput_figures.py", "upgrade.py", "upgrade_figure.py",
     ]  # fmt: skip
 
 

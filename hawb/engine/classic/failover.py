@@ -2,8 +2,9 @@
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, `rabbit_mirror_queue_slave:promote_me`,
 `rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. The decisions themselves stand in
-`hawb.rules.promotion`; this module carries them out. What becomes of the dead is in `burial`, of a mirror that refuses
-in `refusal`, and of a queue that nobody serves in `outage`.
+`hawb.rules.promotion`; this module carries them out: `bury` decides, `promote` and `refuse_promotion` act. A queue
+without a master is in `outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under
+ha-promote-on-failure when-synced.
 
 Surviving replicas act on one view of who is dead: gm tells each of them only after it has received all that the dead
 had broadcast, so a promoted mirror never misses what another survivor saw. Here that is one event for each queue.
@@ -11,14 +12,16 @@ had broadcast, so a promoted mirror never misses what another survivor saw. Here
 
 from __future__ import annotations
 
-from hawb.engine.classic.burial import bury_mirrors, leave_unburied
-from hawb.engine.classic.copies import delete_copies, inherit, note_silent
+from hawb.engine.classic.copies import delete_copies, inherit, leave_on_disks, note_silent
 from hawb.engine.classic.crash_record import fall_with_node
 from hawb.engine.classic.failover_ports import (
     adopt_limits,
     detach,
+    disk_record,
     follow_new_master,
     heirless_bits,
+    is_there,
+    keep_disk_record,
     listed,
     stall,
 )
@@ -30,20 +33,24 @@ from hawb.engine.classic.journal import (
     NODE_STOPPED,
     OUT_OF_REACH,
     PROMOTED,
+    PROMOTION_REFUSED,
     blame,
     say_master_down,
     say_mirrors_removed,
     say_mirrors_stopped,
     say_promoted,
+    say_promotion_refused,
 )
-from hawb.engine.classic.mirrors import drop_mirrors, end_master, synchronise_drained
+from hawb.engine.classic.mirrors import add_mirrors, drop_mirrors, end_master, synchronise_drained
 from hawb.engine.classic.orphaned_mirrors import heed as heed_strays
 from hawb.engine.classic.orphaned_mirrors import is_alone
-from hawb.engine.classic.outage import abandon
+from hawb.engine.classic.outage import abandon, answer_in_vain
 from hawb.engine.classic.ports import (
     ADDING,
     ALL_REPLICAS,
     AT_HAND,
+    AUTOMATIC_SYNC,
+    NO_RECORD,
     POLICY_TAKES_EFFECT,
     REPLICA_GONE,
     count_times,
@@ -54,13 +61,21 @@ from hawb.engine.classic.ports import (
     release,
 )
 from hawb.engine.classic.record import alive_bits, is_synchronised, mirror_bits
-from hawb.engine.classic.record_ports import is_alive, mirroring_of, mirrors, strike_mirrors, synchronised
-from hawb.engine.classic.refusal import bury_hollow, heed_hollow, refuse_promotion
+from hawb.engine.classic.record_ports import (
+    forget_synchronised,
+    is_alive,
+    mirroring_of,
+    mirrors,
+    strike_mirrors,
+    synchronised,
+)
+from hawb.engine.classic.synchronisation import leave_sync
 from hawb.engine.classic.waiting_publishes import COPIED
 from hawb.engine.classic.waiting_publishes import keep as keep_waiting
-from hawb.engine.cluster.node_ports import is_running, linked
+from hawb.engine.cluster.node_ports import is_running, linked, next_number
 from hawb.engine.cluster.reachability import is_unmissed
 from hawb.engine.core.bookkeeping import note_promotion
+from hawb.engine.core.randomness import GROUP_RING, below
 from hawb.engine.core.state import NOWHERE
 from hawb.engine.queues.transient import spared
 from hawb.raft.ports import bits_in
@@ -168,3 +183,115 @@ def promote(t, q, heir):
     plan(t, q, 0, POLICY_TAKES_EFFECT, ADDING, left_out, AT_HAND)
     release(t, q)
     deliver(t, q)
+
+
+def bury_mirrors(t, q, dead):
+    """Mirrors that died are struck out and, under ha-mode exactly, others started."""
+    if not dead:
+        return
+    say_mirrors_removed(t, q, dead, DIED)
+    strike_mirrors(t, q, dead)
+    note_recoverable(t, q)
+    leave_on_disks(t, q, dead)
+    forget_replicas(t, q, dead)
+    if q.abandoned:
+        answer_in_vain(t, q, False)
+        return
+    if q.syncing:
+        leave_sync(t, q, dead)
+    add_mirrors(t, q, 0, NO_RECORD, 0)
+    release(t, q)
+    plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
+
+
+def leave_unburied(t, q, dead):
+    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group along
+    (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
+    (`gm:validate_members`), and does what a mirror does whose master has died."""
+    count_unburied(t, q, dead)
+    if not q.abandoned:
+        if q.stopped and takes_group_along(t, q):
+            q.unburied = q.unburied_synchronised = 0
+        else:
+            q.unburied |= 1 << q.master
+        abandon(t, q, NO_MIRROR)
+    if is_there(t, q):
+        if not mirroring_of(t, q).mirrored:
+            q.unburied = q.unburied_synchronised = 0
+        bury_mirrors(t, q, dead)
+
+
+def count_unburied(t, q, dead):
+    """Mirrors that are dead stay on the record, as synchronised as they were."""
+    q.unburied |= dead
+    for node in synchronised(t, q):
+        q.unburied_synchronised |= dead & 1 << node
+
+
+def takes_group_along(t, q):
+    """Whether a master that is shut down leaves its group without a member, and so without anybody who is missed."""
+    return takes_mirrors_down(len(synchronised(t, q)), mirroring_of(t, q).promote_on_shutdown)
+
+
+def refuse_promotion(t, q, heir):
+    """The mirror that should take over deletes its copy and ends instead; the queue waits for its master's node. Its
+    member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
+    live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters). Where it is
+    the first to hear of the death nobody else does, and the record stays as it is."""
+    if q.abandoned:
+        answer_in_vain(t, q, False)
+    others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
+    dead = mirror_bits(t, q) & ~others & ~(1 << heir)
+    on_disk = disk_record(t, q)
+    unwritten = not others or (not q.abandoned and hears_first(t, q, others))
+    if not q.abandoned or others:
+        q.unburied = q.unburied_synchronised = 0
+    if not others:
+        q.unburied |= int(not q.abandoned) << q.master
+        count_unburied(t, q, dead)
+    say_promotion_refused(t, q, heir)
+    q.hollow = heir
+    strike_mirrors(t, q, dead | 1 << heir)
+    forget_synchronised(t, q)
+    if not unwritten:
+        note_recoverable(t, q)
+    leave_on_disks(t, q, dead)
+    delete_copies(t, q, 1 << heir)
+    forget_replicas(t, q, 1 << heir)
+    if q.abandoned:
+        answer_in_vain(t, q, True)
+    else:
+        abandon(t, q, PROMOTION_REFUSED)
+    if unwritten:
+        keep_disk_record(t, q, on_disk)
+
+
+def hears_first(t, q, others):
+    """Whether the mirror that refuses, or what it left behind, hears of a death before any other mirror: who stands
+    behind the dead in the ring of the group does, where mirrors join behind any member (`gm:join_group`). It matters
+    where the record on disk names mirrors, which those that hear would strike out, and is drawn there alone."""
+    if disk_record(t, q) == NO_RECORD:
+        return False
+    return below(1 + bits_in(others), t.setup.seed, GROUP_RING, next_number(t), 0) == 0
+
+
+def heed_hollow(t, q, dead):
+    """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
+    strike out the dead, if they hear of it, and wait for it; where none does, the dead stay on the record."""
+    living = mirror_bits(t, q) & ~dead
+    if not living:
+        leave_unburied(t, q, dead)
+        return
+    on_disk = disk_record(t, q)
+    unwritten = dead != 0 and hears_first(t, q, living)
+    q.unburied = q.unburied_synchronised = 0
+    bury_mirrors(t, q, dead)
+    if unwritten:
+        keep_disk_record(t, q, on_disk)
+
+
+def bury_hollow(q):
+    """What a mirror that refused has left behind is gone with its node; the record still counts it."""
+    if q.hollow != NOWHERE:
+        q.unburied |= 1 << q.hollow
+        q.hollow = NOWHERE

@@ -2,9 +2,9 @@
 
 They are in no group with that master, and it does not hear of them. They keep the messages that channels sent while
 they waited, and those that channels send now. As soon as another member of their own group dies, and no member is left
-whose process has ended (`refusal`), the first stray finds itself the only one on the record that its group knows, and
-takes over with just these messages, though the master runs: two processes then serve one queue, and the master's
-messages are out of reach.
+whose process has ended (`failover.refuse_promotion`), the first stray finds itself the only one on the record that its
+group knows, and takes over with just these messages, though the master runs: two processes then serve one queue, and
+the master's messages are out of reach.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; 3.8.9 and 3.10.8 clusters.
 """

@@ -28,8 +28,10 @@ from hawb.engine.cluster.stopping_ports import (
     bury_replicas,
     clients_gone,
     close_masters_consumers,
+    disconnect,
     end_masters,
     fall_silent,
+    give_masters_away,
     lose_unwritten,
     publishers_gone,
     say_missed,
@@ -45,6 +47,7 @@ from hawb.engine.core.agenda import REACTION, TIMER
 from hawb.engine.core.state import DOWN, NOTHING, PAUSED, RESTART, STOPPING
 from hawb.engine.raft_groups.inputs import node_down as members_down
 from hawb.engine.raft_groups.inputs import node_missed as members_missed
+from hawb.engine.raft_groups.member_changes import drain as stop_members
 
 SHARED = True  # the kernel of studies compiles this module
 
@@ -196,3 +199,12 @@ def miss_late(t, node):
     if withdraw_missed(t, node):
         node_gone(t, node)
     blame(t, before)
+
+
+def drain(t, node):
+    """A node closes its clients' connections, stops its members of quorum queues, and gives masters away where its
+    version does so."""
+    if is_running(t, node):
+        disconnect(t, node)
+        stop_members(t, node)
+        give_masters_away(t, node)

@@ -1,12 +1,13 @@
 """The writer of a turn's trace.
 
-Messages that flow come and go in many small parts. Entries about them are put together (`flow_trace`) until another
-entry about the same queue is written, or somebody looks.
+Messages that flow come and go in many small parts. Entries about them are put together (`FlowTrace`) until another
+entry about the same queue is written, or the trace is read.
 """
 
 from __future__ import annotations
 
-from hawb.engine.clients.steady.flow_trace import FlowTrace
+from msgspec import Struct
+
 from hawb.engine.core import runs
 from hawb.engine.core.trace import Entry
 
@@ -42,3 +43,43 @@ class TraceWriter:
         """Writes the entries about what flowed to and from a queue (None: all of them)."""
         for told in self._flows.take(queue):
             self.write(now_us, OF_NO_STEP, told.event, told.node, told.queue, told.detail, None)
+
+
+class Told(Struct):
+    """An entry of the trace in the making."""
+
+    event: str
+    node: int
+    queue: str
+    detail: dict[str, object]
+
+
+class FlowTrace:
+    """Entries that are not written yet."""
+
+    def __init__(self) -> None:
+        self.pending: dict[tuple, Told] = {}
+
+    def add(self, event: str, node: int, queue: str, detail: dict[str, object]) -> None:
+        """Adds messages to an entry that says the same of others, or begins an entry."""
+        rest = tuple(str(value) for field, value in detail.items() if field not in SUMS)
+        told = self.pending.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
+        grown = SUMS.keys() & told.detail.keys()
+        told.detail |= detail | {field: SUMS[field](told.detail[field], detail[field]) for field in grown}
+
+    def take(self, queue: str | None = None) -> list[Told]:
+        """Takes out the entries of a queue (None: all), in the order in which they began."""
+        if not self.pending:
+            return []
+        taken = {key: told for key, told in self.pending.items() if queue in (None, told.queue)}
+        for key in taken:
+            del self.pending[key]
+        return list(taken.values())
+
+
+SUMS = {
+    "ids": runs.union,
+    "redelivered": lambda had, more: runs.as_lists(runs.normal(map(tuple, (*had, *more)))),
+    "bytes_replicated": lambda had, more: had + more,
+}
+"""Fields of an entry that grow with it; all others have to be the same."""

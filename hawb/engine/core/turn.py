@@ -24,8 +24,7 @@ from hawb.engine.core.ledger import Account, Loss
 from hawb.engine.core.moment import Moment, Refusal
 from hawb.engine.core.open_side import OpenSide
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.settings import Settings
-from hawb.engine.core.setup import Setup, setup_of
+from hawb.engine.core.settings import Settings, Setup, setup_of
 from hawb.engine.core.state import NOWHERE, RUNNING, Node, Queue, Side, State
 from hawb.engine.core.trace import Entry
 from hawb.engine.core.trace_writer import OF_NO_STEP, TraceWriter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hawb.engine.cluster import draining, stopping
+from hawb.engine.cluster import stopping
 from hawb.engine.cluster import stopping_ports as departure_of_turns
 from hawb.study.compiled import Binding, inner
 from hawb.study.kernel import departure
@@ -11,7 +11,7 @@ from hawb.study.kernel.state import DOWN, look_from_outside
 
 GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 
-drain = GOING.of(draining.drain)
+drain = GOING.of(stopping.drain)
 stop, kill, power_off = map(GOING.of, (stopping.stop, stopping.kill, stopping.power_off))
 shut_down, stopped = map(GOING.of, (stopping.shut_down, stopping.stopped))
 node_gone, miss, miss_late = map(GOING.of, (stopping.node_gone, stopping.miss, stopping.miss_late))

@@ -10,8 +10,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from hawb.engine.classic.record_ports import NO_MIRRORS
-from hawb.engine.core.settings import Settings
-from hawb.engine.core.setup import setup_of
+from hawb.engine.core.settings import Settings, setup_of
 from hawb.engine.core.state import Queue
 from hawb.engine.quorum.fifo import RELEASES
 from hawb.rules.consumer_timeouts import configured_ms

@@ -8,7 +8,7 @@ from hawb.planning.inventory import Inventory, Queue
 from hawb.rules.profiles import PROFILES
 from hawb.study.replicas import WhatIf, what_if
 from hawb.views.rules.features import matrix
-from hawb.views.study.replica_figure import replica_figure, sentence
+from hawb.views.study.replica_page import replica_figure, sentence
 
 
 @pytest.fixture(scope="module")
