@@ -1,4 +1,4 @@
-"""Time passes: events happen in their order, each handled by the module that knows its rule."""
+"""Advance time: events happen in their order, each handled by the module that knows its rule (`HANDLERS`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from hawb.engine.raft_groups import inputs, member_changes, registration
 
 
 def give_up(turn: Turn, event: events.GiveUp) -> None:
-    """Refuses an operation that has waited as long as it may."""
+    """Refuse an operation that has waited as long as it may."""
     operation = access.withdraw(turn, event)
     if isinstance(operation, operations.Resume):
         subscriptions.stop_resuming(turn, operation)
@@ -49,40 +49,45 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
 
 
 def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:
-    """A node heeds the alarms."""
+    """Apply a change of resource alarms at a node."""
     held_sync.heed_alarms(turn, event.node)
     connections.heed_alarms(turn, event.node)
 
 
 def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
-    """A synchronisation parts the nodes that it keeps busy."""
+    """Give up the links of a synchronisation whose batch takes longer than net_ticktime."""
     links.give_up_links(turn, ends_of(turn, held_sync.too_slow(turn, event)))
 
 
 def proposal_given_up(turn: Turn, event: raft_events.ProposalGivenUp) -> None:
-    """Gives up a proposal for which a channel has waited long enough; a queue that cannot commit its own deletion is
-    deleted by force."""
+    """Give up a proposal for which a channel has waited long enough.
+
+    A queue that cannot commit its own deletion is deleted by force.
+    """
     operation = requests.give_up(turn, event)
     if isinstance(operation, operations.Delete):
         lifecycle.delete(turn, operation)
 
 
 def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) -> None:
-    """A channel has waited long enough to be known."""
+    """End the wait of a channel for its registration with a quorum queue."""
     proposal = queue_record.waiting(turn, event)
     if proposal is not None:
         registration.registration_given_up(turn, turn.groups.own(event.queue), proposal)
 
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
-    """A quorum queue learns that a consumer's channel is gone."""
+    """Tell a quorum queue that a consumer's channel is gone."""
     subscriptions.channel_down(turn, event)
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """A quorum queue learns that its leader sees a node no more. Where a client died there and the node is back
-    meanwhile, the log has next that the node is seen again (`rabbit_fifo:apply`, nodeup, which looks for dead clients):
-    the messages that they held count as returned by the loss of the node, and once more by the loss of the client."""
+    """Tell a quorum queue that its leader does not reach a node any more.
+
+    If a client died there and the node is back, the log goes on with the node's return (`rabbit_fifo:apply`, nodeup,
+    which looks for dead clients): the messages that the client held count as returned by the loss of the node, and
+    again by the loss of the client.
+    """
     back = turn.runs_anywhere(event.node) and turn.is_here(event.node)
     if back and all(one.node != event.node for one in visibility.dead_ones(turn, event.queue)):
         return
@@ -92,24 +97,24 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
-    """A quorum queue learns that its leader sees a node again."""
+    """Tell a quorum queue that its leader reaches a node again."""
     out_of_reach.unsuspect(turn, event.queue, event.node)
 
 
 def hold_ends(turn: Turn, event: events.HoldEnds) -> None:
-    """A quorum queue's leader, if it still leads, proposes to take back what a consumer out of reach holds."""
+    """Propose to take back what an unreachable consumer holds, if the queue's leader still leads."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node:
         requests.put(turn, event.queue, operations.HoldEnded(event.queue, event.consumer), NOWHERE)
 
 
 def hold_ended(turn: Turn, event: operations.HoldEnded) -> None:
-    """A quorum queue takes back what a consumer out of reach holds."""
+    """Take back what an unreachable consumer of a quorum queue holds."""
     out_of_reach.hold_ended(turn, event.queue, event.consumer)
 
 
 def coordinator_awaited(turn: Turn, event: events.CoordinatorAwaited) -> None:
-    """Carries out what the coordinator of streams was asked, if it has a majority by now; else refuses it."""
+    """Carry out the requests to the stream coordinator if it has a majority by now; else refuse them."""
     if not streams.coordinates(turn, event.node):
         streams.refuse_unavailable(turn, event)
         return
@@ -119,7 +124,10 @@ def coordinator_awaited(turn: Turn, event: events.CoordinatorAwaited) -> None:
 
 
 def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
-    """A queue looks at its head. A quorum queue's leader proposes that, and gets it once it has a majority."""
+    """Expire messages at the head of a queue.
+
+    The leader of a quorum queue proposes it, which takes effect once it has a majority.
+    """
     consuming.messages_expire(turn, event)
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.has_group and queue.master != NOWHERE and not queue.up:
@@ -127,8 +135,10 @@ def messages_expire(turn: Turn, event: events.MessagesExpire) -> None:
 
 
 def of_replicas(rule: Callable) -> Callable:
-    """The handler for an event of a classic queue's replicas, if the queue is still there: it calls a rule with the
-    turn, the queue's record and the event's other fields."""
+    """Return the handler of an event of a classic queue's replicas, which does nothing if the queue is gone.
+
+    The handler calls `rule` with the turn, the queue's record and the other fields of the event.
+    """
 
     def handle(turn: Turn, event: Any) -> None:
         queue = turn.queues.get(event.queue)
@@ -237,8 +247,10 @@ HANDLERS: dict[type, Callable] = {
 
 
 def step(turn: Turn, until_us: float = inf) -> bool:
-    """Lets the next thing happen that is due by `until_us`: a flow brings a change, or an event comes, before which all
-    that flowed is taken in. False if nothing is due."""
+    """Let the next event happen, or the next change that a flow brings, if it is due by `until_us`.
+
+    All that flowed before an event is computed first. Return False if nothing is due.
+    """
     due_us, change_us = due_and_change_us(turn)
     if min(due_us, change_us) > until_us:
         return False
@@ -254,20 +266,20 @@ def step(turn: Turn, until_us: float = inf) -> bool:
 
 
 def happen(turn: Turn, event: object | None) -> None:
-    """Handles an event (None: of a side that is gone), and what quorum queues commit by it."""
+    """Handle an event (None: of a side that is gone), and apply what quorum queues commit by it."""
     if event is not None and not requests.propose(turn, event):
         HANDLERS[type(event)](turn, event)
     do_committed(turn)
 
 
 def flow(turn: Turn, time_us: int) -> None:
-    """Takes in what flowed until then; quorum queues first commit what their logs had before."""
+    """Compute what flows until `time_us`. Quorum queues first apply what they had committed before."""
     flows.flow(turn, time_us)
     do_committed(turn)
 
 
 def do_committed(turn: Turn) -> None:
-    """Lets quorum queues apply what they have committed."""
+    """Apply the operations that quorum queues have committed."""
     for operation in requests.committed(turn):
         HANDLERS[type(operation)](turn, operation)
 
@@ -276,14 +288,16 @@ OF_MESSAGES = {
     raft_events.RaftArrives, raft_events.RaftWritten, operations.DeadLetters, events.ConfirmsDue,
     events.DeliveryArrives,
 }  # fmt: skip
-"""The events by which messages go their way, and what is told of them."""
+"""Events by which messages, and the confirms for them, travel."""
 CALM_US = 100_000
-"""How long messages of steady clients alone are to be under way for a cluster to count as settled."""
+"""How long only messages of clients with a rate must be under way before a cluster counts as settled."""
 
 
 def until_settled(turn: Turn) -> None:
-    """Lets events happen until only timers are left, or nothing but messages of steady clients, which may leave no
-    pause in which none is under way."""
+    """Let events happen until the cluster is settled: nothing but timers is left.
+
+    Messages of clients with a rate may always be under way. They alone do not keep a cluster from being settled.
+    """
     calm_from_us = inf
     while not turn.settled():
         calm = flows.has_flows(turn) and only_messages(turn)
@@ -294,29 +308,29 @@ def until_settled(turn: Turn) -> None:
 
 
 def only_messages(turn: Turn) -> bool:
-    """Whether all that is under way is messages, and what is told of them."""
+    """Return True if nothing but messages, and the confirms for them, is under way."""
     return all(type(entry[EVENT]) in OF_MESSAGES for entry in turn.agenda if entry[PRIORITY] != TIMER)
 
 
 def before(turn: Turn, time_us: int) -> None:
-    """Lets everything due before `time_us` happen, and stops time there. A time already past changes nothing."""
+    """Let everything due before `time_us` happen, and advance time to it. A time already past changes nothing."""
     through(turn, time_us - 1)
     turn.stand(time_us)
 
 
 def due_and_change_us(turn: Turn) -> tuple[float, float]:
-    """When the next event is due, and when next a flow brings a change; infinity where that is never."""
+    """Return when the next event is due, and when the next flow brings a change; infinity for never."""
     due_us, change_us = turn.next_time_us(), next_change_us(turn) if flows.has_flows(turn) else NEVER_US
     return inf if due_us is None else due_us, inf if change_us == NEVER_US else change_us
 
 
 def next_time_us(turn: Turn) -> float:
-    """When the next event or change of a flow is due; infinity if none is."""
+    """Return when the next event is due or the next flow brings a change; infinity for never."""
     return min(due_and_change_us(turn))
 
 
 def through(turn: Turn, time_us: int) -> None:
-    """Lets everything due up to and at `time_us` happen, and stops time there."""
+    """Let everything due up to and at `time_us` happen, and advance time to it."""
     going_on = True
     while going_on:
         while step(turn, time_us):

@@ -1,4 +1,4 @@
-"""The first state of a cluster: nodes, policies and queues as they stand before anything happens."""
+"""The first state of a cluster: nodes, policies and queues before the first step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hawb.rules.policies import Policy
 
 
 class Standing(Struct, frozen=True):
-    """A queue that exists at the start, in nodes' indices. A quorum queue has `members`, of which `stopped_members` do
-    not run though their nodes do, and its leader as `master`. A queue whose place is not known (`master` NOWHERE and no
-    `members`) is placed as if the first node had declared it.
+    """A queue that exists at the start, in nodes' indices.
 
-    A mirror that is not synchronised is taken to hold none of the queue's messages, and these to have been published
-    just now: a listing tells no more.
+    A quorum queue has `members`, of which `stopped_members` do not run though their nodes do, and its leader as
+    `master`. A queue with `master` NOWHERE and no `members` is placed as if the first node had declared it. A mirror
+    that is not synchronised holds none of the queue's messages, and these count as just published: a listing says no
+    more.
     """
 
     name: str
@@ -55,9 +55,11 @@ def begin(
     operator_policies: Iterable[Policy] = (),
     strangers: Container[int] = (),
 ) -> Moment:
-    """The moment before the first step. `down` are the nodes that do not run, each with how it went (stopped, killed,
-    or forgotten by the others), in the order in which they went, and `strangers` those that have not joined the cluster
-    yet."""
+    """Return the moment before the first step.
+
+    `down` are the nodes that do not run, each with how it went (stopped, killed, or forgotten by the others), in that
+    order. `strangers` are nodes that have not joined the cluster yet.
+    """
     side = Side(0, tuple(policies), tuple(operator_policies))
     first = State(0, first_nodes(settings, down, strangers), (side,))
     turn = Turn(settings, Moment(first), step=-1)
@@ -87,7 +89,7 @@ def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Containe
 
 
 def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
-    """Puts a queue where it stands. `stopped` are the nodes that went down in a controlled way."""
+    """Place a queue. `stopped` are the nodes that were shut down in a controlled way."""
     vhost, _ = split_queue(standing.name)
     found = in_force(turn, standing.name, standing.type)
     everything = runs.run(1, standing.messages)
@@ -125,7 +127,7 @@ def place(turn: Turn, standing: Standing, stopped: Container[int]) -> None:
 
 
 def place_members(turn: Turn, standing: Standing, found: InForce, everything: runs.Runs) -> None:
-    """Places the members of a quorum queue or stream, each with all messages."""
+    """Place the members of a quorum queue or stream, each with all messages."""
     members, leader, stopped = standing.members, standing.master, standing.stopped_members
     turn.change_queue(standing.name, **creation.record(turn, found, standing.type, standing.arguments))
     if not members:
@@ -167,6 +169,6 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
 
 
 def fill(turn: Turn, nodes: Iterable[int], content: runs.Runs) -> tuple[runs.Runs | None, ...]:
-    """Contents in which `nodes` hold `content` and the others nothing."""
+    """Return contents in which `nodes` hold `content` and the other nodes hold nothing."""
     holders = set(nodes)
     return tuple(content if node in holders else None for node in range(len(turn.nodes)))

@@ -1,9 +1,9 @@
-"""The agenda of events to come: entries (time_us, priority, number, the trace entry behind it, the step behind it, the
-side it belongs to, event), as `State.agenda` has them, while a turn takes some and adds others.
+"""The agenda: scheduled events, ordered by time.
 
-Events of one queue are found without looking at those of the others: a node that goes concerns every queue, and each of
-them looks whether an event of its own is planned. An entry that is taken off the middle stays in the heap until it
-comes to the top. A long agenda goes from turn to turn as it is (`hawb.engine.core.versions`).
+An entry is (time_us, priority, number, trace entry that caused it, step that caused it, side, event), as in
+`State.agenda`. The events of one queue are found without a search through those of all queues, since a node that stops
+concerns each queue. An entry that is removed from the middle stays in the heap until it reaches the top. A long agenda
+is handed from turn to turn (`hawb.engine.core.versions`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hawb.engine.core.versions import Open, Version
 
 REACTION = 1
 TIMER = 2
-"""Priorities on the agenda. A timer does not keep a cluster from being settled."""
+"""Priorities on the agenda. A cluster with nothing but timers on its agenda is settled."""
 
 TIME_US, PRIORITY, NUMBER, CAUSE, STEP, SIDE, EVENT = range(7)
-"""The places of an entry."""
+"""Indices into an entry."""
 
 
 class Plan(Open[int, tuple]):
-    """The entries of a long agenda by their numbers, and the agenda that has them in order, once a turn needs it."""
+    """The entries of a long agenda by number, with the `Agenda` that orders them once a turn needs it."""
 
     __slots__ = ("agenda",)
 
@@ -33,7 +33,7 @@ class Plan(Open[int, tuple]):
 
 
 class Planned(Collection[tuple]):
-    """The entries of a long agenda at one moment, in no order; `pending` of them are no timers."""
+    """The entries of a long agenda at one moment, in no order. `pending` is how many of them are not timers."""
 
     __slots__ = ("pending", "version")
 
@@ -57,7 +57,7 @@ class Planned(Collection[tuple]):
 
 
 class Agenda:
-    """The entries of a turn's agenda, the next one first."""
+    """The agenda of a turn, the next entry first."""
 
     def __init__(self, entries: Iterable[tuple], plan: Plan | None = None):
         self._plan = plan
@@ -76,12 +76,12 @@ class Agenda:
 
     @property
     def settled(self) -> bool:
-        """Whether only timers are left."""
+        """Return True if nothing but timers is left."""
         return self._pending == 0
 
     @property
     def next_time_us(self) -> int | None:
-        """When the next event is due; None when nothing will happen."""
+        """Return the time of the next event; None if the agenda is empty."""
         heap = self._heap
         while heap and heap[0][NUMBER] in self._gone:
             self._gone.discard(heapq.heappop(heap)[NUMBER])
@@ -89,11 +89,11 @@ class Agenda:
 
     @property
     def next_event(self) -> object:
-        """What happens next; None when nothing will."""
+        """Return the next event; None if the agenda is empty."""
         return None if self.next_time_us is None else self._heap[0][EVENT]
 
     def add(self, entry: tuple) -> None:
-        """Adds an entry."""
+        """Add an entry."""
         heapq.heappush(self._heap, entry)
         self._pending += entry[PRIORITY] != TIMER
         if self._plan is not None:
@@ -102,7 +102,7 @@ class Agenda:
             self._of_queue.setdefault(queue_of(entry), {})[entry[NUMBER]] = entry
 
     def take(self) -> tuple:
-        """Takes the next entry off and returns it. Raises IndexError when nothing is left."""
+        """Remove the next entry and return it. Raise IndexError if the agenda is empty."""
         if self.next_time_us is None:
             raise IndexError("nothing is planned")
         entry = heapq.heappop(self._heap)
@@ -110,12 +110,12 @@ class Agenda:
         return entry
 
     def remove(self, entry: tuple) -> None:
-        """Takes an entry off, wherever it stands."""
+        """Remove an entry, wherever it stands."""
         self._gone.add(entry[NUMBER])
         self._forget(entry)
 
     def of_queue(self, name: str | None) -> list[tuple]:
-        """The entries of a queue's events (None: of events of no queue), in the order of their numbers."""
+        """Return the entries of a queue's events (None: of events without a queue), ordered by number."""
         if self._of_queue is None:
             self._of_queue = {}
             for entry in sorted(self, key=lambda entry: entry[NUMBER]):
@@ -123,12 +123,14 @@ class Agenda:
         return list(self._of_queue.get(name, {}).values())
 
     def of_event(self, event: object) -> list[tuple]:
-        """All entries of an event."""
+        """Return all entries of an event."""
         return [entry for entry in self.of_queue(getattr(event, "queue", None)) if entry[EVENT] == event]
 
     def closed(self, before: Collection[tuple]) -> Collection[tuple]:
-        """Return the entries for the next moment, `before` being those of the moment before. The turn that closes a
-        long agenda writes to it no more."""
+        """Return the entries for the next moment; `before` are those of the moment before.
+
+        The turn that closes a long agenda must not write to it any more.
+        """
         if len(self) <= versions.SMALL:
             return tuple(self)
         if self._plan is not None and isinstance(before, Planned):
@@ -146,7 +148,7 @@ class Agenda:
 
 
 def opened(entries: Collection[tuple]) -> Agenda:
-    """Return the agenda of a moment for a turn to write to."""
+    """Return the agenda of a moment, for a turn to write to."""
     if not isinstance(entries, Planned):
         return Agenda(entries)
     plan = entries.version.open()
@@ -157,12 +159,12 @@ def opened(entries: Collection[tuple]) -> Agenda:
 
 
 def only_timers(entries: Collection[tuple]) -> bool:
-    """Return True if only timers are left of a moment's agenda."""
+    """Return True if a moment's agenda has nothing but timers."""
     if isinstance(entries, Planned):
         return not entries.pending
     return all(entry[PRIORITY] == TIMER for entry in entries)
 
 
 def queue_of(entry: tuple) -> str | None:
-    """The queue that an entry's event is about, if it is about one."""
+    """Return the queue of an entry's event; None if the event has none."""
     return getattr(entry[EVENT], "queue", None)

@@ -1,7 +1,6 @@
-"""How the ledger is kept: which messages are lost, removed, given up or back again, and how long queues could not be
-used.
+"""Write to the ledger: messages lost, removed or returned, promotions, and the time a queue was down.
 
-Sides of a partition may each hold the same messages, so a message has left a queue only when no side has it any more.
+Several sides of a partition may hold the same message. It has left a queue only when no side holds it any more.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from hawb.engine.core.turn import Turn
 
 
 def lose(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-    """Books messages as lost for good, unless another side still has them."""
+    """Book messages as lost, apart from those that another side still holds."""
     numbers = runs.minus(numbers, turn.held_elsewhere(queue))
     if not numbers:
         return
@@ -28,22 +27,24 @@ def lose(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None 
 
 
 def refuse(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Books messages that no queue takes."""
+    """Book messages that no queue takes."""
     places.skip(turn, queue, numbers)
     turn.book(queue, refused=runs.union(turn.account(queue).refused, numbers))
     turn.emit("messages_refused", queue=queue, ids=numbers, reason=reason)
 
 
 def take_after_all(turn: Turn, queue: str, numbers: Runs, event: str = "messages_taken_after_all") -> None:
-    """Book messages that no queue had taken as being in it: a mirror had them that takes over now, or a channel, which
-    sends them again."""
+    """Book messages as taken that were booked as refused.
+
+    A mirror that takes over now had them, or a channel sends them again.
+    """
     if numbers:
         turn.book(queue, refused=runs.minus(turn.account(queue).refused, numbers))
         turn.emit(event, queue=queue, ids=numbers)
 
 
 def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
-    """Books messages that were lost or had left the queue as being in it again: an old copy is served."""
+    """Book messages as back in the queue that were lost or had left it: an old copy is served again."""
     if not numbers:
         return
     had = turn.account(queue)
@@ -56,14 +57,14 @@ def take_back(turn: Turn, queue: str, numbers: Runs) -> None:
 
 
 def reclaim(turn: Turn, queue: str, content: Runs) -> None:
-    """Takes back the messages of `content`, which is served from now on, that count as lost or as having left."""
+    """Take back the messages of `content` that count as lost or as having left; it is served from now on."""
     account = turn.account(queue)
     gone = runs.normal(pair for part in (account.lost, *dict(account.removed).values()) for pair in part)
     take_back(turn, queue, runs.common(gone, content))
 
 
 def count_times(turn: Turn, name: str) -> None:
-    """Starts or stops counting the time in which a queue has no master on any side, and in which it synchronises."""
+    """Start or stop the clocks of a queue: without a master on any side, and synchronising."""
     found = [side.queues[name] for side in turn.sides.values() if name in side.queues]
     account = turn.account(name)
     down = account.down.end if not found or any(queue.up for queue in found) else account.down.begin
@@ -72,7 +73,7 @@ def count_times(turn: Turn, name: str) -> None:
 
 
 def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
-    """Counts that a mirror, synchronised or not, has become master."""
+    """Count a promotion of a mirror, synchronised or not."""
     account = turn.account(queue.name)
     turn.book(
         queue.name,
@@ -82,8 +83,10 @@ def note_promotion(turn: Turn, queue: Queue, synchronised: bool) -> None:
 
 
 def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Books messages as having left the queue in an orderly way; for messages that another side still has, this is only
-    noted, and holds once that side has given them up."""
+    """Book messages as having left the queue for `reason`.
+
+    Messages that another side still holds are only noted: the reason holds once that side gives them up.
+    """
     if numbers:
         still = runs.common(numbers, turn.held_elsewhere(queue))
         turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.minus(numbers, still))
@@ -92,8 +95,10 @@ def remove(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
 
 
 def give_up(turn: Turn, queue: str, numbers: Runs, cause: str, because: int | None = None) -> None:
-    """Books messages that a side has given up and no side has any more: as removed if they left the queue on another
-    side in an orderly way, else as lost."""
+    """Book messages that the current side has given up and no side holds any more.
+
+    They count as removed if they left the queue on another side for a noted reason, else as lost.
+    """
     gone = runs.minus(numbers, runs.union(turn.held_elsewhere(queue), turn.held_here(queue)))
     for reason, noted in turn.account(queue).left_one_side:
         turn.ledger[queue] = turn.account(queue).with_removed(reason, runs.common(gone, noted))

@@ -1,7 +1,6 @@
-"""The events that can stand on the agenda beside operations and a Raft group's own events: what the cluster does by
-itself.
+"""Events that the cluster schedules by itself, apart from operations (`operations`) and a Raft group's own events.
 
-Plain values without behaviour; `hawb.engine.advance` has the handler of each.
+They are plain values. The table `hawb.engine.advance.HANDLERS` names the function that handles each.
 """
 
 from __future__ import annotations
@@ -14,27 +13,27 @@ from hawb.rules.policies import Policy
 
 
 class GiveUp(Struct, frozen=True):
-    """A parked operation has waited as long as it may."""
+    """An operation that waits for its queue has waited as long as it may."""
 
     queue: str
     number: int
 
 
 class ShutDown(Struct, frozen=True):
-    """A node's queue processes and connections end in a controlled way."""
+    """The queue processes and connections of a node end in a controlled way."""
 
     node: int
 
 
 class Stopped(Struct, frozen=True):
-    """A controlled shutdown is complete; `boot` tells it from one before the node was started again."""
+    """A controlled shutdown is complete. `boot` tells it from a shutdown before the last start of the node."""
 
     node: int
     boot: int
 
 
 class NodeGoneNoticed(Struct, frozen=True):
-    """The other nodes learn that a node is gone."""
+    """The other nodes notice that a node is down."""
 
     node: int
 
@@ -48,14 +47,14 @@ class SetPolicy(Struct, frozen=True):
 
 
 class NodeForgotten(Struct, frozen=True):
-    """`node` is told to forget another member."""
+    """forget_cluster_node reaches `node`."""
 
     node: int
     forgotten: int
 
 
 class NodeReset(Struct, frozen=True):
-    """A node that is down is to forget the cluster."""
+    """A stopped node is to be reset."""
 
     node: int
 
@@ -70,37 +69,40 @@ class ClearPolicy(Struct, frozen=True):
 
 
 class LinksTimeOut(Struct, frozen=True):
-    """Links have been silent for net_ticktime; `number` tells which step cut them."""
+    """Links have been silent for net_ticktime. `number` is that of the step that cut them."""
 
     number: int
 
 
 class LookAround(Struct, frozen=True):
-    """A second after a node or link came back, nodes that wait for it look."""
+    """A second has passed since a node or link came back. Nodes that wait for others look which are there."""
 
 
 class BootAttempt(Struct, frozen=True):
-    """A booting node tries to load its tables; `boot` tells this boot from later ones of the same node."""
+    """A booting node tries to load its tables. `boot` tells this boot from later ones of the node."""
 
     node: int
     boot: int
 
 
 class BootGivesUp(Struct, frozen=True):
-    """A booting node's last try to load its tables is over."""
+    """A booting node fails its last attempt to load its tables."""
 
     node: int
     boot: int
 
 
 class ReplicaGone(Struct, frozen=True):
-    """A queue's replicas learn that its master's process ended though its node runs."""
+    """The replicas of a queue learn that the master's process has ended though its node runs."""
 
     queue: str
 
 
 class CrashNoticed(Struct, frozen=True):
-    """Channels and replicas learn that a queue's process at a node crashed; `final` if it is not started again."""
+    """Channels and replicas learn that a queue's process at a node has crashed.
+
+    `final` is True if the process is not started again.
+    """
 
     queue: str
     node: int
@@ -108,29 +110,32 @@ class CrashNoticed(Struct, frozen=True):
 
 
 class MirrorMiscounts(Struct, frozen=True):
-    """A mirror is told to drop what it counts as delivered."""
+    """A mirror is told to drop the messages that it counts as delivered."""
 
     queue: str
     node: int
 
 
 class RejectFails(Struct, frozen=True):
-    """A queue's master is told to reject a message for which it does not wait, and finds none to dead-letter."""
+    """A queue's master is told to reject a message that is not out for delivery, and has none to dead-letter."""
 
     queue: str
     node: int
 
 
 class ProcessRestarts(Struct, frozen=True):
-    """A queue's process that crashed was started again, and looks for its role."""
+    """A queue's process that crashed has been started again, and finds out whether it is master or mirror."""
 
     queue: str
     node: int
 
 
 class MirrorJoins(Struct, frozen=True):
-    """A new mirror process joins its queue's group; `returning` where its node or its master's has just come up,
-    `recorded` where the record names one there that is dead, in whose place it comes."""
+    """A new mirror process joins its queue's group.
+
+    `returning` is True if its node or the master's has just booted. `recorded` is True if the queue record names a dead
+    mirror on the node, whose place the new one takes.
+    """
 
     queue: str
     node: int
@@ -139,8 +144,10 @@ class MirrorJoins(Struct, frozen=True):
 
 
 class PolicyTakesEffect(Struct, frozen=True):
-    """A queue's master looks at its policy again; `how` is of `hawb.engine.classic.ports`. The nodes `spared`, as bits,
-    get no mirror."""
+    """A queue's master applies its policy again.
+
+    `how` is a constant of `hawb.engine.classic.ports`. The nodes `spared`, as bits, get no mirror.
+    """
 
     queue: str
     how: int = 0
@@ -148,41 +155,41 @@ class PolicyTakesEffect(Struct, frozen=True):
 
 
 class PolicyChanged(Struct, frozen=True):
-    """A queue's master at `node` hears that the limits of its policy may have changed."""
+    """A queue's master at `node` learns that the limits of its policy may have changed."""
 
     queue: str
     node: int
 
 
 class MessagesExpire(Struct, frozen=True):
-    """A queue's master looks whether messages at its head have expired."""
+    """A queue's master checks whether messages at the head have expired."""
 
     queue: str
 
 
 class ChannelTicks(Struct, frozen=True):
-    """The channel of a consumer that is connected to `node` looks whether its oldest delivery is too old."""
+    """The channel of a consumer connected to `node` checks whether its oldest delivery is too old."""
 
     node: int
     consumer: str
 
 
 class AnswersDue(Struct, frozen=True):
-    """The leader of a quorum queue at `node` looks whether consumers have answered in time."""
+    """The leader of a quorum queue at `node` checks whether consumers have acknowledged in time."""
 
     queue: str
     node: int
 
 
 class RetriesDue(Struct, frozen=True):
-    """The leader of a quorum queue at `node` looks whether messages have waited long enough."""
+    """The leader of a quorum queue at `node` checks whether delayed messages are ready again."""
 
     queue: str
     node: int
 
 
 class LettersConfirmed(Struct, frozen=True):
-    """All targets of a quorum queue's dead letters have confirmed them to its leader at `node`."""
+    """All targets of a quorum queue's dead letters have confirmed them to the leader at `node`."""
 
     queue: str
     node: int
@@ -190,7 +197,7 @@ class LettersConfirmed(Struct, frozen=True):
 
 
 class LettersRetried(Struct, frozen=True):
-    """A quorum queue's leader at `node` tries again to send dead letters."""
+    """The leader of a quorum queue at `node` publishes unconfirmed dead letters again."""
 
     queue: str
     node: int
@@ -198,14 +205,14 @@ class LettersRetried(Struct, frozen=True):
 
 
 class PolicyCompared(Struct, frozen=True):
-    """A quorum queue's leader at `node` looks whether the queue keeps to its policy."""
+    """The leader of a quorum queue at `node` compares the queue's settings with its policy."""
 
     queue: str
     node: int
 
 
 class HoldEnds(Struct, frozen=True):
-    """A quorum queue's leader at `node` has lost sight of a consumer for as long as that may hold messages."""
+    """The leader of a quorum queue at `node` has not reached a consumer for as long as that may keep messages."""
 
     queue: str
     consumer: str
@@ -213,14 +220,14 @@ class HoldEnds(Struct, frozen=True):
 
 
 class QueueExpires(Struct, frozen=True):
-    """A queue has been unused, under its master at `node`, for as long as it may be."""
+    """A queue has been unused for its x-expires time, with its master at `node`."""
 
     queue: str
     node: int
 
 
 class AutomaticSync(Struct, frozen=True):
-    """A queue with ha-sync-mode automatic looks whether a mirror needs to be synchronised."""
+    """A queue with ha-sync-mode automatic checks whether a mirror needs to be synchronised."""
 
     queue: str
 
@@ -239,28 +246,28 @@ class SyncCancelled(Struct, frozen=True):
 
 
 class SyncFinished(Struct, frozen=True):
-    """A synchronisation has sent its last batch; `number` tells it from another of the same queue."""
+    """A synchronisation has sent its last batch. `number` tells it from others of the queue."""
 
     queue: str
     number: int
 
 
 class SyncPauses(Struct, frozen=True):
-    """The batch of a synchronisation is over, and a memory alarm holds the next one."""
+    """A synchronisation has sent a batch, and a memory alarm blocks the next one."""
 
     queue: str
     number: int
 
 
 class SyncTooSlow(Struct, frozen=True):
-    """A batch of a synchronisation has taken net_ticktime and is not over."""
+    """A batch of a synchronisation has taken net_ticktime and is not complete."""
 
     queue: str
     number: int
 
 
 class MetadataChanged(Struct, frozen=True):
-    """Something was declared, deleted, bound or set, with Khepri: the log of the store has a command more."""
+    """Something was declared, deleted, bound or set with Khepri, so that the store's log has one command more."""
 
 
 class MetadataAvailable(Struct, frozen=True):
@@ -268,39 +275,41 @@ class MetadataAvailable(Struct, frozen=True):
 
 
 class DeletedByHalf(Struct, frozen=True):
-    """A classic queue's process has ended to be deleted, and its record cannot be."""
+    """A classic queue's process has ended for deletion, and its record cannot be deleted."""
 
     queue: str
 
 
 class MetadataAsked(Struct, frozen=True):
-    """A change of the metadata, by the number under which it waits, reaches a leader without a majority."""
+    """A change of the metadata, by its number, reaches a leader without a majority."""
 
     number: int
 
 
 class MetadataCommitted(Struct, frozen=True):
-    """A change that had reached a leader without a majority is committed after all."""
+    """A change of the metadata that reached a leader without a majority is committed after all."""
 
     number: int
     operation: Any
 
 
 class MetadataTimesOut(Struct, frozen=True):
-    """A change of the metadata has waited as long as it may, by the number under which it waits."""
+    """A change of the metadata, by its number, has waited as long as it may."""
 
     number: int
 
 
 class AlarmsChanged(Struct, frozen=True):
-    """A node learns that a resource alarm was set or cleared, its own or another's."""
+    """A node learns that a resource alarm was set or cleared, on itself or on another node."""
 
     node: int
 
 
 class NodeMarked(Struct, frozen=True):
-    """A node that is to be drained has that written into the metadata, or has given that up; `boots` tells it from one
-    that was started again."""
+    """The metadata store marks a node as being drained, or gives that up (`given_up`).
+
+    `boots` tells this run of the node from later ones.
+    """
 
     node: int
     boots: int
@@ -314,8 +323,10 @@ class NodeDrains(Struct, frozen=True):
 
 
 class FollowersStop(Struct, frozen=True):
-    """A node that is drained stops its members of these queues, which follow; `boots` tells it from one that was
-    started again."""
+    """A node in maintenance mode stops its followers of these queues.
+
+    `boots` tells this run of the node from later ones.
+    """
 
     node: int
     boots: int
@@ -323,7 +334,10 @@ class FollowersStop(Struct, frozen=True):
 
 
 class TransferLeadership(Struct, frozen=True):
-    """A queue's master is to move to `node`; if a person `asked` for it, the command waits for the new master."""
+    """A queue's master is to move to `node`.
+
+    If an operator `asked` for it, the command waits for the new master.
+    """
 
     queue: str
     node: int
@@ -331,35 +345,37 @@ class TransferLeadership(Struct, frozen=True):
 
 
 class TransferAnswered(Struct, frozen=True):
-    """The answer to a person who asked for a transfer: whether there is a new master."""
+    """The command that asked for a transfer is answered: whether there is a new master."""
 
     queue: str
 
 
 class AddReplica(Struct, frozen=True):
-    """rabbitmq-streams add_replica reaches the coordinator of streams."""
+    """rabbitmq-streams add_replica reaches the stream coordinator."""
 
     queue: str
     replica: int
 
 
 class DeleteReplica(Struct, frozen=True):
-    """rabbitmq-streams delete_replica reaches the coordinator of streams."""
+    """rabbitmq-streams delete_replica reaches the stream coordinator."""
 
     queue: str
     replica: int
 
 
 class RestartStream(Struct, frozen=True):
-    """rabbitmq-streams restart_stream reaches the coordinator of streams; it prefers a leader at `replica`."""
+    """rabbitmq-streams restart_stream reaches the stream coordinator, which prefers a leader at `replica`."""
 
     queue: str
     replica: int
 
 
 class CoordinatorAwaited(Struct, frozen=True):
-    """The coordinator of streams had no majority, and the time is over for which a command of `node` waits for each of
-    its members. `requests` are what the command asks; `text` is its error, with `code` where a client gets it."""
+    """A command of `node` has waited for each member of a stream coordinator without a majority.
+
+    `requests` are what the command asks. `text` is its error, with `code` if a client gets it.
+    """
 
     node: int
     requests: tuple[Any, ...]
@@ -372,14 +388,14 @@ class Rebalance(Struct, frozen=True):
 
 
 class ConfirmsDue(Struct, frozen=True):
-    """The last replica asked has answered, for an `Unconfirmed` by its number, of a channel at `node`."""
+    """The last replica has confirmed an `Unconfirmed`, by its number, to a channel at `node`."""
 
     number: int
     node: int
 
 
 class DeliveryArrives(Struct, frozen=True):
-    """Messages that a queue's master at `node` has sent reach the node of their consumer."""
+    """Messages that a queue's master at `node` has delivered reach the node of their consumer."""
 
     queue: str
     node: int
@@ -389,7 +405,7 @@ class DeliveryArrives(Struct, frozen=True):
 
 
 class DepthFell(Struct, frozen=True):
-    """Messages left a queue that has unsynchronised mirrors."""
+    """Messages have left a queue that has unsynchronised mirrors."""
 
     queue: str
 

@@ -1,8 +1,8 @@
-"""What became of every message, and how long each queue could not be used: the record that outcomes report.
+"""The ledger: what became of every message, and how long each queue could not be used.
 
-The ledger lies beside the state and never decides anything. It balances at every moment: each published number is in
-exactly one of the queue's content, `lost`, `refused` and the lists of `removed` (see `imbalance`). What clients were
-told or said (`confirmed`, `nacked`, `acknowledged`) may overlap any of them.
+The ledger stands beside the state and decides nothing. It balances at every moment: each published number is in exactly
+one of the queue's content, `lost`, `refused` and the lists of `removed` (`imbalance` checks it). `confirmed`, `nacked`
+and `acknowledged` may overlap any of these.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ REMOVALS = ("acknowledged", "expired", "dropped", "dead_lettered", "rejected", "
 
 
 class Outage(Struct, frozen=True):
-    """Time spent in a condition: what has been counted, and since when it holds now (None: it does not)."""
+    """Time spent in a condition: the total so far, and since when the condition holds (None: it does not)."""
 
     total_us: int = 0
     since_us: int | None = None
 
     def begin(self, now_us: int) -> Outage:
-        """The condition holds from now on."""
+        """Return the outage with the condition holding from now on."""
         return self if self.since_us is not None else Outage(self.total_us, now_us)
 
     def end(self, now_us: int) -> Outage:
-        """The condition holds no longer."""
+        """Return the outage with the condition over."""
         return Outage(self.at(now_us)) if self.since_us is not None else self
 
     def at(self, now_us: int) -> int:
-        """Microseconds spent in the condition until now."""
+        """Return the microseconds spent in the condition until now."""
         return self.total_us + (now_us - self.since_us if self.since_us is not None else 0)
 
 
 class Account(Struct, frozen=True):
-    """One queue name's entry. It outlives the queue. `left_one_side` are messages that left the queue for a reason on
-    one side of a partition while another still had them."""
+    """The account of one queue name. It outlives the queue.
+
+    `left_one_side` are messages that left the queue, each with the reason, on one side of a partition while another
+    side still held them.
+    """
 
     published: int = 0
     confirmed: Runs = EMPTY
@@ -57,14 +60,14 @@ class Account(Struct, frozen=True):
     left_one_side: tuple[tuple[str, Runs], ...] = ()
 
     def with_removed(self, reason: str, numbers: Runs) -> Account:
-        """`numbers` left the queue for `reason`, one of REMOVALS."""
+        """Return the account with `numbers` removed for `reason`, one of REMOVALS."""
         return replace(
             self,
             removed=tuple((name, runs.union(had, numbers) if name == reason else had) for name, had in self.removed),
         )
 
     def with_returned(self, numbers: Runs) -> Account:
-        """`numbers`, which were lost or had left the queue, are in it again."""
+        """Return the account with `numbers`, which were lost or removed, back in the queue."""
         return replace(
             self,
             lost=runs.minus(self.lost, numbers),
@@ -72,7 +75,7 @@ class Account(Struct, frozen=True):
         )
 
     def with_delivered(self, numbers: Runs) -> Account:
-        """`numbers` were sent to a client."""
+        """Return the account with `numbers` delivered to a client."""
         again = runs.common(self.delivered, numbers)
         return replace(
             self,
@@ -82,13 +85,12 @@ class Account(Struct, frozen=True):
 
     @property
     def lost_confirmed(self) -> int:
-        """How many messages the broker had confirmed and no client will get: lost, or confirmed though no queue took
-        them."""
+        """Return how many confirmed messages no client will get: lost, or taken by no queue."""
         return runs.size(runs.common(self.confirmed, runs.union(self.lost, self.refused)))
 
 
 class Loss(Struct, frozen=True):
-    """Messages that are gone for good; `entry` is the trace entry of the loss, if a trace is written."""
+    """Messages that are lost. `entry` is the number of the trace entry, if a trace is written."""
 
     queue: str
     numbers: Runs
@@ -97,7 +99,7 @@ class Loss(Struct, frozen=True):
 
 
 def imbalance(account: Account, content: Runs) -> str | None:
-    """What is wrong with the books of a queue that holds `content`; None when every message is in exactly one place."""
+    """Return what is wrong with the account of a queue that holds `content`; None if each message is in one place."""
     places = [("ids", content), ("lost", account.lost), ("refused", account.refused), *account.removed]
     seen: Runs = EMPTY
     for place, numbers in places:

@@ -1,6 +1,7 @@
-"""A moment: a state together with what is kept beside it, trace and ledger.
+"""A moment: a state with its ledger and trace.
 
-Moments know the one before them, so going back is following a reference, and two branches share their past.
+A moment refers to the one before it. To go back is to follow that reference, and two branches of a story share their
+past.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hawb.engine.core.trace import Entry
 
 
 class Refusal(Struct, frozen=True):
-    """A step that RabbitMQ refused: its reply code (None for what rabbitmqctl refuses) and text."""
+    """A step that RabbitMQ refused: its reply code (None for a refusal by rabbitmqctl) and text."""
 
     step: int
     code: int | None
@@ -24,8 +25,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """A state, the ledger and the trace up to it, and the moment before. `refused` and `entries` are what came since
-    that."""
+    """A state with its ledger, and the moment before. `refused` and `entries` are what came since that moment."""
 
     state: State
     ledger: dict[str, Account] = {}
@@ -37,23 +37,25 @@ class Moment(Struct, frozen=True):
 
     @property
     def entries_so_far(self) -> int:
-        """How many entries its trace has."""
+        """Return the number of entries of the whole trace."""
         return self.entries_before + len(self.entries)
 
     @property
     def refusals(self) -> list[Refusal]:
-        """All refusals from the beginning on."""
+        """Return all refusals since the beginning."""
         return [refusal for moment in reversed(list(self._back())) for refusal in moment.refused]
 
     def refusals_since(self, earlier: Moment) -> list[Refusal]:
-        """Return the refusals that came after an earlier moment of the same story, or after the one before that if this
-        moment goes on from there."""
+        """Return the refusals that came after an earlier moment of the same story.
+
+        If this moment branches off the one before `earlier`, return those since that one.
+        """
         later = takewhile(lambda moment: moment is not earlier and moment is not earlier.before, self._back())
         found = [refusal for moment in reversed(list(later)) for refusal in moment.refused]
         return [refusal for refusal in found if refusal not in earlier.refused]
 
     def trace(self, since: int = 0) -> list[Entry]:
-        """Everything that happened, from the beginning or from the entry of the number `since` on."""
+        """Return the trace from the entry with the number `since` on."""
         told = takewhile(lambda moment: moment.entries_so_far > since, self._back())
         chapters = [moment.entries[max(since - moment.entries_before, 0) :] for moment in told]
         return [entry for chapter in reversed(chapters) for entry in chapter]

@@ -1,4 +1,4 @@
-"""A side's records while a turn writes to them."""
+"""A side of a partition that a turn can write to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.engine.core.versions import closed, opened
 
 
 class OpenSide:
-    """A side while a turn writes to it."""
+    """A side of a partition, opened for a turn to write to."""
 
     def __init__(self, side: Side):
         self.number = side.number
@@ -23,19 +23,19 @@ class OpenSide:
         self._written: set[str] = set()
 
     def own(self, name: str) -> Queue:
-        """A queue to be written to: the first time a copy is made of the queue in the moment before."""
+        """Return a queue to write to: a copy of the queue of the moment before, made at the first call."""
         if name not in self._written:
             self._written.add(name)
             self.queues[name] = copy(self.queues[name])
         return self.queues[name]
 
     def snapshot(self) -> Side:
-        """The side as a value, while the turn goes on."""
+        """Return the side as a value, while the turn goes on."""
         self._written.clear()
         return self._with(dict(self.queues))
 
     def frozen(self) -> Side:
-        """The side as a value at the end of the turn; unchanged queues are the very values of the moment before."""
+        """Return the side as a value at the end of the turn. Unchanged queues are the values of the moment before."""
         return self._with(closed(self.queues, self._before, self._written))
 
     def _with(self, queues: Mapping[str, Queue]) -> Side:

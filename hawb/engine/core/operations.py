@@ -1,6 +1,6 @@
-"""Operations on queues, by clients and by quorum queues' leaders; they may wait, and a quorum queue logs them.
+"""Operations on queues, by clients and by leaders of quorum queues. They may wait, and a quorum queue logs them.
 
-Plain values without behaviour; `hawb.engine.advance` has the handler of each.
+They are plain values. The table `hawb.engine.advance.HANDLERS` names the function that handles each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from msgspec import Struct
 
 
 class Operation(Struct, frozen=True):
-    """A client's operation on a queue. `connection` is None where it does not matter who owns an exclusive queue."""
+    """A client's operation on a queue, over a connection to `node`.
+
+    `connection` is None where the owner of an exclusive queue does not matter.
+    """
 
     queue: str
     node: int
@@ -19,7 +22,7 @@ class Operation(Struct, frozen=True):
 
 
 class Declare(Operation, frozen=True, kw_only=True):
-    """queue.declare"""
+    """queue.declare."""
 
     durable: bool = True
     exclusive: bool = False
@@ -29,27 +32,30 @@ class Declare(Operation, frozen=True, kw_only=True):
 
 
 class Delete(Operation, frozen=True, kw_only=True):
-    """queue.delete"""
+    """queue.delete."""
 
     if_empty: bool = False
     if_unused: bool = False
 
 
 class Purge(Operation, frozen=True, kw_only=True):
-    """queue.purge"""
+    """queue.purge."""
 
 
 class Bind(Operation, frozen=True, kw_only=True):
-    """exchange.declare of a durable direct exchange, and queue.bind to it"""
+    """exchange.declare of a durable direct exchange, and queue.bind to it."""
 
     exchange: str
     routing_key: str
 
 
 class Messages(Operation, frozen=True, kw_only=True):
-    """`count` messages on their way to a queue, where consumers make `more_room` while they come. Dead letters have
-    earlier deaths and routing keys (`state.Batch`). `copied` are queues whose mirrors had the messages before one of
-    these mirrors became master."""
+    """`count` messages on their way to a queue.
+
+    While they arrive, consumers make room for `more_room` more. Dead letters have earlier `deaths` and routing keys
+    (`hawb.engine.core.state.Batch`). `copied` are queues whose mirrors had the messages before one of them became
+    master.
+    """
 
     count: int
     size_bytes: int
@@ -62,39 +68,45 @@ class Messages(Operation, frozen=True, kw_only=True):
 
 
 class DeadLetters(Messages, frozen=True, kw_only=True):
-    """Messages that another queue, whose master is at `node`, has given up; `flowing` where clients with a rate caused
-    that."""
+    """Dead letters of another queue, whose master is at `node`.
+
+    `flowing` is True if clients with a rate caused them.
+    """
 
     flowing: bool = False
 
 
 class Publish(Messages, frozen=True, kw_only=True):
-    """basic.publish of `count` messages, each routed to all of `queues` (`queue` is the first of them). `confirm` asks
-    for an answer, and `transaction` for one answer to all, tx.commit-ok or the end of the channel. `struck` is one of
-    `queues` whose master died with the messages in its mailbox, `kept_by` are its mirrors that have them all the same,
-    `hollow_at` is where their group has a member whose process has ended, and `ended` is whether the last of these
-    mirrors ended by itself. While the messages wait for a queue that nobody serves, `lacked_by` are mirrors that joined
-    later. `publisher` is the steady publisher that sent them, and `orphaned` is whether their channel is gone."""
+    """basic.publish of `count` messages, each routed to all of `queues`, of which `queue` is the first."""
 
     queues: tuple[str, ...]
     confirm: bool
+    """True if the publisher wants a confirm."""
     transaction: bool = False
+    """True if the publisher wants one answer for all messages: tx.commit-ok, or the end of the channel."""
     struck: str | None = None
+    """The one of `queues` whose master died with the messages in its mailbox."""
     kept_by: tuple[int, ...] = ()
+    """The mirrors of that queue that have the messages."""
     hollow_at: tuple[int, ...] = ()
+    """Where that queue's group has a member whose queue process has ended."""
     ended: bool = False
+    """True if the last of `kept_by` ended by itself."""
     lacked_by: tuple[int, ...] = ()
+    """Mirrors that joined while the messages waited for a queue without a master."""
     publisher: str | None = None
+    """The publisher with a rate that sent them."""
     orphaned: bool = False
+    """True if the channel is gone."""
 
     @property
     def mode(self) -> tuple[bool, bool]:
-        """Whether its channel confirms and whether it has transactions."""
+        """Return whether the channel confirms and whether it has transactions."""
         return self.confirm, self.transaction
 
 
 class Consume(Operation, frozen=True, kw_only=True):
-    """basic.consume; with a `rate` the client answers for, or takes, so many messages a second."""
+    """basic.consume. A client with a `rate` acknowledges, or takes, so many messages a second."""
 
     consumer: str
     rate: float | None = None
@@ -108,51 +120,59 @@ class Consume(Operation, frozen=True, kw_only=True):
 
 
 class Resume(Operation, frozen=True, kw_only=True):
-    """A channel registers a consumer again after its queue's master went away."""
+    """A channel registers a consumer again after its queue's master has gone."""
 
     consumer: str
     subscription: int
 
 
 class Get(Operation, frozen=True, kw_only=True):
-    """basic.get of up to `count` messages; a `holder` keeps them, without one they are acknowledged at once."""
+    """basic.get of up to `count` messages.
+
+    A `holder` keeps them unacknowledged; without one they are acknowledged at once.
+    """
 
     count: int
     holder: str | None
 
 
 class InVain(Operation, frozen=True, kw_only=True):
-    """A get of `count` messages, or a subscription that takes so many, of a client that has given up meanwhile."""
+    """A get, or a subscription, of a client that has gone since. It takes `count` messages nevertheless."""
 
     count: int
 
 
 class Enqueue(Messages, frozen=True, kw_only=True):
-    """Messages, numbered already, for a quorum queue. Without a connection nobody waits for an answer; otherwise `mode`
-    is whether the channel confirms and whether it has transactions."""
+    """Numbered messages for a quorum queue.
+
+    Without a connection no client waits for a confirm. `mode` is whether the channel confirms and whether it has
+    transactions.
+    """
 
     numbers: tuple[tuple[int, int], ...]
     mode: tuple[bool, bool] = (False, False)
 
 
 NO_PROCESS = "no_process"
-"""Why a channel counts as gone: the leader finds no process of it."""
+"""Why a channel counts as gone: the leader finds no process."""
 NODE_DOWN = "node_down"
-"""Why a channel counts as gone: its node is."""
+"""Why a channel counts as gone: its node is down."""
 TIMED_OUT = "timed_out"
-"""Why a channel is gone: it had not answered in time, and its client does not know basic.cancel."""
+"""Why a channel is gone: it did not acknowledge in time, and its client does not know basic.cancel."""
 
 
 class ChannelDown(Operation, frozen=True, kw_only=True):
-    """A quorum queue's leader has noticed that a consumer's channel is gone, and why."""
+    """A quorum queue's leader has noticed that a consumer's channel is gone, for `reason`."""
 
     consumer: str
     reason: str
 
 
 class Settle(Operation, frozen=True, kw_only=True):
-    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: all). An `unheard` one has
-    waited for a master that is gone."""
+    """basic.ack, basic.nack or basic.reject of a consumer's oldest deliveries (`count` None: of all).
+
+    `unheard` is True if the operation has waited for a master that is gone.
+    """
 
     consumer: str
     count: int | None
@@ -164,40 +184,40 @@ class Settle(Operation, frozen=True, kw_only=True):
 
 
 class AdoptPolicy(Struct, frozen=True):
-    """A quorum queue's leader has heard that the queue's policy has changed."""
+    """A quorum queue's leader has learned that the queue's policy has changed."""
 
     queue: str
     node: int = -1
 
 
 class NodeSuspected(Struct, frozen=True):
-    """A quorum queue's leader has lost sight of `node`, where consumers are."""
+    """A quorum queue's leader does not reach `node`, where consumers are."""
 
     queue: str
     node: int
 
 
 class NodeReached(Struct, frozen=True):
-    """A quorum queue's leader sees `node` again."""
+    """A quorum queue's leader reaches `node` again."""
 
     queue: str
     node: int
 
 
 class TimeOut(Struct, frozen=True):
-    """A quorum queue's leader has found that the time of deliveries is over."""
+    """A quorum queue's leader has found deliveries that were not acknowledged in time."""
 
     queue: str
 
 
 class Retry(Struct, frozen=True):
-    """A quorum queue's leader has found that messages have waited long enough to be delivered again."""
+    """A quorum queue's leader has found that delayed messages are ready again."""
 
     queue: str
 
 
 class HoldEnded(Struct, frozen=True):
-    """A quorum queue takes back what a consumer holds that its leader has lost sight of long ago."""
+    """A quorum queue takes back the messages of a consumer that its leader has not reached for long."""
 
     queue: str
     consumer: str
@@ -213,7 +233,7 @@ class ConsumerCancels(Struct, frozen=True):
 
 
 class ConsumerCloses(Struct, frozen=True):
-    """A client closes its consumer's channel, or an error does."""
+    """A consumer's channel closes: its client closes it, or an error does."""
 
     consumer: str
     reason: str = "client"

@@ -1,10 +1,10 @@
 """Sets of message numbers, kept as runs `((first, last), ...)`: sorted, disjoint, never adjacent.
 
-A queue of a hundred million messages is one pair, so every operation costs what the number of runs costs and never what
-the depth costs. Runs are plain tuples: immutable, hashable, comparable, and printed as the outcome prints them.
+A queue of a hundred million messages is one pair. The cost of an operation grows with the number of runs, never with
+the depth. Runs are plain tuples: immutable, hashable and comparable.
 
-Delivery order of a classic queue is the order of its numbers (a requeued message returns to its place,
-`rabbit_variable_queue:requeue_merge`), so a sorted set is all that a replica's content needs.
+A classic queue delivers in the order of its numbers, since a requeued message returns to its place
+(`rabbit_variable_queue:requeue_merge`). So a sorted set is all that the content of a replica needs.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ EMPTY: Runs = ()
 
 
 def run(first: int, count: int) -> Runs:
-    """`count` numbers from `first` on."""
+    """Return the `count` numbers from `first` on."""
     return ((first, first + count - 1),) if count > 0 else EMPTY
 
 
 def size(runs: Runs) -> int:
-    """How many numbers there are."""
+    """Return how many numbers there are."""
     if len(runs) == 1:  # most often
         return runs[0][1] - runs[0][0] + 1
     return sum(last - first + 1 for first, last in runs)
 
 
 def normal(pairs: Iterable[tuple[int, int]]) -> Runs:
-    """Any pairs, overlapping, adjacent or out of order, as runs. Pairs whose last is below their first are empty."""
+    """Return any pairs, overlapping, adjacent or out of order, as runs.
+
+    A pair with its last below its first is empty.
+    """
     pairs = sorted(pairs)
     if len(pairs) == 1 and pairs[0][0] <= pairs[0][1]:  # most often
         return ((pairs[0][0], pairs[0][1]),)
@@ -47,7 +50,7 @@ def normal(pairs: Iterable[tuple[int, int]]) -> Runs:
 
 
 def union(a: Runs, b: Runs) -> Runs:
-    """Numbers in either."""
+    """Return the numbers in either."""
     if not a or not b:
         return a or b
     if a[-1][1] + 1 < b[0][0]:
@@ -56,7 +59,7 @@ def union(a: Runs, b: Runs) -> Runs:
 
 
 def minus(a: Runs, b: Runs) -> Runs:
-    """Numbers of `a` that are not in `b`."""
+    """Return the numbers of `a` that are not in `b`."""
     if not a or not b or a[-1][1] < b[0][0] or b[-1][1] < a[0][0]:
         return a
     left: list[tuple[int, int]] = []
@@ -76,7 +79,7 @@ def minus(a: Runs, b: Runs) -> Runs:
 
 
 def common(a: Runs, b: Runs) -> Runs:
-    """Numbers in both."""
+    """Return the numbers in both."""
     both: list[tuple[int, int]] = []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -91,7 +94,7 @@ def common(a: Runs, b: Runs) -> Runs:
 
 
 def head(runs: Runs, count: int) -> Runs:
-    """The `count` smallest numbers, or all when there are fewer."""
+    """Return the `count` smallest numbers, or all if there are fewer."""
     taken: list[tuple[int, int]] = []
     for first, last in runs:
         if count <= 0:
@@ -103,7 +106,7 @@ def head(runs: Runs, count: int) -> Runs:
 
 
 def split(runs: Runs, count: int) -> tuple[Runs, Runs]:
-    """The first `count` numbers and the rest, both in the order of `runs`, which here need not be sorted."""
+    """Return the first `count` numbers and the rest, in the order of `runs`, which need not be sorted."""
     for at, (first, last) in enumerate(runs):
         if count <= last - first:
             before, after = ((first, first + count - 1),), ((first + count, last), *runs[at + 1 :])
@@ -113,7 +116,7 @@ def split(runs: Runs, count: int) -> tuple[Runs, Runs]:
 
 
 def within(runs: Runs, b: Runs) -> Runs:
-    """Numbers that are in `b` too, in the order of `runs`, which here need not be sorted."""
+    """Return the numbers that are in `b` too, in the order of `runs`, which need not be sorted."""
     firsts = [first for first, _ in b]
     kept: list[tuple[int, int]] = []
     for first, last in runs:
@@ -125,17 +128,17 @@ def within(runs: Runs, b: Runs) -> Runs:
 
 
 def chain(a: Runs, b: Runs) -> Runs:
-    """First `a` and then `b`, neither of which need be sorted."""
+    """Return `a` followed by `b`. Neither need be sorted."""
     if a and b and a[-1][1] + 1 == b[0][0]:
         return (*a[:-1], (a[-1][0], b[0][1]), *b[1:])
     return a + b
 
 
 def contains(runs: Runs, number: int) -> bool:
-    """Whether `number` is among the runs."""
+    """Return True if `number` is among the runs."""
     return any(first <= number <= last for first, last in runs)
 
 
 def as_lists(runs: Runs) -> list[list[int]]:
-    """As the outcome writes them: `[[first, last], ...]`."""
+    """Return the runs as outcomes write them: `[[first, last], ...]`."""
     return [[first, last] for first, last in runs]

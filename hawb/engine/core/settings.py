@@ -1,4 +1,8 @@
-"""What does not change while a cluster lives."""
+"""Settings: what does not change while a cluster runs.
+
+`Settings` has them as the scenario gives them. `Setup` has those that the kernel of studies needs too, as whole
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from hawb.rules.profiles import Profile
 
 
 class Timing(Struct, frozen=True):
-    """How long things take, in the contract's units made exact: microseconds, and bytes or messages a second."""
+    """How long operations take: in microseconds, and in bytes or messages a second."""
 
     link_latency_us: int = 500
     network_bytes_per_s: int = 100_000_000
@@ -25,8 +29,11 @@ class Timing(Struct, frozen=True):
 
 
 class PartitionHandling(Struct, frozen=True):
-    """cluster_partition_handling: `mode` is ignore, pause_minority, autoheal or pause_if_all_down, the last with the
-    nodes that it looks for and how it recovers where both sides have one of them."""
+    """cluster_partition_handling: `mode` is ignore, pause_minority, autoheal or pause_if_all_down.
+
+    For pause_if_all_down, `nodes` are the preferred nodes, and `recover` says what happens if both sides have one of
+    them.
+    """
 
     mode: str = "ignore"
     nodes: tuple[int, ...] = ()
@@ -34,14 +41,16 @@ class PartitionHandling(Struct, frozen=True):
 
     @property
     def heals(self) -> bool:
-        """Whether the losing sides of a partition restart by themselves."""
+        """Return True if the losing sides of a partition restart by themselves."""
         return "autoheal" in (self.mode, self.recover)
 
 
 
 class Settings(Struct, frozen=True):
-    """What does not change while a cluster lives: its nodes' names, the broker's version and configuration, the
-    seed. `consumer_timeout` is in milliseconds, `undefined` for none, and None for the release's default."""
+    """The names of the nodes, the version and configuration of the broker, and the seed.
+
+    `consumer_timeout` is in milliseconds, `undefined` for none, None for the default of the release.
+    """
 
     names: tuple[str, ...]
     file_order: tuple[int, ...]
@@ -58,26 +67,27 @@ class Settings(Struct, frozen=True):
     consumer_timeout: int | str | None = None
 
     def node(self, name: str) -> int:
-        """The index of the node called `name`."""
+        """Return the index of the node called `name`."""
         return self.names.index(name)
 
     def named(self, nodes) -> list[str]:
-        """The names of `nodes`, in their order."""
+        """Return the names of `nodes`, in their order."""
         return [self.names[node] for node in nodes]
 
 
 CONDITIONS = {"pause_minority": MAJORITY, "pause_if_all_down": PREFERRED}
-"""What a node that stops by itself waits for, by the handling of partitions; under other handlings no node stops."""
+"""What a node that pauses waits for, by the mode of partition handling. In other modes no node pauses."""
 
 
 class Setup(Struct, frozen=True):
-    """How many nodes there are, the seed, and times in microseconds.
+    """How many nodes there are, the seed, and times in microseconds. `t.setup` of a turn and of a trial.
 
-    `handling` is what a node waits for that has stopped because it sees too few others (NOTHING: no node stops, and
-    with Khepri none ever does), `heals` whether the losing sides of a partition restart, `preferred` the nodes that
-    pause_if_all_down names, as bits, `lone_boot_rounds`, `keeps_records` and `khepri` as in `hawb.rules.profiles`,
-    `ticktime_us` how long it takes until a silent node is taken for dead (net_ticktime), `consumes_again` whether
-    channels try to consume again from a queue that has lost its master: in releases that mirror."""
+    `handling` is what a node waits for that has paused because it sees too few others (NOTHING: no node pauses, and
+    with Khepri none ever does). `heals` is 1 if the losing sides of a partition restart. `preferred` are the nodes of
+    pause_if_all_down, as bits. `lone_boot_rounds`, `keeps_records` and `khepri` are as in `hawb.rules.profiles`.
+    `ticktime_us` is after how long a silent node counts as down (net_ticktime). `consumes_again` is 1 in releases with
+    mirroring: channels consume again from a queue that has lost its master.
+    """
 
     nodes: int
     seed: int
@@ -100,7 +110,7 @@ class Setup(Struct, frozen=True):
 
 @cache
 def setup_of(settings: Settings) -> Setup:
-    """The setup of a cluster's settings."""
+    """Return the setup of a cluster's settings."""
     timing, handling, khepri = settings.timing, settings.partition_handling, settings.profile.khepri
     return Setup(
         nodes=len(settings.names),

@@ -1,7 +1,7 @@
-"""What happened, in order, and the two closed lists that outcomes use: events and causes of loss.
+"""The trace: what happened, in order, and the two closed lists that outcomes use, events and causes of loss.
 
-A trace is what a person reads. Each entry knows the entry that brought it about (`because`), so that every loss can be
-told as a story back to the fault that began it.
+Each entry refers to the entry that caused it (`because`), so that every loss can be followed back to the fault that
+began it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hawb.languages import N_
 
 
 class Entry(Struct, frozen=True):
-    """One event. `node` is an index or NOWHERE, `because` the number of the entry that caused this one."""
+    """One entry. `node` is an index or NOWHERE, `because` the number of the entry that caused this one."""
 
     number: int
     t_us: int
@@ -181,7 +181,7 @@ EVENTS: dict[str, str] = {
     "messages_lost": "Messages are gone for good. ids, cause.",
     "step_refused": "RabbitMQ refused a step. code, text.",
 }
-"""Every event with the fields of its `detail`."""
+"""Every event, with the fields of its `detail`."""
 
 CAUSES: dict[str, str] = {
     "unsynchronised_promotion": N_(

@@ -1,7 +1,7 @@
-"""The writer of a turn's trace.
+"""Write the trace of a turn.
 
-Messages that flow come and go in many small parts. Entries about them are put together (`FlowTrace`) until another
-entry about the same queue is written, or the trace is read.
+Messages of clients with a rate come and go in many small parts. Their entries are merged until another entry about the
+same queue is written, or the trace is read.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from hawb.engine.core import runs
 from hawb.engine.core.trace import Entry
 
 OF_NO_STEP = -1
-"""The step of entries about messages that flow."""
+"""The step of entries about flows, which belong to no step."""
 
 
 class TraceWriter:
-    """The entries of a turn, numbered from `first` on."""
+    """The trace entries of a turn, numbered from `first` on."""
 
     def __init__(self, first: int):
         self.entries: list[Entry] = []
@@ -26,8 +26,10 @@ class TraceWriter:
     def write(
         self, now_us: int, step: int, event: str, node: int, queue: str | None, detail: dict, because: int | None
     ) -> int:
-        """Writes an entry, behind those about what flowed to and from its queue; returns its number. Runs become lists,
-        as outcomes have them."""
+        """Write an entry, after the merged entries about its queue, and return its number.
+
+        Runs become lists, as in outcomes.
+        """
         if queue is not None and self._flows.pending:
             self.end_flows(now_us, queue)
         number = self._first + len(self.entries)
@@ -36,17 +38,17 @@ class TraceWriter:
         return number
 
     def flow(self, event: str, node: int, queue: str, detail: dict) -> None:
-        """Adds to the unwritten entry about a flow."""
+        """Merge an entry about a flow into the one that says the same of other messages."""
         self._flows.add(event, node, queue, detail)
 
     def end_flows(self, now_us: int, queue: str | None = None) -> None:
-        """Writes the entries about what flowed to and from a queue (None: all of them)."""
+        """Write the merged entries about a queue (None: about all queues)."""
         for told in self._flows.take(queue):
             self.write(now_us, OF_NO_STEP, told.event, told.node, told.queue, told.detail, None)
 
 
 class Told(Struct):
-    """An entry of the trace in the making."""
+    """A merged entry that is not written yet."""
 
     event: str
     node: int
@@ -55,20 +57,20 @@ class Told(Struct):
 
 
 class FlowTrace:
-    """Entries that are not written yet."""
+    """The merged entries that are not written yet."""
 
     def __init__(self) -> None:
         self.pending: dict[tuple, Told] = {}
 
     def add(self, event: str, node: int, queue: str, detail: dict[str, object]) -> None:
-        """Adds messages to an entry that says the same of others, or begins an entry."""
+        """Add messages to the entry that is otherwise equal, or begin an entry."""
         rest = tuple(str(value) for field, value in detail.items() if field not in SUMS)
         told = self.pending.setdefault((event, node, queue, *rest), Told(event, node, queue, {}))
         grown = SUMS.keys() & told.detail.keys()
         told.detail |= detail | {field: SUMS[field](told.detail[field], detail[field]) for field in grown}
 
     def take(self, queue: str | None = None) -> list[Told]:
-        """Takes out the entries of a queue (None: all), in the order in which they began."""
+        """Remove and return the entries of a queue (None: of all queues), in the order in which they began."""
         if not self.pending:
             return []
         taken = {key: told for key, told in self.pending.items() if queue in (None, told.queue)}
@@ -82,4 +84,4 @@ SUMS = {
     "redelivered": lambda had, more: runs.as_lists(runs.normal(map(tuple, (*had, *more)))),
     "bytes_replicated": lambda had, more: had + more,
 }
-"""Fields of an entry that grow with it; all others have to be the same."""
+"""Fields that are added up when entries are merged. All other fields must be equal."""

@@ -1,10 +1,10 @@
-"""A turn: the one way from a state to the next.
+"""Continue a moment: the one way from a state to the next.
 
-A `Turn` starts from a moment, is changed in place by the rules while events happen, and ends as a new moment; the old
-one stays as it was.
+A `Turn` opens a moment, the rules change it in place while events happen, and `finish` closes it as a new moment. The
+old moment stays as it was.
 
-Events are ordered by (time_us, priority, number). The act of a person or a fault comes before reactions to it at the
-same microsecond.
+Events are ordered by (time_us, priority, number). At the same microsecond a step or a fault comes before the reactions
+to it.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ Record = TypeVar("Record")
 OF_A_SIDE = frozenset(
     ("absent", "master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
 )
-"""The fields of a quorum queue that sides of a partition know differently."""
+"""Fields of a quorum queue whose value each side of a partition has for itself."""
 
 __all__ = ["OF_A_SIDE", "REACTION", "TIMER", "Turn", "place_of"]
 
 
 def write(record: Record, fields: dict[str, object]) -> Record:
-    """Writes fields of a record."""
+    """Write fields of a record, and return the record."""
     for field, value in fields.items():
         setattr(record, field, value)
     return record
 
 
 def place_of(event: object) -> int | None:
-    """The node at which an event happens, whatever side it is on by then; None for an event of a queue as such."""
+    """Return the node at which an event happens, whatever its side is by then; None for an event of a queue."""
     return getattr(event, "node", None)
 
 
 def of_focus(name: str, told: str) -> property:
-    """A property of the turn for the field of that name of the side in focus, to be read and written."""
+    """Return a property of the turn that reads and writes a field of the current side."""
 
     def write_to(turn: Turn, value: object) -> None:
         setattr(turn.focus, name, value)
@@ -63,7 +63,11 @@ def of_focus(name: str, told: str) -> property:
 
 
 class Turn:
-    """A moment being continued: handlers write it, `finish` gives the next one. Only one that is `told` has a trace."""
+    """A moment that is being continued: rules change it, `finish` returns the next moment.
+
+    `focus` is the current side of the partition: the one whose queues and policies the turn reads and writes. `because`
+    is the number of the trace entry that causes what happens now. Without `told` no trace is written.
+    """
 
     def __init__(self, settings: Settings, moment: Moment, step: int, *, told: bool = True):
         self.settings = settings
@@ -99,11 +103,11 @@ class Turn:
 
     @cached_property
     def setup(self) -> Setup:
-        """The settings as whole numbers."""
+        """Return the settings as whole numbers."""
         return setup_of(self.settings)
 
     def finish(self) -> Moment:
-        """The moment that this turn has reached."""
+        """Return the moment that this turn has reached."""
         self.tell_flows()
         before = self.before.state
         state = State(
@@ -138,16 +142,16 @@ class Turn:
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries of the trace since the moment that is continued."""
+        """Return the trace entries written since the moment that is continued."""
         return self._trace.entries if self._trace else []
 
     def _frozen_nodes(self) -> tuple[Node, ...]:
-        """The nodes as values; unchanged nodes are the very values of the moment before."""
+        """Return the nodes as values. An unchanged node is the very value of the moment before."""
         known = zip(self.before.state.nodes, self.nodes, strict=True)
         return tuple(before if before == node else copy(node) for before, node in known)
 
     def _frozen_publishers(self) -> dict[str, Publisher]:
-        """The publishers as values; unchanged publishers are the very values of the moment before."""
+        """Return the publishers as values. An unchanged one is the very value of the moment before."""
         known = self.before.state.publishers
         return {name: known[name] if known.get(name) == one else copy(one) for name, one in self.publishers.items()}
 
@@ -156,8 +160,7 @@ class Turn:
         return tuple(self.sides[number].frozen() for number in sorted(self.sides, key=lambda one: (one != shown, one)))
 
     def _shown_side(self) -> int:
-        """The number of the side that is shown first, and on which a client acts that names no node: the first running
-        node's."""
+        """Return the number of the first running node's side. A client that names no node acts on it."""
         first = self.first_running()
         shown = self.before.state.sides[0].number if first == NOWHERE else self.nodes[first].side
         return shown if shown in self.sides else min(self.sides)
@@ -170,16 +173,18 @@ class Turn:
     exchanges: frozenset[str] = of_focus("exchanges", "The declared exchanges that it knows.")
 
     def look_from(self, node: int) -> None:
-        """Puts the side of `node` in focus: from now on its records are read and written."""
+        """Make the side of `node` the current side."""
         self.focus = self.sides[self.nodes[node].side]
 
     def look_from_outside(self) -> None:
-        """Puts the side in focus on which a client acts that names no node."""
+        """Make the side current on which a client acts that names no node."""
         self.focus = self.sides[self._shown_side()]
 
     def each_side(self) -> Iterator[int]:
-        """Puts one side after the other in focus, safe against sides that come and go meanwhile, and at the end the
-        former one if it is still there."""
+        """Make each side current in turn and yield its number; at the end restore the side that was current.
+
+        Sides may come and go meanwhile.
+        """
         focus = self.focus.number
         for number in list(self.sides):
             if number in self.sides:
@@ -188,7 +193,7 @@ class Turn:
         self.focus = self.sides.get(focus, self.focus)
 
     def is_here(self, node: int) -> bool:
-        """Whether `node` belongs to the side in focus."""
+        """Return True if `node` belongs to the current side."""
         return self.nodes[node].side == self.focus.number
 
     # What is to happen
@@ -201,8 +206,10 @@ class Turn:
         priority: int = REACTION,
         step: int | None = None,
     ) -> int:
-        """Puts `event` on the agenda `delay_us` from now, for the trace entry and the step behind it (by default those
-        at hand); returns its number."""
+        """Put `event` on the agenda `delay_us` from now, and return its number.
+
+        The trace entry `because` and the `step` that cause it are by default the present ones.
+        """
         number = self.next_number()
         cause = self.because if because is None else because
         behind = self.step if step is None else step
@@ -210,7 +217,10 @@ class Turn:
         return number
 
     def unschedule(self, event: object) -> bool:
-        """Take an event of a node, or of a queue of the side in focus, off the agenda; False if there is none."""
+        """Take an event off the agenda, and return False if it was not there.
+
+        An event of a queue is taken off for the current side alone.
+        """
         here = self.focus.number if place_of(event) is None else None
         found = [entry for entry in self.agenda.of_event(event) if here in (None, entry[SIDE])]
         for entry in found:
@@ -218,39 +228,41 @@ class Turn:
         return bool(found)
 
     def cause_of(self, event: object) -> int | None:
-        """The trace entry behind an event on the agenda; None if it does not stand there."""
+        """Return the number of the trace entry that caused a scheduled event; None if it is not scheduled."""
         return next((entry[3] for entry in self.agenda.of_event(event)), None)
 
     def is_planned(self, event: object) -> bool:
-        """Whether an event stands on the agenda."""
+        """Return True if an event is scheduled."""
         return bool(self.agenda.of_event(event))
 
     def planned(self, queue: str, kind: type) -> list[tuple]:
-        """The planned events of one kind about a queue, each as (when it is due in microseconds, event)."""
+        """Return a queue's scheduled events of one type, each as (time in microseconds, event)."""
         return [(entry[0], entry[EVENT]) for entry in self.agenda.of_queue(queue) if isinstance(entry[EVENT], kind)]
 
     def next_number(self) -> int:
-        """A number never given before in this cluster's life: for events, synchronisations and draws."""
+        """Return a number never used before in this cluster: for events, synchronisations and random draws."""
         self.counter += 1
         return self.counter
 
     def next_time_us(self) -> int | None:
-        """When the next event is due; None when nothing will happen."""
+        """Return the time of the next scheduled event; None if nothing is scheduled."""
         return self.agenda.next_time_us
 
     def stand(self, time_us: int) -> None:
-        """Stops time at `time_us`, if that is not past, and writes entries about what flowed until then."""
+        """Advance time to `time_us`, unless that is past, and write the trace of the flows until then."""
         self.tell_flows()
         self.now_us = max(self.now_us, time_us)
 
     def settled(self) -> bool:
-        """Whether only timers are left."""
+        """Return True if nothing but timers is scheduled."""
         return self.agenda.settled
 
     def take(self) -> object | None:
-        """Takes the next event off the agenda, moves time to it and puts its side in focus: that of its node, or for an
-        event without a node the side on which it was planned. None for an event of a queue whose side is gone; events
-        about links or the whole cluster happen nevertheless."""
+        """Take the next event off the agenda, advance time to it and make its side current.
+
+        The side of an event is its node's, or for an event without a node the side that scheduled it. Return None for
+        an event of a queue whose side is gone. Events about links or the whole cluster happen nevertheless.
+        """
         due_us, _, _, self.because, self.step, side, event = self.agenda.take()
         self.now_us = max(self.now_us, due_us)
         node = place_of(event)
@@ -261,7 +273,7 @@ class Turn:
         return event
 
     def share_plans(self, side: int, other: int) -> None:
-        """Plans the events of a side's queues on another side too, which has just split off it."""
+        """Schedule the events of a side's queues for `other` too, which has just split off that side."""
         for due_us, priority, _, cause, step, planned_on, event in list(self.agenda):
             if planned_on == side and place_of(event) is None:
                 self.agenda.add((due_us, priority, self.next_number(), cause, step, other, event))
@@ -269,75 +281,80 @@ class Turn:
     # The present state
 
     def running(self) -> list[int]:
-        """Running nodes of the side in focus, in alphabetical order."""
+        """Return the running nodes of the current side, in alphabetical order."""
         return [index for index in range(len(self.nodes)) if self.is_running(index)]
 
     def is_running(self, node: int) -> bool:
-        """Whether `node` runs, on the side in focus."""
+        """Return True if `node` runs and belongs to the current side."""
         value = self.nodes[node]
         return value.status == RUNNING and value.side == self.focus.number
 
     def runs_anywhere(self, node: int) -> bool:
-        """Whether `node` runs, on whatever side."""
+        """Return True if `node` runs, on any side."""
         return self.nodes[node].status == RUNNING
 
     def first_running(self) -> int:
-        """The first running node of all in the order of the scenario's list; NOWHERE if none runs."""
+        """Return the running node that comes first in the scenario's list; NOWHERE if no node runs."""
         return next((node for node in self.settings.file_order if self.runs_anywhere(node)), NOWHERE)
 
     def linked(self, a: int, b: int) -> bool:
-        """Whether messages of one of two nodes reach the other."""
+        """Return True if the link between two nodes is not cut."""
         return not self.cuts or (min(a, b), max(a, b)) not in self.cuts
 
     def queue_names(self) -> Iterator[str]:
-        """All queues in alphabetical order, safe against queues that go meanwhile."""
+        """Yield the names of all queues in alphabetical order. Queues may be deleted meanwhile."""
         return (name for name in sorted(self.queues) if name in self.queues)
 
     def consumers_of(self, queue: str) -> list[Consumer]:
-        """The consumers and holders of a queue on the side in focus, whether they are subscribed or not."""
+        """Return the queue's consumers and clients that hold messages, on the current side."""
         return [one for one in self.consumers.values() if one.queue == queue and self.is_here(one.node)]
 
     def alive(self, queue: Queue, node: int) -> bool:
-        """Whether the queue's replica at `node` is a running process."""
+        """Return True if the process of the queue's replica at `node` runs."""
         if node == queue.master:
             return queue.up
         return node in queue.mirrors and self.is_running(node) and not queue.crashed >> node & 1
 
     def follows(self, queue: Queue, node: int) -> bool:
-        """Whether the queue's replica at `node` is a running process that the master's messages reach; for a quorum
-        queue, whether the member there knows all that is committed, or its content stands for the queue's."""
+        """Return True if the replica at `node` runs and the master's messages reach it.
+
+        For a quorum queue: if the member at `node` knows everything committed, or its content stands for the queue's.
+        """
         if queue.has_group:
             return node in queue.synchronised or node == queue.holder
         return self.alive(queue, node) and self.linked(queue.master, node)
 
     def held_elsewhere(self, name: str) -> Runs:
-        """The messages that other sides than the one in focus have in a queue of that name."""
+        """Return the messages that the other sides hold in a queue of that name."""
         contents = [side.queues[name].content for side in self.sides.values()
                     if side is not self.focus and name in side.queues and not side.queues[name].has_group]  # fmt: skip
         return runs.normal(pair for content in contents for pair in content) if contents else EMPTY
 
     def held_here(self, name: str) -> Runs:
-        """The messages of a queue of that name on the side in focus."""
+        """Return the messages that the current side holds in a queue of that name."""
         return self.queues[name].content if name in self.queues else EMPTY
 
     def link_us(self, a: int, b: int) -> int:
-        """How long a message takes from one node to another; nothing within a node."""
+        """Return how long a message takes from one node to another; 0 within a node."""
         return 0 if a == b else self.settings.timing.link_latency_us
 
     # What changes
 
     def add_queue(self, queue: Queue) -> None:
-        """Adds a new queue, under its name."""
+        """Add a new queue."""
         self.queues[queue.name] = queue
         self.ledger.setdefault(queue.name, Account())
 
     def own(self, name: str) -> Queue:
-        """A queue of the side in focus, to be written to."""
+        """Return a queue of the current side, to be written to."""
         return self.focus.own(name)
 
     def change_queue(self, name: str, **fields) -> Queue:
-        """The queue with other fields. A quorum queue is one on all sides, but for the leader and the policies that a
-        side knows. When mirrors change, the record on disk is written, which names none."""
+        """Write fields of a queue, and return it.
+
+        All sides share a quorum queue, apart from the fields `OF_A_SIDE`. When mirrors change, the record on disk is
+        written again, and `mirrors_on_disk` is cleared.
+        """
         queue = self.focus.own(name)
         mirrors = queue.mirrors, queue.synchronised
         write(queue, fields)
@@ -351,24 +368,24 @@ class Turn:
         return queue
 
     def change_consumer(self, name: str, **fields) -> Consumer:
-        """The consumer with other fields."""
+        """Write fields of a consumer, and return it."""
         consumer = self.consumers[name] = replace(self.consumers[name], **fields)
         return consumer
 
     def change_publisher(self, name: str, **fields) -> Publisher:
-        """The publisher with other fields."""
+        """Write fields of a publisher, and return it."""
         return write(self.publishers[name], fields)
 
     def change_node(self, node: int, **fields) -> Node:
-        """The node with other fields."""
+        """Write fields of a node, and return it."""
         return write(self.nodes[node], fields)
 
     def account(self, queue: str) -> Account:
-        """The queue's entry in the ledger."""
+        """Return the queue's account in the ledger."""
         return self.ledger.get(queue, Account())
 
     def book(self, queue: str, **fields) -> None:
-        """Writes fields of the queue's entry in the ledger."""
+        """Write fields of the queue's account in the ledger."""
         self.ledger[queue] = replace(self.account(queue), **fields)
 
     # The trace
@@ -376,9 +393,11 @@ class Turn:
     def emit(
         self, event: str, node: int = NOWHERE, queue: str | None = None, because: int | None = None, **detail
     ) -> int | None:
-        """Writes an entry of the trace and returns its number, None where no trace is written. While clients' flows are
-        taken in, entries about messages are put together and written by `tell_flows`; but for a loss, whose entry the
-        ledger points to."""
+        """Write a trace entry and return its number; None if no trace is written.
+
+        While flows of clients with a rate are computed, entries about messages are merged, and `tell_flows` writes
+        them. An entry about a loss is written at once, because the ledger refers to it.
+        """
         if self._trace is None:
             return None
         if self.flowing and "ids" in detail and event != "messages_lost":
@@ -389,11 +408,11 @@ class Turn:
         return self._trace.write(self.now_us, step, event, node, queue, detail, cause)
 
     def tell_flows(self) -> None:
-        """Writes the entries about what flowed until now."""
+        """Write the merged trace entries about flows until now."""
         if self._trace is not None:
             self._trace.end_flows(self.now_us)
 
     def refuse(self, code: int | None, text: str, step: int | None = None) -> None:
-        """Notes that RabbitMQ refused the step at hand."""
+        """Record that RabbitMQ refused the present step, or the step given."""
         self.emit("step_refused", code=code, text=text)
         self.refusals.append(Refusal(self.step if step is None else step, code, text))

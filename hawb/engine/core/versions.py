@@ -1,9 +1,8 @@
-"""Large maps of moments (queues by name, accounts, groups), kept as what each moment changed.
+"""Large maps of moments (queues by name, accounts, Raft groups), kept as what each moment changed.
 
-A turn starts from the maps of one moment and ends with those of the next. A small map is copied. A large one would cost
-its whole size at each step, in time and in memory, so the turn takes the moment's own map over, changes it in place
-and hands it to the next moment, and the moment before keeps what the changed keys had. It builds its map again when it
-is read.
+A turn opens the maps of one moment and closes those of the next. A small map is copied. To copy a large one at each
+step would cost time and memory, so the turn takes over the map of its moment, changes it in place and hands it to the
+next moment. The moment before keeps the old values of the changed keys, and builds its map again when it is read.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ Key = TypeVar("Key", str, int)
 Value = TypeVar("Value")
 
 SMALL = 64
-"""The most entries of a map that is copied."""
+"""A map with at most so many entries is copied."""
 
 
 class Open(dict[Key, Value]):
     """A large map that one turn at a time writes to.
 
-    `was` has, for each key written since the moment before, its place and value then (None: it had none). `places`
-    numbers the keys in the order in which they came, which a deleted key that is put back needs.
+    `was` has, for each key written since the moment before, its place and value then (None: the key was not there).
+    `places` numbers the keys in the order in which they came, which a deleted key needs that is put back.
     """
 
     __slots__ = ("lent", "next_place", "places", "was")
@@ -49,13 +48,13 @@ class Open(dict[Key, Value]):
         super().__delitem__(key)
 
     def setdefault(self, key: Key, default: Value) -> Value:  # ty: ignore[invalid-method-override]
-        """As a dict's, with the write noted."""
+        """Work as the method of dict, and note the write."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: Key, *default: Any) -> Any:  # ty: ignore[invalid-method-override]
-        """As a dict's, with the write noted."""
+        """Work as the method of dict, and note the write."""
         if key not in self and default:
             return default[0]
         value = self[key]
@@ -69,7 +68,7 @@ class Open(dict[Key, Value]):
 
 
 class Version(Mapping[Key, Value]):
-    """A large map as it stood at one moment: either `_entries` as they are, or what to undo in the next version."""
+    """A large map as it was at one moment: its entries, or what to undo in the map of the next moment."""
 
     __slots__ = ("_entries", "_next", "_was")
 
@@ -87,11 +86,11 @@ class Version(Mapping[Key, Value]):
         return iter(list(self._read()))
 
     def items(self) -> ItemsView[Key, Value]:
-        """The entries, which stay as they are here."""
+        """Return the entries. Later writes do not change them."""
         return dict(self._read()).items()
 
     def values(self) -> ValuesView[Value]:
-        """The values, which stay as they are here."""
+        """Return the values. Later writes do not change them."""
         return dict(self._read()).values()
 
     def __len__(self) -> int:
@@ -101,7 +100,7 @@ class Version(Mapping[Key, Value]):
         return key in self._read()
 
     def open(self) -> Open[Key, Value]:
-        """The map for a turn to write to: this version's own, or a copy where a turn has taken that already."""
+        """Return the map for a turn to write to: this version's own, or a copy if a turn has taken that already."""
         entries = self._read()
         if entries.lent:
             return type(entries)(entries)
@@ -109,7 +108,7 @@ class Version(Mapping[Key, Value]):
         return entries
 
     def followed_by(self, entries: Open[Key, Value]) -> Version[Key, Value]:
-        """The version that a turn leaves, which began with this one."""
+        """Return the version that a turn leaves, which opened this one."""
         changes, own = entries.was, self._entries is entries
         if own and not changes:
             entries.lent = False
@@ -120,8 +119,7 @@ class Version(Mapping[Key, Value]):
         return following
 
     def _read(self) -> Open[Key, Value]:
-        """The entries of this version, built from the next ones if a later moment has them, or a turn writes to
-        them."""
+        """Return the entries of this version. Build them if a later moment has the map, or a turn writes to it."""
         entries = self._entries
         if entries is None or entries.was:
             entries = self._entries = self._built()
@@ -153,7 +151,7 @@ def opened(
     small: Callable[[Mapping[Key, Value]], dict[Key, Value]] = dict,
     large: Callable[[Mapping[Key, Value]], Open[Key, Value]] = Open,
 ) -> dict[Key, Value]:
-    """Return a map of a moment for a turn to write to."""
+    """Return a map of a moment, for a turn to write to."""
     if isinstance(before, Version):
         return before.open()
     return small(before) if len(before) <= SMALL else large(before)
@@ -162,9 +160,11 @@ def opened(
 def closed(
     entries: dict[Key, Value], before: Mapping[Key, Value], copied: set[Key] | None = None
 ) -> Mapping[Key, Value]:
-    """Return a map that a turn has written to, for the next moment; `before` is what it was opened from. Of the values
-    that the turn has `copied`, those that are equal to what they were become the very values of the moment before, and
-    the set is emptied. The turn that closes a large map writes to it no more."""
+    """Return a map that a turn has written to, for the next moment. `before` is the map that the turn opened.
+
+    Of the values that the turn has `copied`, those equal to what they were become the very values of the moment before,
+    and `copied` is emptied. The turn must not write to a large map after closing it.
+    """
     if copied:
         for key in copied & entries.keys():
             _put_back(entries, before, key)
