@@ -117,7 +117,7 @@ def compared(kind: str, part: int) -> Compared:
         found.given_up += bool(dict(played.account.removed)["dropped"])
         chosen = [f"{key}: {value}" for key, value in given.chosen if key in DESIGN_KEYS]
         found.pairs.update((value, fault) for value in chosen for fault in faults_of(history))
-    assert found.fallen_back <= SIZES[kind] // 5, found.fallen_back
+    assert found.fallen_back <= SIZES[kind] // 2, found.fallen_back
     return found
 
 
