@@ -156,7 +156,8 @@ def test_the_same_of_random_histories(kind, part):
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(kind, capsys):
     found = all_of(kind)
-    faults = (*FAULTS, "power_off") if kind == "power" else FAULTS
+    # Where power is lost few nodes are killed alone: each value meets that in the other kinds.
+    faults = FAULTS if kind != "power" else ("power_off", *(fault for fault in FAULTS if fault != "kill"))
     values = sorted({value for value, _ in found.pairs})
     with capsys.disabled():
         print(f"\n{CASES:,} histories of quorum queues ({kind}) by value of a design key and kind of fault;"
