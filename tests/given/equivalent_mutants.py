@@ -7,7 +7,7 @@ Most decide exactly as the rule does; some would change what no scenario can sho
 from __future__ import annotations
 
 ALWAYS_SAID = "a default that nobody uses: whoever calls it says what it is"
-BY_BEGINNING = "the engine asks `beginnings.ByBeginning`; the order of `matching` is held by the tests of what calls it"
+BY_BEGINNING = "a scenario's policies are found by `beginnings.ByBeginning`; tests/rules/test_policies.py holds this order"
 SAME_SET = "the order decides nothing, only what is in it"
 UNSEEN_GROWTH = "4.0 would add members by itself up to it, which is not simulated"
 UNSEEN_MANY = "it takes a thousand queues, which no story has; tests/rules/test_quorum_rules.py holds it"
