@@ -96,7 +96,7 @@ class Tables(Destination):
 
 
 ROWS_PER_FILE = 1_000_000
-"""How many rows `--compact` writes into a file: some 20 MB."""
+"""Rows in each file that `--compact` writes, unless `--rows-per-file` gives another number."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""How much differences between designs depend on one number: the study is played at half and at twice its value.
+"""How the differences between designs change when one number of the study is halved or doubled.
 
 Each value is played with the same trial numbers, so the same failures happen at the same times unless the number moves
 them. The result is how far the difference moves between the values, one number at a time, as in a tornado diagram. It

@@ -16,7 +16,7 @@ REAL = "data/real/definitions.json data/real/api-queues.json data/real/api-nodes
 COMMANDS = {
     f"run {STORY} --report {{to}}/page.html": 119_000,
     f"lint {REAL} --report {{to}}/page.html": 145_000,
-    f"explore {STORY} --operations 0 -o {{to}}/story.yaml": 106_000,
+    f"explore {STORY} --operations 0 -o {{to}}/story.yaml": 101_000,
     f"safe {REAL} -o {{to}}/page.html": 1_042_000,
     f"migrate {REAL} -o {{to}}/plan": 160_000,
     "incident data/logs/4.3/wide-partition-4-3 -o {to}/page.html": 2_477_000,

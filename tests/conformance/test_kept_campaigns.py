@@ -121,7 +121,7 @@ def test_the_command_keeps_counts(tmp_path: Path):
     assert (file.name, kept_campaigns.read(file)[0].stories) == ("3.10.8-0.jsonl", 1)
     (tmp_path / "file").touch()
     refused = CliRunner().invoke(main, [*options, "--keep", str(tmp_path / "file")])
-    assert (refused.exit_code, "counts cannot be kept" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "file is not a folder" in refused.stderr) == (2, True)
 
 
 def test_the_maps_title_says_where_model_and_broker_agree_least():

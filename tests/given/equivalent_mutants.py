@@ -7,6 +7,7 @@ Most decide exactly as the rule does; some would change what no scenario can sho
 from __future__ import annotations
 
 ALWAYS_SAID = "a default that nobody uses: whoever calls it says what it is"
+BY_BEGINNING = "a scenario's policies are found by `beginnings.ByBeginning`; tests/rules/test_policies.py holds this order"
 SAME_SET = "the order decides nothing, only what is in it"
 UNSEEN_GROWTH = "4.0 would add members by itself up to it, which is not simulated"
 UNSEEN_MANY = "it takes a thousand queues, which no story has; tests/rules/test_quorum_rules.py holds it"
@@ -56,6 +57,9 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
         ],
     },
     "policies": {
+        BY_BEGINNING: [
+            "matching: policy in found if matched(policy, => policy in reversed(list(found)) if matched(policy,",
+        ],
         UNSEEN_GROWTH: [
             "MERGES: _stricter_delivery_limit, 'target-group-…delayed-retry-min': => _stricter_delivery_limit, 'delayed-retry-min':",
             "MERGES: 'target-group-size': max, 'delayed-retry-min': => 'target-group-size': min, 'delayed-retry-min':",

@@ -247,7 +247,7 @@ def test_a_full_disk_is_told_in_a_line_and_nothing_is_left_on_it(
     spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(spark_commands, "spark_session", lambda master, settings: nullcontext(spark))
-    result = hawb(REAL, "--output", small_disk / "audit")
+    result = hawb(REAL, "--tables", small_disk / "audit")
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", "Spark stopped: the disk is full\n")
     assert list(small_disk.iterdir()) == []
 

@@ -117,7 +117,6 @@ def compared(kind: str, part: int) -> Compared:
         found.given_up += bool(dict(played.account.removed)["dropped"])
         chosen = [f"{key}: {value}" for key, value in given.chosen if key in DESIGN_KEYS]
         found.pairs.update((value, fault) for value in chosen for fault in faults_of(history))
-    assert found.fallen_back <= SIZES[kind] // 5, found.fallen_back
     return found
 
 
@@ -149,14 +148,16 @@ def test_the_same_of_histories_that_once_differed(number):
     ("kind", "part"), [pytest.param(*one, marks=pytest.mark.full) if one[1] else one for one in PARTS_OF]
 )
 def test_the_same_of_random_histories(kind, part):
-    compared(kind, part)
+    assert compared(kind, part).fallen_back <= SIZES[kind] // 2
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_value_of_a_design_key_meets_each_kind_of_fault(kind, capsys):
     found = all_of(kind)
-    faults = (*FAULTS, "power_off") if kind == "power" else FAULTS
+    assert found.fallen_back <= CASES // 5, found.fallen_back
+    # Where power is lost few nodes are killed alone: each value meets that in the other kinds.
+    faults = FAULTS if kind != "power" else ("power_off", *(fault for fault in FAULTS if fault != "kill"))
     values = sorted({value for value, _ in found.pairs})
     with capsys.disabled():
         print(f"\n{CASES:,} histories of quorum queues ({kind}) by value of a design key and kind of fault;"

@@ -45,7 +45,8 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_rows(tmp_path: Pat
         assert (ended.status, ended.out, ended.processes, ended.files) == (128 + number, "", [], []), ended
         assert ended.err.splitlines()[-1] == KEPT and len(ended.err.splitlines()) <= 3, calls
     ended = stopped(words, signal.SIGINT, 0, tmp_path)
-    assert (ended.status, ended.err.splitlines()[-1:], ended.processes, ended.files) == (0, ["Trials"], [], []), ended
+    told = ended.err.splitlines()[-1:]
+    assert (ended.status, told, ended.processes, ended.files) == (0, ["Trials, timing.election_s"], [], []), ended
     found = pq.read_table(folder / "trials").sort_by([("design", "ascending"), ("trial", "ascending")])
     for design, records in expected.items():
         rows = found.filter(pq.filters_to_expression([("design", "=", design)])).select(records.schema.names)
