@@ -26,7 +26,7 @@ from hawb.study.own_upgrade import OwnTimes, Within, within
 from hawb.views.formatting import listing, seconds, sentence
 from hawb.views.page import LIMITS
 from hawb.views.planning import own_times, upgrade, upgrade_runbook, upgrade_verdict
-from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
+from hawb.views.planning.forecast_verdict import before_a_plan, out_verdict, remedies_todo
 from hawb.views.planning.missing_files import missing, what_is_missing
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
@@ -62,7 +62,7 @@ class PlannedUpgrade(Struct, frozen=True):
         """What to do: what makes the cluster better before, then the plan."""
         files = self.before.files
         planned = upgrade_verdict.todo(self.found, files) if self._rolls else upgrade_verdict.stop_todo(self.found)
-        return (*remedies_todo(self.before), *planned)[:MOST_TO_DO]
+        return before_a_plan(self.before, planned)
 
     def report(self) -> Report:
         """The answer, for a page and a terminal."""

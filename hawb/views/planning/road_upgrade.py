@@ -28,11 +28,11 @@ from hawb.views.hawb_commands import asking
 from hawb.views.markdown import plain
 from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
-from hawb.views.planning.forecast_verdict import out_verdict, remedies_todo
+from hawb.views.planning.forecast_verdict import before_a_plan, out_verdict
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, in_no_plan, rolling
 from hawb.views.planning.upgrade_verdict import road_verdict, written
-from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
+from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 
 WRITTEN = """\
@@ -109,7 +109,7 @@ class RoadUpgrade(Struct, frozen=True):
                     written(files, goal))  # fmt: skip
         worst = min(self.rolls, key=lambda roll: ("no", "unknown", "but", "yes").index(roll.planned.verdict().answer))
         rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
-        return tuple([*remedies_todo(self.before), *(moved if self.moves else []), read, *rest][:MOST_TO_DO])
+        return before_a_plan(self.before, [*(moved if self.moves else []), read, *rest])
 
     def steps(self) -> list[list[str]]:
         """A row for each step: to which release, and what has to be done before."""
