@@ -72,7 +72,7 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
     nodes = _nodes(defined, told, queues.named_nodes(), notes)
     settings = defined.settings | ({"net_ticktime": told.net_ticktime} if told.net_ticktime else {})
     scenario = {
-        "scenario": f"An imported cluster: {len(nodes)} nodes, {len(queues.entries)} queues",
+        "scenario": f"An imported cluster: {_counted(len(nodes), 'node')}, {_counted(len(queues.entries), 'queue')}",
         "cluster": _cluster(version, nodes, settings),
         "policies": list(defined.policies.values()),
         "operator_policies": list(defined.operator_policies.values()),
@@ -115,6 +115,10 @@ def split_source(source: str | Path) -> tuple[Path, str | None]:
     if not separator or not vhost or Path(source).exists():
         return Path(source), None
     return Path(file), vhost
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:

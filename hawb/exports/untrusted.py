@@ -129,7 +129,18 @@ def properties(file: Path, place: str, table: Table) -> dict[str, Any]:
     try:
         return as_object(table)
     except ValueError as error:
-        raise ImportRefused(file, place, "a list of something else", str(error)) from None
+        bad = next((number for number, item in enumerate(table or ()) if not _is_item(item)), None)
+        where = place if bad is None else f"{place}[{bad}]"
+        raise ImportRefused(file, where, "a list of something else", str(error)) from None
+
+
+def _is_item(item: object) -> bool:
+    if isinstance(item, dict):
+        return True
+    try:
+        return isinstance(item, list) and bool(_pair(item))
+    except ValueError:
+        return False
 
 
 def decode(file: Path, place: str, source: str | msgspec.Raw, kind: type[T] | Any) -> T:

@@ -59,8 +59,9 @@ def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_S
     there are: those that weigh least are left out. `rank` is the place of each by its weight, for a page that has no
     room for all."""
     since = first_new(outcome, was)
-    mine = sorted((one for one in sentences(outcome, LATEST, drafts) if one.index >= since), key=_weight)
-    kept = sorted(enumerate(mine[:most]), key=lambda ranked: ranked[1].index)
+    told = [one for one in sentences(outcome, LATEST, drafts) if one.index >= since]
+    mine = sorted(told, key=_weight)
+    kept = sorted(enumerate(mine[:most]), key=lambda ranked: told.index(ranked[1]))
     return {"told": [_sentence(one) | {"rank": rank} for rank, one in kept], "more": max(len(mine) - most, 0)}
 
 

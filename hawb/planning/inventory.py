@@ -134,6 +134,8 @@ def _queues(defined: Definitions, told: Listings) -> list[Queue]:
             for part in ("type", "durable", "auto_delete", "arguments"):
                 if getattr(facts, part) is None:
                     setattr(facts, part, getattr(queue, part))
+            if facts.exclusive is None:
+                facts.exclusive = queue.exclusive or None
         queues.append(Queue(vhost, name, facts))
     alone = ((key, queue) for key, queue in defined.queues.items() if key not in told.queues)
     queues += (Queue(vhost, name, _declared(queue)) for (vhost, name), queue in alone)
@@ -142,8 +144,9 @@ def _queues(defined: Definitions, told: Listings) -> list[Queue]:
 
 def _declared(queue: DefinedQueue) -> QueueFacts:
     return QueueFacts(
-        type=queue.type, durable=queue.durable, auto_delete=queue.auto_delete, arguments=queue.arguments
-    )
+        type=queue.type, durable=queue.durable, auto_delete=queue.auto_delete, exclusive=queue.exclusive or None,
+        arguments=queue.arguments,
+    )  # fmt: skip
 
 
 def of_run(run: Run) -> Inventory:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from hawb.engine.core.state import NOWHERE, RUNNING, Queue, Side, State
+from hawb.engine.core.state import NOWHERE, PAUSED, RUNNING, Queue, Side, State
 from hawb.engine.raft_groups.group import STORE
 from hawb.rules.quorum import majority
 from hawb.scenario.quorum_outcome import is_online
@@ -18,11 +18,14 @@ METADATA = "rabbitmq_metadata"
 
 
 class OutOfUse(Struct, frozen=True):
-    """A queue that cannot be used, or METADATA. `down` are the nodes whose replicas do not run, of `replicas` in all.
+    """A queue that cannot be used, or METADATA. `down` are the nodes whose replicas do not run or are out of reach, of
+    `replicas` in all.
 
     `reason`: `no_majority` (fewer than a majority of the members run), `no_leader` (enough run, and none leads them),
     `node_down` (the only replica's node), `master_awaited` (mirrors wait for the master's node), `failed` (the process
-    ended, its node runs), or `listed`: a listing has the queue in a `state` in which nobody can use it.
+    ended, its node runs), or `listed`: a listing has the queue in a `state` in which nobody can use it. Otherwise
+    `state` says more of the nodes in `down`: `paused` (the only replica's), `out_of_reach` (all run), `mixed` (some
+    do), or nothing if none runs.
     """
 
     queue: str
@@ -64,17 +67,24 @@ def _queue(name: str, state: State, names: tuple[str, ...]) -> OutOfUse:
         down = offline(state, side, queue)
         enough = len(queue.members) - len(down) >= majority(len(queue.members))
         reason, replicas = "no_leader" if enough else "no_majority", len(queue.members)
+        cut_off = sum(state.nodes[node].status == RUNNING and not _stopped(state, queue, node) for node in down)
+        more = "" if enough or not cut_off else "out_of_reach" if cut_off == len(down) else "mixed"
     else:
         replicas = len({queue.master, *queue.mirrors, *queue.recoverable} - {NOWHERE})
         down = [node for node in (queue.master,) if node != NOWHERE and state.nodes[node].status != RUNNING]
         reason = "failed" if not down else "master_awaited" if queue.mirroring is not None else "node_down"
-    return OutOfUse(name, reason, replicas, tuple(names[node] for node in down))
+        more = "paused" if reason == "node_down" and state.nodes[queue.master].status == PAUSED else ""
+    return OutOfUse(name, reason, replicas, tuple(names[node] for node in down), more)
 
 
 def offline(state: State, side: Side, queue: Queue) -> list[int]:
     """The members of a group that do not run, as far as a side knows."""
-    stopped = state.groups[queue.name].stopped
-    return [one for one in sorted(queue.members) if not is_online(state, side, one) or stopped >> one & 1]
+    members = sorted(queue.members)
+    return [one for one in members if not is_online(state, side, one) or _stopped(state, queue, one)]
+
+
+def _stopped(state: State, queue: Queue, node: int) -> int:
+    return state.groups[queue.name].stopped >> node & 1
 
 
 def _metadata(state: State, names: tuple[str, ...]) -> Iterator[OutOfUse]:

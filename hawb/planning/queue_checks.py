@@ -61,8 +61,11 @@ def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
     """Return True if the release mirrors classic queues, and there is a node for a mirror, as far as files tell; of a
-    queue that has mirrors nothing has to be said."""
-    return inventory.profile.mirroring and len(inventory.nodes) != 1 and not assignment.queue.facts.mirrors
+    queue that has mirrors nothing has to be said, and nothing of a plugin's own, which is declared by the plugin."""
+    queue = assignment.queue
+    if owner(queue.name, queue.facts.arguments) is not None:
+        return False
+    return inventory.profile.mirroring and len(inventory.nodes) != 1 and not queue.facts.mirrors
 
 
 def _silenced(assignment: Assignment, inventory: Inventory) -> Found | None:

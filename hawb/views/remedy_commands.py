@@ -98,7 +98,7 @@ def _mending(remedy: Remedy) -> str:
     """What ends a partition: the network, then the nodes that give in, once what they alone have is taken from them."""
     words = {"sides": " | ".join(map(listing, remedy.sides)), "nodes": listing(remedy.nodes)}
     if not remedy.nodes:
-        mend = N_("Mend the network between {sides}: until then each side goes on without the other.")
+        mend = N_("Mend the network between {sides}: until then they do not see each other.")
         return _(mend, **words) if remedy.sides else _("Mend the network: paused nodes wait for it.")
     told = []
     if remedy.queues:
@@ -106,7 +106,7 @@ def _mending(remedy: Remedy) -> str:
         told.append(_(empty, queues=listing(remedy.queues), node=shown(remedy.nodes[0])))
     if remedy.cut:
         mend = N_(
-            "Mend the network between {sides}, then restart {nodes}: until then each side goes on without the other."
+            "Mend the network between {sides}, then restart {nodes}: the partition lasts until then."
         )
     else:
         mend = N_("Restart {nodes}: the network works, and {sides} go on without each other until then.")

@@ -47,6 +47,41 @@ def test_a_queue_that_is_out_of_use_already_is_the_answer(tmp_path: Path, comman
     assert "NODE" not in done.stdout.replace("NODE_ONLY", "") and "…" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        (("partition: [[a], [b], [c]]", "wait: 100"), "q is already out of use (2 of 3 members out of reach)"),
+        (("kill: c", "partition: [[a], [b]]", "wait: 100"),
+         "q is already out of use (2 of 3 members down or out of reach)"),
+        (("declare: {queue: p, node: a}", "partition: [[a], [b, c]]", "wait: 100"),
+         "p is already out of use (node a is paused)"),
+    ],
+)  # fmt: skip
+def test_a_node_that_runs_is_not_called_down(tmp_path: Path, steps: tuple[str, ...], told: str):
+    cluster, declared, _ = DOWN
+    if "paused" in told:
+        cluster = cluster.replace("}", ", cluster_partition_handling: pause_minority}")
+    assert f"No: {told}" in answer(asked("safe", story(tmp_path, cluster, declared, *steps)))
+
+
+@pytest.mark.parametrize(
+    ("release", "options"),
+    [("4.0", ()), ("4.0", ("--full-stop",)), ("4.0", ("--to", "4.3")), ("4.3", ()), ("4.3", ("--full-stop",))],
+)
+def test_a_plan_for_fewer_nodes_than_will_run_is_not_to_be_followed(
+    tmp_path: Path, release: str, options: tuple[str, ...]
+):
+    """With b back, another plan may be the best; without a majority of the metadata store, a does not come back."""
+    for killed, status in (("[b, c]", 1), ("b", 0)):
+        cluster, declared, _ = DOWN
+        file = story(tmp_path, cluster.replace("4.0", release), declared, f"kill: {killed}")
+        done = asked("upgrade", *options, file)
+        todo = done.stdout.partition("What to do\n")[2].partition("\n\n")[0]
+        assert done.exit_code == status and todo.count("  1. Start b") == 1
+        assert "  2. Then ask again: the plan below is only for the nodes that run now." in todo
+        assert "Restart" not in todo and "Stop in this order" not in todo and "one step after" not in todo
+
+
 def test_the_line_of_each_node_says_it_too(tmp_path: Path):
     done = asked("safe", "--format", "line", story(tmp_path, *DOWN))
     assert (done.exit_code, done.stdout) == (

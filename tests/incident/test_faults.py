@@ -7,11 +7,14 @@ import json
 
 import pytest
 
+from hawb.incident.happening import Happening
 from hawb.incident.understanding import Incident, understand
 from hawb.scenario import verbs
 from hawb.views.incident.incident_report import account, report_of
+from hawb.views.incident.names import Names
+from hawb.views.incident.reasons import boot_why
 from hawb.views.terminal import text
-from hawb.views.verdicts.incident import verdict
+from hawb.views.verdicts.incident import todo, verdict
 
 STARTS = "2026-04-22 09:00:10.000000+00:00 [info] <0.222.0>  Starting RabbitMQ 4.2.0 on Erlang 27.3 [jit]\n"
 RUNS = "2026-04-22 09:00:15.000000+00:00 [info] <0.222.0> Server startup complete; 4 plugins started.\n"
@@ -128,6 +131,24 @@ def test_a_boot_that_failed_is_the_answer_with_its_reason(log, why, tmp_path):
     assert [life.ended_by for life in found.lives] == ["failed"]
     assert "node_started" not in {one.kind for one in found.happenings}
     assert "all 1 event went" not in text(report_of(account(found)))
+
+
+def test_where_the_reason_is_not_known_the_line_to_read_is_told(tmp_path):
+    found = told(tmp_path, n1=FAILED_BOOTS["an unknown reason"][0])
+    [first, *_] = todo(found, account(found).names)
+    assert first.what == "Read the log from rabbit@n1.log:2 on: hawb does not know why rabbit@n1 did not boot."
+    found = told(tmp_path, n1=STARTS + severe("frobnicator lost its marbles"))
+    [first, *_] = todo(found, account(found).names)
+    assert first.what == "Read what stands in and around rabbit@n1.log:2: hawb does not know this message of an error."
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("{<word>}", ""), ("exit:{aborted,{<word>,[rabbit_runtime_parameters,<word>]}}",
+                        " (exit, aborted, rabbit_runtime_parameters)")],
+)  # fmt: skip
+def test_what_was_taken_out_of_a_reason_is_no_reason(reason: str, told: str):
+    assert boot_why([Happening(kind="boot_failed", at_us=0, node="n1", reason=reason)], Names({}, {})) == told
 
 
 def test_a_boot_without_a_time_that_failed_is_no_all_clear(tmp_path):

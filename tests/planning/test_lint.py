@@ -241,6 +241,9 @@ def test_a_plugins_own_queue_is_told_apart_from_others_of_its_kind():
     names = ("federation: x -> y", "q", "amq.gen-x")
     found = lint(cluster(version="4.0", queues=[queue(name) for name in names])).findings
     assert {one.name for one in found if one.code == "classic-queue"} == {"q"}
+    for mirrors in ((), (policy("all", "", max_length=9),)):
+        found = lint(cluster(*mirrors, version="3.13", queues=[queue(name) for name in names])).findings
+        assert {one.name for one in found if one.code in ("no-policy", "one-replica")} == {"q", "amq.gen-x"}
 
 
 def test_of_hundreds_of_policies_in_a_tie_the_first_are_named() -> None:

@@ -81,6 +81,7 @@ def test_of_many_losses_the_last_are_explained():
         ({"publish": {"queue": "q", "count": 10}}, "publish 10 q"),
         ({"heal": True}, "heal"),
         ({"at": 3, "force_boot": "a"}, "force boot a"),
+        ({"kill": ["a", "b"]}, "kill a and b"),
         ({"partition": [["a"], ["b"]]}, "partition"),
     ],
 )

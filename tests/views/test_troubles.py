@@ -11,6 +11,7 @@ from views_outcomes import DECLARE, play, policy, publish, steps
 from hawb.lab.controller import Controller
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.summary import reasons, toned_headline
+from hawb.views.story.telling import sentences
 from hawb.views.story.troubles import why_in_trouble
 
 QUORUM = {"declare": {"queue": "qq", "node": "a", "arguments": {"x-queue-type": "quorum"}}}
@@ -46,6 +47,18 @@ def test_causes_stand_before_effects():
     controller.act("kill", "a")
     times = [float(line.partition(" s: ")[0]) for line in reasons(controller.outcome)[1:]]
     assert times == sorted(times) != []
+
+
+@pytest.mark.parametrize("verb", ["kill", "power_off"])
+def test_nodes_that_went_at_the_same_moment_come_before_what_came_of_it(verb: str):
+    outcome = steps(QUORUM, {verb: ["b", "c"]}, {"wait": 70})
+    lines = [line.partition(" s: ")[2] for line in reasons(outcome)]
+    gone = ["b was killed.", "c was killed."] if verb == "kill" else [
+        f"The host of {node} lost power, without closing its connections." for node in ("b", "c")
+    ]  # fmt: skip
+    assert lines[:2] == gone and "qq commits nothing any more" in lines[-1]
+    story = [one.text for one in sentences(outcome)]
+    assert story.index(gone[1]) == story.index(gone[0]) + 1
 
 
 @pytest.mark.parametrize(

@@ -86,14 +86,14 @@ def test_what_to_do_has_the_remedy_the_nodes_and_the_mirrors():
     ("handling", "published", "what", "commands"),
     [
         ("pause_minority", (), "Mend the network: paused nodes wait for it.", ()),
-        ("autoheal", (), "Mend the network between b and c | a: until then each side goes on without the other.", ()),
-        ("ignore", ("b",), "Mend the network between b and c | a, then restart a: until then each side goes on without"
-         " the other.", ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
-        ("ignore", ("a",), "Mend the network between b and c | a, then restart b and c: until then each side goes on"
-         " without the other.", tuple(f"rabbitmqctl -n {node} stop" for node in "bc")
+        ("autoheal", (), "Mend the network between b and c | a: until then they do not see each other.", ()),
+        ("ignore", ("b",), "Mend the network between b and c | a, then restart a: the partition lasts until"
+         " then.", ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
+        ("ignore", ("a",), "Mend the network between b and c | a, then restart b and c: the partition lasts until"
+         " then.", tuple(f"rabbitmqctl -n {node} stop" for node in "bc")
          + tuple(f"systemctl start rabbitmq-server   # on {node}" for node in "bc")),
         ("ignore", ("a", "b"), "Let consumers empty q on a: what that side alone has is lost otherwise. Mend the"
-         " network between b and c | a, then restart a: until then each side goes on without the other.",
+         " network between b and c | a, then restart a: the partition lasts until then.",
          ("rabbitmqctl -n a stop", "systemctl start rabbitmq-server   # on a")),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hawb import Cluster
+from hawb.planning.out_of_use import METADATA
 from hawb.planning.safe_to_stop import Effect, Forecast, outlook
 from hawb.scenario.load import read_scenario
 from hawb.views.report import ToDo
@@ -58,6 +59,10 @@ def test_queues_are_named_while_they_are_few_and_counted_once():
     assert harm(many) == "leaves 7 queues out of use"
     assert harm([effect("q", 1), effect("q", 1), effect("q", down=True)]) == "loses 1 message of q"
     assert harm([]) == ""
+    store = effect(METADATA, down=True)
+    assert harm([effect("q", down=True), store]) == "leaves q and the metadata store out of use"
+    assert harm([store, *many]) == "leaves 7 queues and the metadata store out of use"
+    assert harm([store]) == "leaves the metadata store out of use"
     assert harm([effect(f"q{number}", 2) for number in range(7)]) == "loses 14 messages of q0, q1, q2 and 4 more"
 
 

@@ -16,6 +16,8 @@ REASONS: Mapping[str, str] = {
     "disconnect": "the connection to {it} was closed",
 }
 """What Erlang has for a node that is gone, in words."""
+TERM = re.compile(r"(?:(?:error|exit|throw):)?[{\[]")
+"""How an Erlang term begins, or the class of an exception with one."""
 ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
 """The words of an Erlang term whose other words were taken out."""
 CAUSES: Mapping[str, str] = {
@@ -43,12 +45,12 @@ TAKEN_OUT = re.compile(r"<\w+>")
 
 def tells(reason: str | None) -> bool:
     """Return True if a reason holds more than what stands for words that were taken out."""
-    return bool(TAKEN_OUT.sub("", reason or "").strip(" .,"))
+    return bool(TAKEN_OUT.sub("", reason or "").strip(" .,:{}[]()"))
 
 
 def in_words(reason: str, it: str) -> str:
     """A reason in words; of an Erlang term the atoms that are known."""
-    if reason.startswith(("{", "[")):
+    if TERM.match(reason):
         reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
     return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
 

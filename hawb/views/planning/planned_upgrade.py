@@ -30,7 +30,7 @@ from hawb.views.planning.missing_files import missing, what_is_missing
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
 from hawb.views.verdicts import upgrade as upgrade_verdict
-from hawb.views.verdicts.safe import out_verdict, remedies_todo
+from hawb.views.verdicts.safe import before_a_plan, out_verdict, remedies_todo
 
 ROLLING = "Can the nodes be restarted one after the other?"
 AWAY = "Each node is down for {} s, without its stop and its boot."
@@ -63,7 +63,7 @@ class PlannedUpgrade(Struct, frozen=True):
         """What to do: what makes the cluster better before, then the plan."""
         files = self.before.files
         planned = upgrade_verdict.todo(self.found, files) if self._rolls else upgrade_verdict.stop_todo(self.found)
-        return (*remedies_todo(self.before), *planned)[:MOST_TO_DO]
+        return before_a_plan(self.before, planned)
 
     def report(self) -> Report:
         """The answer, for a page and a terminal."""

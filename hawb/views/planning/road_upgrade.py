@@ -30,9 +30,9 @@ from hawb.views.page import LIMITS
 from hawb.views.planning import road_runbook
 from hawb.views.planning.migration import plain_leg
 from hawb.views.planning.planned_upgrade import PlannedUpgrade, in_no_plan, rolling
-from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
+from hawb.views.report import Part, Report, ToDo, Verdict
 from hawb.views.tables import Table
-from hawb.views.verdicts.safe import out_verdict, remedies_todo
+from hawb.views.verdicts.safe import before_a_plan, out_verdict
 from hawb.views.verdicts.upgrade import road_verdict, written
 
 WRITTEN = """\
@@ -109,7 +109,7 @@ class RoadUpgrade(Struct, frozen=True):
                     written(files, goal))  # fmt: skip
         worst = min(self.rolls, key=lambda roll: ("no", "unknown", "but", "yes").index(roll.planned.verdict().answer))
         rest = [replace(one, what=f"{worst.title}. {one.what}") for one in worst.planned.todo()[1:]]
-        return tuple([*remedies_todo(self.before), *(moved if self.moves else []), read, *rest][:MOST_TO_DO])
+        return before_a_plan(self.before, [*(moved if self.moves else []), read, *rest])
 
     def steps(self) -> list[list[str]]:
         """A row for each step: to which release, and what has to be done before."""

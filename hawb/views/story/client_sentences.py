@@ -89,7 +89,13 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             ),
         },
     ),
-    "messages_acknowledged": ("plain", N_("{Consumer} acknowledged {ids} of {queues}, and the queue removed them.")),
+    "messages_acknowledged": (
+        "plain",
+        Plural(
+            "{Consumer} acknowledged {ids} of {queues}, and the queue removed it.",
+            "{Consumer} acknowledged {ids} of {queues}, and the queue removed them.",
+        ),
+    ),
     "answers_misplaced": (
         "fault",
         N_(
@@ -108,19 +114,19 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "plain",
         {
             "nack": Plural(
-                "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
+                "{Ids} of {queues} went back to its place, to be delivered again: the client gave it back.",
                 "{Ids} of {queues} went back to their place, to be delivered again: the client gave them back.",
             ),
             "consumer_gone": Plural(
-                "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
+                "{Ids} of {queues} went back to its place, to be delivered again: its client is gone.",
                 "{Ids} of {queues} went back to their place, to be delivered again: their client is gone.",
             ),
             "timed_out": Plural(
-                "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
+                "{Ids} of {queues} went back to its place, to be delivered again: its time was over.",
                 "{Ids} of {queues} went back to their place, to be delivered again: their time was over.",
             ),
             "out_of_reach": Plural(
-                "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
+                "{Ids} of {queues} went back to its place, to be delivered again: its client has been "
                 "out of reach for too long.",
                 "{Ids} of {queues} went back to their place, to be delivered again: their client has been "
                 "out of reach for too long.",
@@ -190,8 +196,13 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
             ),
         },
     ),
-    "messages_rejected": ("plain", N_("{Consumer} rejected {ids} of {queues} without requeueing, and the queue"
-                                      " removed them.")),
+    "messages_rejected": (
+        "plain",
+        Plural(
+            "{Consumer} rejected {ids} of {queues} without requeueing, and the queue removed it.",
+            "{Consumer} rejected {ids} of {queues} without requeueing, and the queue removed them.",
+        ),
+    ),
     "consumer_started": ("plain", N_("{Consumer} began to consume from {queues}, connected to {node}.")),
     "consumer_activated": ("plain", N_("{Consumer} became the single active consumer of {queues}.")),
     "consumer_cancelled": (
@@ -263,11 +274,11 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
         "loss",
         {
             "unsynchronised_promotion": Plural(
-                "{Ids} of {queues} was lost: the new master does not have them.",
+                "{Ids} of {queues} was lost: the new master does not have it.",
                 "{Ids} of {queues} were lost: the new master does not have them.",
             ),
             "transient_message": Plural(
-                "{Ids} of {queues} was lost: no process holds them any more, and they were not persistent.",
+                "{Ids} of {queues} was lost: no process holds it any more, and it was not persistent.",
                 "{Ids} of {queues} were lost: no process holds them any more, and they were not persistent.",
             ),
             "transient_queue": Plural(
@@ -283,25 +294,25 @@ CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
                 "{Ids} of {queues} were lost: all copies but one were dropped, and the last mirror deleted its own.",
             ),
             "disk_lost": Plural(
-                "{Ids} of {queues} was lost with the disk that they were on.",
+                "{Ids} of {queues} was lost with the disk that it was on.",
                 "{Ids} of {queues} were lost with the disk that they were on.",
             ),
             "shrunk_by_force": Plural(
-                "{Ids} of {queues} was lost: only members that a forced shrink removed had them.",
+                "{Ids} of {queues} was lost: only members that a forced shrink removed had it.",
                 "{Ids} of {queues} were lost: only members that a forced shrink removed had them.",
             ),
             "side_given_up": Plural(
-                "{Ids} of {queues} was lost: nodes that had them gave up their records for others that "
-                "do not know of them.",
+                "{Ids} of {queues} was lost: nodes that had it gave up their records for others that "
+                "do not know of it.",
                 "{Ids} of {queues} were lost: nodes that had them gave up their records for others that "
                 "do not know of them.",
             ),
             "node_forgotten": Plural(
-                "{Ids} of {queues} was lost: their master's node was forgotten, and no stopped mirror has them.",
+                "{Ids} of {queues} was lost: its master's node was forgotten, and no stopped mirror has it.",
                 "{Ids} of {queues} were lost: their master's node was forgotten, and no stopped mirror has them.",
             ),
             "node_reset": Plural(
-                "{Ids} of {queues} was lost: their master's node was reset, and no stopped mirror has them.",
+                "{Ids} of {queues} was lost: its master's node was reset, and no stopped mirror has it.",
                 "{Ids} of {queues} were lost: their master's node was reset, and no stopped mirror has them.",
             ),
             "auto_ack_in_flight": Plural(

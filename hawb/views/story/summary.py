@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from hawb.languages import _
-from hawb.views.formatting import sentence, shown
+from hawb.views.formatting import listing, sentence, shown
 from hawb.views.story.causes import noticed
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.headline import headline
@@ -69,6 +69,8 @@ def done(step: object) -> str:
     words = verb.replace("_", " ")
     if isinstance(argument, str | int | float) and argument is not True:
         return f"{words} {shown(argument)}"
+    if isinstance(argument, list) and all(isinstance(one, str) for one in argument):
+        return f"{words} {listing(argument)}"
     if isinstance(argument, dict):
         about = [argument[key] for key in ("count", "queue", "name", "consumer", "node") if key in argument]
         return " ".join([words, *map(shown, about[:2])])

@@ -10,6 +10,7 @@ from msgspec import Struct
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, one_line, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
+from hawb.views.story.causes import causes_first
 from hawb.views.story.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.story.log_lines import log_lines
 from hawb.views.story.sentences import SENTENCES, VARIED_BY
@@ -37,10 +38,12 @@ class Sentence(Struct, frozen=True):
 
 
 def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = None) -> list[Sentence]:
-    """The story of an outcome, or only its `latest` so many sentences. Callers that tell stories with one beginning
-    keep their `drafts`."""
+    """The story of an outcome, causes before effects, or only its `latest` so many sentences. Callers that tell stories
+    with one beginning keep their `drafts`."""
     drafts = Drafts() if drafts is None else drafts
-    return [_sentence(outcome, draft) for draft in drafts.of(outcome["events"], latest)]
+    key = causes_first(outcome["events"])
+    told = [_sentence(outcome, draft) for draft in drafts.of(outcome["events"], latest)]
+    return sorted(told, key=lambda one: key(one.index))
 
 
 def _sentence(outcome: dict, draft: Draft) -> Sentence:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hawb.languages import N_, _
 from hawb.scenario.outcome import late_consumers
 from hawb.views.formatting import LISTED, paragraph, shown
+from hawb.views.story.causes import causes_first
 from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.headline import commits_nothing, is_closed
 from hawb.views.story.losses import NO_SUCCESSOR, setting
@@ -55,7 +56,7 @@ def why_in_trouble(chronicle: Chronicle) -> list[str]:
             places |= {one for place in found for one in _with_causes(chronicle.events, place)}
         elif queue:
             untold.append(_(FROM_THE_START, queue=shown(queue)))
-    return untold + [_line(chronicle, place) for place in sorted(places)]
+    return untold + [_line(chronicle, place) for place in sorted(places, key=causes_first(chronicle.events))]
 
 
 def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:

@@ -162,7 +162,7 @@ BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.CLUSTER: ("Find out which nodes still list {node} as a member. If none does, save its disk, reset it,"
                      " and join it again.", ("rabbitmqctl cluster_status",)),
     causes.LEADER: ("Start the other members of the cluster of {node}: a majority must run at the same time.", ()),
-    causes.TABLES: ("Start {others} first. Only if they are lost for good, have {node} boot without them.",
+    causes.TABLES: ("Start {others} first. Only if that is impossible for good, have {node} boot alone.",
                     ("rabbitmqctl -n {node} force_boot",)),
     causes.SCHEMA: ("Boot {node} with the release that wrote its disk, or save its disk, reset it, and join it again.",
                     ()),
@@ -210,6 +210,7 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     found = sorted((one for one in incident.told if one.kind in BROKEN),
                    key=lambda one: (BROKEN.index(one.kind), one.at_us))  # fmt: skip
     if not found:
+        yield from _reading(incident, names)
         return
     one, fills = found[0], _fills(found[0])
     if one.kind == "clusters_apart":
@@ -223,8 +224,19 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
     what, commands = FAULT_TODO.get(one.kind, ("", ()))
     if one.kind in ("boot_failed", "boot_error"):
         what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), ("", ()))
+        if not what and one.events:
+            yield ToDo(f"Read the log from {names.line(one.events[0])} on: hawb does not know why {fills['node']} did"
+                       " not boot.")  # fmt: skip
     if what:
         yield ToDo(what.format_map(fills), tuple(command.format_map(fills) for command in commands))
+
+
+def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
+    """Where to read on about messages of errors that hawb does not know."""
+    if unread := incident.reading.unread:
+        these = "this message of an error" if incident.reading.severe == 1 else "these messages of errors"
+        lines = listing(names.line(one) for one in unread)
+        yield ToDo(f"Read what stands in and around {lines}: hawb does not know {these}.")
 
 
 def _fills(one: Happening) -> dict[str, str]:

@@ -23,13 +23,18 @@ FEW = 3
 
 OUT = {
     "no_majority": N_("{down} of {replicas} members down"),
+    "no_majority out_of_reach": N_("{down} of {replicas} members out of reach"),
+    "no_majority mixed": N_("{down} of {replicas} members down or out of reach"),
     "no_leader": N_("no leader reaches a majority of the members"),
     "node_down": N_("node {nodes} is down"),
+    "node_down paused": N_("node {nodes} is paused"),
     "master_awaited": N_("the mirrors wait for node {nodes}"),
     "failed": N_("the process has ended"),
     "listed": N_("{state} in a listing"),
 }
-"""Why a queue is out of use, by its `reason`."""
+"""Why a queue is out of use, by its `reason`, with its `state` where that says more."""
+RUN_AGAIN = ("mend", "start", "start_one", "start_synchronise")
+"""The kinds of remedies after which more of the members run."""
 ALREADY = Plural("{queues} is already out of use ({reason})", "{queues} are already out of use ({reason})")
 STORE = N_("the metadata store is already out of use ({reason})")
 
@@ -77,7 +82,7 @@ def already(out: Sequence[OutOfUse]) -> list[str]:
 
 def why_out(one: OutOfUse) -> str:
     """Why a queue is out of use."""
-    reason = OUT[one.reason]
+    reason = OUT.get(f"{one.reason} {one.state}", OUT[one.reason])
     words = {"down": f"{len(one.down):,}", "replicas": f"{one.replicas:,}", "nodes": listing(one.down)}
     return _(reason, **words, state=shown(one.state))
 
@@ -101,6 +106,15 @@ def out_verdict(before: Beforehand) -> Verdict | None:
 def remedies_todo(before: Beforehand) -> tuple[ToDo, ...]:
     """What makes a cluster better before anything is done with it."""
     return tuple(to_do(one, before.files) for one in before.remedies)
+
+
+def before_a_plan(before: Beforehand, planned: Sequence[ToDo]) -> tuple[ToDo, ...]:
+    """Return what makes a cluster better, then what a plan asks for; if other nodes run by then, to ask again instead:
+    the plan is for the nodes that run now."""
+    asked = remedies_todo(before)
+    if not any(one.kind in RUN_AGAIN for one in before.remedies):
+        return (*asked, *planned)[:MOST_TO_DO]
+    return (*asked[: MOST_TO_DO - 1], ToDo("Then ask again: the plan below is only for the nodes that run now."))
 
 
 def _stops(hurting: Sequence[Forecast]) -> list[str]:
@@ -145,8 +159,10 @@ def harm(effects: Sequence[Effect]) -> str:
     if lost:
         told.append(_("loses {messages} of {queues}", messages=counted(sum(lost.values())), queues=listing(lost)))
     if down:
-        queues = listing(down) if len(down) < FEW else counted(len(down), "queue")
-        told.append(_("leaves {queues} out of use", queues=queues))
+        queues = [name for name in down if name != METADATA]
+        named = queues if len(queues) < FEW else [counted(len(queues), "queue")]
+        store = [_("the metadata store")] if METADATA in down else []
+        told.append(_("leaves {queues} out of use", queues=listing([*named, *store])))
     return told[0] if len(told) == 1 else _("{harm} and {more}", harm=told[0], more=told[1]) if told else ""
 
 

@@ -35,7 +35,7 @@ def stop_verdict(stopped: Stopped) -> Verdict:
         return _judged(plan)
     first, last = shown(plan.starts[0]), shown(plan.stops[-1])
     order = f"{last} has to stop last and start first" if first == last else f"{last} has to stop last"
-    return Verdict("but", f"nothing is lost, but no queue can be used meanwhile; {order}")
+    return Verdict("but", f"no queue can be used meanwhile; nothing is lost, and {order}")
 
 
 def _judged(plan: Plan | FullStop) -> Verdict:
