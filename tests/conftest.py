@@ -51,7 +51,7 @@ GROUPS = (
     "test_trial_rows test_kernel_block test_kernel_mathematics test_kernel_simpy_model test_compiled_rules "
     "test_renewals test_talking test_live "
     "test_pipeline test_estimates test_prices test_tables test_audit test_explore test_sources test_numbers "
-    "test_fleets test_own_draws test_spark test_sources_of_logs "
+    "test_fleets test_own_draws test_spark test_sources_of_logs test_quantiles "
     "31-the-policy-table 37-how-often-does-it-fail 30-availability-and-loss 34-rare-losses 33-a-year-of-upgrades "
     "36-a-fleet 32-the-cost-of-synchronisation 35-throughput-and-latency",
     # What drives a browser.
@@ -207,15 +207,15 @@ def lab(controller: Controller) -> Lab:
     return Lab(controller)
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Two of Spark's workers on this machine."""
+@pytest.fixture
+def spark() -> SparkSession:
+    """Two of Spark's workers on this machine: the session of the test before, unless a notebook had it stopped."""
+    from pyspark.sql import SparkSession
+
     from hawb.study.spark import session
 
     notebooks_java.start()
-    running = session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
-    yield running
-    running.stop()
+    return SparkSession.getActiveSession() or session(master="local[2]", **{"spark.sql.shuffle.partitions": "2"})
 
 
 @pytest.fixture

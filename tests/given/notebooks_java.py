@@ -51,7 +51,12 @@ def start() -> JavaGateway:
 
 def _address() -> tuple[str, str]:
     """Stop what Spark does in Java, and return Java's port and the secret that it asks for."""
+    from pyspark import SparkContext
+
     gateway = start()
+    # A session of this process is stopped by pyspark, which then makes another where a test asks for one.
+    if SparkContext._active_spark_context is not None:
+        SparkContext._active_spark_context.stop()
     left = getattr(getattr(gateway.jvm.org.apache.spark, "SparkContext$"), "MODULE$").getActive()
     if left.isDefined():
         left.get().stop()
