@@ -92,6 +92,7 @@ def test_nothing_depends_on_what_the_model_draws(scenarios: list[Scenario]) -> N
     assert [scenario.scenario for scenario in scenarios if compare(by_another_seed(scenario))] == []
 
 
+@pytest.mark.full
 def test_mirrors_that_come_together_come_by_a_list(scenarios: list[Scenario], outcomes: list[dict]) -> None:
     """In which order `all` and `exactly` add mirrors is luck on a broker."""
     for scenario, told in zip(scenarios, outcomes, strict=True):

@@ -229,7 +229,7 @@ def test_whatever_happens_nothing_goes_unexplained_and_the_cluster_gets_well():
 
 
 def test_quorum_queues_keep_every_promise_and_get_well_in_a_few_programs():
-    assert tried(quorum=True, examples=60)
+    assert tried(quorum=True, examples=30)
 
 
 @pytest.mark.full

@@ -120,6 +120,7 @@ def test_commands_answer_without_what_windows_lacks(tmp_path: Path):
     assert [one["status"] for one in told] == [*(typed.status for typed in ANSWERS), 0]
 
 
+@pytest.mark.full
 def test_processes_that_are_spawned_and_not_forked_play_stories(tmp_path: Path):
     program = tmp_path / "a site.py"
     program.write_text(SPAWNED, encoding="utf-8")

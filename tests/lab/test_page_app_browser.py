@@ -43,6 +43,7 @@ async code => {
 """Has the page ask its kernel to run code, and then what it is: all that it answers, in order."""
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
     folder = lay_out(tmp_path)
@@ -76,6 +77,7 @@ def test_the_app_is_the_lab_without_code(tmp_path, in_browser):
         assert not {url for url in wanted if not url.startswith((address, "data:", "blob:"))}
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_nothing_of_the_server_is_open_without_the_token_and_little_with_it(tmp_path, in_browser):
     folder = lay_out(tmp_path)

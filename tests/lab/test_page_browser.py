@@ -137,6 +137,7 @@ def press_all(page, focus, keys=tuple(KEYS)) -> None:
             page.keyboard.press("Escape")
 
 
+@pytest.mark.full
 @pytest.mark.browser
 def test_a_stored_notebook_shows_its_pictures_though_it_is_not_trusted(in_browser, served):
     address, _ = served

@@ -78,6 +78,7 @@ def entries_of(lab: Lab, menu: str) -> list[dict]:
     return [entry for group in lab.stage.menus[menu] for entry in group["entries"]]
 
 
+@pytest.mark.full
 def test_what_the_stage_is_told_comes_from_the_catalogues(wide: Lab) -> None:
     told = [wide.stage.view, wide.stage.menus]
     labels = [entry["label"] for menu in ("node", "queue") for entry in entries_of(wide, menu)]

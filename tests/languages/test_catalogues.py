@@ -62,6 +62,7 @@ def said_in(code: ast.AST) -> Iterator[str]:
                 yield text.value
 
 
+@pytest.mark.full
 def test_nothing_is_said_where_extraction_does_not_see_it() -> None:
     """As within an f-string, or in a key that is looked up in place."""
     modules = [file for file in catalogues.PACKAGE.rglob("*.py") if file.parent != languages.FOLDER]
@@ -69,6 +70,7 @@ def test_nothing_is_said_where_extraction_does_not_see_it() -> None:
     assert said == {forms(message.id)[0] for message in wanted(languages.WORDS) if message.id}
 
 
+@pytest.mark.full
 def test_no_function_that_tells_something_has_a_variable_of_the_name_that_tells() -> None:
     """It would be called in its place."""
     wrong = []

@@ -23,7 +23,7 @@ def with_rules(scenario: Scenario) -> Scenario:
     return replace(scenario, operator_policies=(), policies=(), steps=steps)
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(scenarios)
 def test_it_plays_or_is_refused(scenario: Scenario):
     try:

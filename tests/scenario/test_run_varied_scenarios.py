@@ -93,7 +93,7 @@ def check(run: Run, scenario: Scenario) -> None:
 
 
 @seed(SEED)
-@settings(max_examples=5_000 if LONG else 150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5_000 if LONG else 75, suppress_health_check=list(HealthCheck))
 @given(varied())
 def test_any_turn_of_a_story_settles_and_can_be_told(scenario):
     try:

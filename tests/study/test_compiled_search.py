@@ -25,7 +25,7 @@ from hawb.study import compiled_search, moments
 from hawb.study.compiled_search import Compiled, refused
 from hawb.study.kernel import quorum_search, search, search_moves
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.full]
 
 SCENARIOS = Path(__file__).parents[2] / "data" / "scenarios"
 
@@ -33,7 +33,7 @@ CASES = 2_000 if LONG else 150
 PART = 50
 PARTS = range(CASES // PART)
 """Tests of a size that ends within pytest's limit for one."""
-KINDS = ["mirrored", pytest.param("quorum", marks=pytest.mark.full)]
+KINDS = ["mirrored", "quorum"]
 ALL = frozenset(MOVES)
 NO_STOPS = ALL - {"stop", "kill", "power_off"}
 PARTED = frozenset({"partition", "wait", "publish", "heal", "start"})
@@ -93,9 +93,7 @@ TABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.full) if "quorum" in name else name for name in TABLE]
-)
+@pytest.mark.parametrize("name", TABLE)
 def test_the_same_search(name):
     make, goal, most, verbs = TABLE[name]
     question = Question(goal, Spent(*most), verbs)
@@ -151,7 +149,6 @@ def test_the_same_search_from_anywhere(part, kind):
             assert compiled(run, question) == by_engine(run, question), number
 
 
-@pytest.mark.full
 def test_the_same_search_from_two_sides_that_are_down():
     """A log that is lost is looked through, though the side on which its disk was is gone."""
     run = cluster({}, "autoheal", nodes="ab", messages=2, arguments=QUORUM)
@@ -162,7 +159,7 @@ def test_the_same_search_from_two_sides_that_are_down():
     assert compiled(run, question) == by_engine(run, question)
 
 
-@pytest.mark.parametrize(("kind", "least"), [("mirrored", 50), pytest.param("quorum", 20, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("kind", "least"), [("mirrored", 50), ("quorum", 20)])
 def test_the_same_search_where_scenarios_end(kind, least):
     """That of a broker's nodes that are drained, of queues under any policy, and whatever else scenarios have."""
     question, searched = Question("lost-confirmed", Spent(1, 1), frozenset({"publish", "start", "partition"})), 0
@@ -190,7 +187,7 @@ def test_verbs_and_goals_have_their_places():
     assert list(GOALS)[search.UNAVAILABLE] == "unavailable" and list(GOALS)[search.DIVERGED] == "diverged"
 
 
-@pytest.mark.parametrize("arguments", [{}, pytest.param(QUORUM, marks=pytest.mark.full)], ids=["mirrored", "quorum"])
+@pytest.mark.parametrize("arguments", [{}, QUORUM], ids=["mirrored", "quorum"])
 def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
     """Each by what the engine has played, so that this is the name alone."""
     run = cluster(TWO, "pause_minority", arguments=arguments)
@@ -212,7 +209,7 @@ def test_states_are_told_apart_as_the_engine_tells_them_apart(arguments):
 
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
-    [(search, {}), pytest.param(quorum_search, QUORUM, marks=pytest.mark.full)],
+    [(search, {}), (quorum_search, QUORUM)],
     ids=["mirrored", "quorum"],
 )
 def test_what_does_not_fit_the_engine_plays(monkeypatch, kernel, arguments):

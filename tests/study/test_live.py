@@ -8,6 +8,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from samples import sample
 
 from hawb.lab.study_panel import (
     AWAY,
@@ -85,7 +86,7 @@ def made_up(study: Study, design: str, environment: str, first: int, count: int)
 
 @pytest.mark.spark
 @pytest.mark.parametrize("around", ["calm", "rough"])
-@pytest.mark.parametrize("trials", [40, 96, 100])
+@pytest.mark.parametrize("trials", sample([40, 96, 100]))
 def test_a_small_study_has_the_estimates_that_spark_would_have(
     study: Study, trials: int, around: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ def test_what_is_small_is_the_engines(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("arguments", sample(["{}", "{x-queue-type: quorum}"]))
+@pytest.mark.parametrize("arguments", sample(["{}", "{x-queue-type: quorum}"], 0))
 def test_it_goes_on_compiled_and_is_the_same(arguments: str, soon: list[Run], monkeypatch: pytest.MonkeyPatch):
     from hawb.study import compiled_search
 

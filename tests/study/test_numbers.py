@@ -326,6 +326,7 @@ def command(*arguments: object):
     return CliRunner().invoke(cli.main, ["study", *map(str, arguments)], catch_exceptions=False)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_the_command_answers_for_ones_own_cluster(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

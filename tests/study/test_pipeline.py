@@ -60,6 +60,7 @@ def gate(tmp_path: Path) -> Path:
 # Played, gone on with, grown
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_study_is_a_table_that_any_reader_reads(spark: SparkSession, tmp_path: Path):
     progress: list[Progress] = []
@@ -85,6 +86,7 @@ def test_what_is_there_is_not_played_again(spark: SparkSession, tmp_path: Path):
     assert (progress[-1].done, progress[-1].played) == (100, 0)
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
     run(spark, study(14, designs=("one",)), tmp_path, source=made_up())
@@ -95,6 +97,7 @@ def test_a_study_grows_by_trials_and_cells(spark: SparkSession, tmp_path: Path):
     assert told(fewer) == expected(10, CELLS[2:])
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
@@ -110,6 +113,7 @@ def test_a_setting_that_is_tried_and_taken_back_is_played_once(spark: SparkSessi
     ]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_two_studies_in_a_folder_may_ask_for_the_same(spark: SparkSession, tmp_path: Path):
     first = run(spark, study(), tmp_path, label="first", source=made_up())
@@ -128,6 +132,7 @@ def test_the_table_of_cells_has_every_setting(spark: SparkSession, tmp_path: Pat
         assert one.environment_node_failures_every_mean_s is None
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, label="2024", source=made_up())
@@ -141,6 +146,7 @@ def test_cells_that_somebody_took_away_are_written_again(spark: SparkSession, tm
 # Whatever is killed
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_study_that_is_interrupted_goes_on(spark: SparkSession, tmp_path: Path):
     def interrupt(progress: Progress) -> None:
@@ -232,6 +238,7 @@ def test_of_two_studies_into_a_folder_the_second_waits(spark: SparkSession, tmp_
 # Tasks, files and names
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_a_task_and_a_file_have_as_many_rows_as_asked_for_and_fewer_files_the_same(spark: SparkSession, tmp_path: Path):
     def counts() -> list[int]:
@@ -264,6 +271,7 @@ def test_jobs_and_stages_are_named_by_study_and_cells(spark: SparkSession, tmp_p
 # A folder with something else
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
@@ -273,6 +281,7 @@ def test_trials_that_come_out_otherwise_are_refused(spark: SparkSession, tmp_pat
     assert files(tmp_path) == kept
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path: Path):
     run(spark, study(), tmp_path, source=made_up())
@@ -284,14 +293,14 @@ def test_trials_that_somebody_took_away_are_missed(spark: SparkSession, tmp_path
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
+    sample([
         (lambda rows: rows.drop_columns("outages"), "no column outages"),
         (lambda rows: rows.rename_columns([{"outages": "breaks"}.get(one, one) for one in rows.column_names]),
          "no column outages"),
         (lambda rows: rows.set_column(rows.column_names.index("lost"), "lost", rows["lost"].cast("string")),
          "column lost, string"),
         (lambda rows: rows.append_column("more", rows["lost"]), "column more"),
-    ],
+    ]),
 )  # fmt: skip
 def test_a_table_with_other_columns_is_refused_by_name_before_anything_is_played(
     change: Callable, said: str, spark: SparkSession, tmp_path: Path

@@ -51,6 +51,7 @@ def test_trials_are_those_of_the_kernel(spark: SparkSession):
     ]
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_queries_of_one_dataframe_have_nothing_to_do_with_each_other(spark: SparkSession):
     """As they would have if filters were handed down: Spark 4.3.0 keeps what one query's filter leaves for all."""
@@ -231,6 +232,7 @@ def test_modes_are_those_of_sparks_own_readers(spark: SparkSession, exports: Pat
         assert said in why(str(caught.value))
 
 
+@pytest.mark.full
 @pytest.mark.spark
 def test_several_paths_and_none(spark: SparkSession, exports: Path):
     both = spark.read.format("rabbitmq-queues").load([str(exports / "berlin.definitions.json"), str(DATA / "real")])

@@ -75,6 +75,7 @@ def texts(told: dict) -> Iterator[str]:
         yield from (why.why(told, queue, number) for number in range(1, min(account["published"], 3) + 1))
 
 
+@pytest.mark.full
 def test_what_is_told_of_stories_comes_from_the_catalogues(tmp_path: Path) -> None:
     with pseudo_language(tmp_path):
         left = {}
