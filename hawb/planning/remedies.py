@@ -8,6 +8,7 @@ order are what to do.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -242,14 +243,16 @@ def _replace(run: Run) -> Iterator[Remedy]:
     """Members on nodes that are no members of the cluster: deleted, and others added on nodes that run; or deleted
     alone, where there is no such node."""
     state, names = run.moment().state, run.settings.names
-    deleted, added, nodes, queues = [], [], [], []
+    hosted, deleted, added, nodes, queues = _hosted(state), [], [], [], []
     for queue in state.queues.values():
         gone = [one for one in queue.members if not state.nodes[one].member] if queue.has_group else []
+        if not gone:
+            continue
         deleted += [{"delete_member": {"queue": queue.name, "node": names[node]}} for node in gone]
-        free = _free(state, queue)[: len(gone)]
+        free = _free(state, queue, hosted)[: len(gone)]
         added += [{"add_member": {"queue": queue.name, "node": names[node]}} for node in free]
         nodes += [names[node] for node in gone]
-        queues += [queue.name] * bool(gone)
+        queues.append(queue.name)
     for steps in ([*deleted, *added], deleted) if deleted else ():
         yield Remedy("replace", tuple(dict.fromkeys(nodes)), tuple(queues), tuple(steps))
 
@@ -276,12 +279,13 @@ def _empty(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
 def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
     """Members, or replicas of streams, on nodes that run and have none: as few as let a queue outlive one node more."""
     state, names = run.moment().state, run.settings.names
+    hosted = _hosted(state)
     added: dict[str, list[Step]] = {}
     for name in queues:
         queue = state.queues.get(name)
         if queue is None or not queue.has_group or not queue.up:
             continue
-        free = _free(state, queue)
+        free = _free(state, queue, hosted)
         for count in range(1, min(MOST_ADDED, len(free)) + 1):
             steps = [{"add_member": {"queue": name, "node": names[node]}} for node in free[:count]]
             if improved(run, steps) is not None:
@@ -354,11 +358,16 @@ def _nodes(run: Run, which: Callable) -> tuple[str, ...]:
     return tuple(names[index] for index, node in enumerate(run.moment().state.nodes) if which(node))
 
 
-def _free(state: State, queue: Queue) -> list[int]:
-    """The nodes that run, take new members and have none of the queue's, those with the fewest members first."""
-    hosted = [node for other in state.queues.values() for node in other.members]
+def _hosted(state: State) -> Counter[int]:
+    """Return how many members of quorum queues and streams each node has."""
+    return Counter(node for queue in state.queues.values() for node in queue.members)
+
+
+def _free(state: State, queue: Queue, hosted: Counter[int]) -> list[int]:
+    """Return the nodes that run, take new members and have none of the queue's, those with the fewest members (see
+    `_hosted`) first."""
     free = [
         node for node, value in enumerate(state.nodes)
         if value.status == RUNNING and value.member and not value.drained and node not in queue.members
     ]  # fmt: skip
-    return sorted(free, key=lambda node: (hosted.count(node), node))
+    return sorted(free, key=lambda node: (hosted[node], node))

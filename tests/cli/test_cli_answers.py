@@ -3,13 +3,16 @@ with real names in them, and the exit status that goes with the answer."""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from collections import Counter
 from html import unescape
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from counted_work import growth, lines_run
 
 from hawb.cli import SECTIONS, every_command, main
 from hawb.views.report import EXIT_STATUSES
@@ -114,3 +117,20 @@ def test_the_list_of_commands_has_each_under_one_heading_in_a_whole_sentence():
     for heading in SECTIONS:
         assert f"\n{heading}:\n" in told
     assert "..." not in told.partition("\n")[2]
+
+
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_what_run_does_grows_with_the_queues_declared_and_not_with_their_square(kind: str) -> None:
+    def played(queues: int) -> None:
+        declared = [{"declare": {"queue": f"q{number}", "node": "a", "arguments": {"x-queue-type": kind}}}
+                    for number in range(queues)]  # fmt: skip
+        story = {"scenario": "a", "cluster": {"nodes": ["a", "b", "c"], "version": "4.3"}, "steps": declared}
+        assert CliRunner().invoke(main, ["run", "-"], input=json.dumps(story)).exit_code == 0
+
+    def work(queues: int) -> Counter[str]:
+        return lines_run(lambda: played(queues))
+
+    played(3)  # what is imported and kept once is no work
+    found = growth(work, 20)
+    assert {"engine", "planning", "views"} <= found.keys()
+    assert {room: grown for room, grown in found.items() if grown > 1.02} == {}

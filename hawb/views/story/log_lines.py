@@ -86,10 +86,15 @@ MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5, "4.3": 8}
 """The version of rabbit_fifo, a quorum queue's state machine."""
 
 
-def log_lines(outcome: dict, chosen: Iterable[int] | None = None) -> list[str | None]:
-    """The log of each event of an outcome, or of those `chosen` by their places: a line, several where the broker logs
-    more than one or one for each mirror or node, or None."""
-    chronicle = Chronicle(outcome)
+def log_lines(
+    outcome: dict, chosen: Iterable[int] | None = None, chronicle: Chronicle | None = None
+) -> list[str | None]:
+    """Return the log of each event of an outcome, or of those `chosen` by their places: a line, several where the
+    broker logs more than one or one for each mirror or node, or None.
+
+    Callers that choose a few events at a time give the outcome's `chronicle`, which is costly to make.
+    """
+    chronicle = Chronicle(outcome) if chronicle is None else chronicle
     places = range(len(outcome["events"])) if chosen is None else chosen
     return [None if _is_quiet(chronicle, index) else _log_line(chronicle, index) for index in places]
 

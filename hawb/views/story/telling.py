@@ -11,6 +11,7 @@ from hawb.languages import N_, Plural, _, ngettext
 from hawb.views.formatting import commas, counted, joined, listing, messages, one_line, paragraph, seconds, shown, size
 from hawb.views.formatting import sentence as begun
 from hawb.views.story.causes import causes_first
+from hawb.views.story.chronicle import Chronicle
 from hawb.views.story.drafts import POLICY_APPLIED, Draft, Drafts
 from hawb.views.story.log_lines import log_lines
 from hawb.views.story.sentences import SENTENCES, VARIED_BY
@@ -42,15 +43,16 @@ def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = 
     with one beginning keep their `drafts`."""
     drafts = Drafts() if drafts is None else drafts
     key = causes_first(outcome["events"])
-    told = [_sentence(outcome, draft) for draft in drafts.of(outcome["events"], latest)]
+    chronicle = Chronicle(outcome)
+    told = [_sentence(chronicle, draft) for draft in drafts.of(outcome["events"], latest)]
     return sorted(told, key=lambda one: key(one.index))
 
 
-def _sentence(outcome: dict, draft: Draft) -> Sentence:
-    events = [outcome["events"][index] for index in draft]
+def _sentence(chronicle: Chronicle, draft: Draft) -> Sentence:
+    events = [chronicle.events[index] for index in draft]
     first, *others = events
     queues = tuple(dict.fromkeys(event["queue"] for event in events if event["queue"] is not None))
-    lines = dict.fromkeys(line for line in log_lines(outcome, draft) if line is not None)
+    lines = dict.fromkeys(line for line in log_lines(chronicle.outcome, draft, chronicle) if line is not None)
     return Sentence(
         index=draft[0],
         t=first["t"],
