@@ -35,7 +35,7 @@ def end_master(queue: Queue, stopped: bool) -> None:
         queue.abort_sync()
 
 
-def bury(queue: Queue) -> None:
+def remove_from_queue(queue: Queue) -> None:
     """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
     everything to it."""
     cluster, alive = queue.cluster, queue.living() | ({queue.master} if queue.up else set())
@@ -45,15 +45,15 @@ def bury(queue: Queue) -> None:
         return
     dead = set(queue.mirrors) - alive
     heir = candidate(queue.master, queue.mirrors, sorted(alive))
-    if heir == queue.master or (queue.abandoned and not dead and not queue.unburied):
-        bury_mirrors(queue, dead)
+    if heir == queue.master or (queue.abandoned and not dead and not queue.dead_gm_members):
+        remove_dead_mirrors(queue, dead)
     elif heir == NOBODY:
-        leave_unburied(queue, dead)
+        leave_dead_in_group(queue, dead)
     else:
         promote(queue, heir)
 
 
-def bury_mirrors(queue: Queue, dead: set[int]) -> None:
+def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
     """Mirrors that died are struck out, and others started."""
     if not dead:
         return
@@ -69,19 +69,19 @@ def bury_mirrors(queue: Queue, dead: set[int]) -> None:
     queue.trial.after(0, queue.synchronise)
 
 
-def leave_unburied(queue: Queue, dead: set[int]) -> None:
+def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
     """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
     along."""
     first = not queue.abandoned
     taken_along = queue.stopped and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED)
     if first:
-        queue.unburied = {queue.master: False}
-    queue.unburied |= {node: node in queue.synchronised for node in dead}
+        queue.dead_gm_members = {queue.master: False}
+    queue.dead_gm_members |= {node: node in queue.synchronised for node in dead}
     if first and taken_along:
-        queue.unburied = {}
+        queue.dead_gm_members = {}
     if first:
         abandon(queue)
-    bury_mirrors(queue, dead)
+    remove_dead_mirrors(queue, dead)
 
 
 def promote(queue: Queue, heir: int) -> None:
@@ -115,7 +115,7 @@ def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
 def serve_at(queue: Queue, master: int) -> None:
     """A node serves the queue from now on."""
     queue.master, queue.up, queue.abandoned, queue.absent = master, True, False, False
-    queue.unburied = {}
+    queue.dead_gm_members = {}
     queue.down.stops(queue.env.now)
 
 
@@ -135,7 +135,7 @@ def abandon(queue: Queue) -> None:
 def come_back(queue: Queue, node: int, alone: bool) -> None:
     """What the queue makes of a node that is back: its master serves it from its disk, another joins it empty."""
     if alone and queue.master != node:
-        queue.unburied, queue.absent = {}, True
+        queue.dead_gm_members, queue.absent = {}, True
         queue.strike(queue.mirrors)
     if queue.absent and queue.master != node:
         return

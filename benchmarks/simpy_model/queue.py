@@ -22,8 +22,8 @@ class Queue:
 
     `content` are the numbers of its messages, `taken` how many it has ever taken. A mirror holds all after message
     `since`, unless its `depth_unknown` keeps it from knowing whether that is all. While nobody serves it a queue is
-    `abandoned` as soon as that is settled, and `absent` if nobody who runs knows of it. `unburied` are the dead that
-    its record still counts, with whether they count as synchronised.
+    `abandoned` as soon as that is settled, and `absent` if no running node knows of it. `dead_gm_members` are the dead
+    that its record still counts, with whether they count as synchronised.
     """
 
     def __init__(self, trial: Trial, mirrors: Iterable[int]) -> None:
@@ -33,7 +33,7 @@ class Queue:
         self.synchronised = set(self.mirrors)
         self.since, self.depth_unknown = dict.fromkeys(range(trial.given.nodes), 0), set()
         self.up, self.stopped, self.abandoned, self.absent = True, False, False, False
-        self.unburied: dict[int, bool] = {}
+        self.dead_gm_members: dict[int, bool] = {}
         self.syncing: simpy.Process | None = None
         self.syncs_with: set[int] = set()
         self.content = self.lost = runs.EMPTY
@@ -121,9 +121,9 @@ class Queue:
         self.mirrors.append(node)
         self.since[node] = self.taken
         self.depth_unknown.clear()
-        self.unburied.pop(node, None)
-        if self.unburied:
-            self.trial.after(0, failover.bury, self)
+        self.dead_gm_members.pop(node, None)
+        if self.dead_gm_members:
+            self.trial.after(0, failover.remove_from_queue, self)
         self.synchronise_drained()
         self.trial.after(0, self.synchronise)
 

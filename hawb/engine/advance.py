@@ -204,7 +204,7 @@ HANDLERS: dict[type, Callable] = {
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
     events.BootAttempt: lambda turn, event: booting.boot(turn, event.node, event.boot),
     events.BootGivesUp: lambda turn, event: booting.give_up(turn, event.node, event.boot),
-    events.ReplicaGone: of_replicas(lambda turn, queue: failover.bury(turn, queue, False)),
+    events.ReplicaGone: of_replicas(lambda turn, queue: failover.remove_from_queue(turn, queue, False)),
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,
     events.RejectFails: crashes.reject_fails,

@@ -166,8 +166,8 @@ class Classic(Numbers):
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (
-            "up", "stopped", "abandoned", "absent", "mirrored", "master", "hollow", "unburied", "unburied_synchronised",
-            "depth_unknown",
+            "up", "stopped", "abandoned", "absent", "mirrored", "master", "hollow",
+            "dead_gm_members", "dead_gm_synchronised", "depth_unknown",
         ):  # fmt: skip
             record[name] = getattr(queue, name)
         lists = {"mirrors": queue.mirrors, "synchronised": queue.synchronised, "recoverable": queue.recoverable,

@@ -13,7 +13,7 @@ once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 
 from __future__ import annotations
 
-from hawb.engine.classic.failover import bury
+from hawb.engine.classic.failover import remove_from_queue
 from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mirrors import end_master, enlist, synchronise_drained
 from hawb.engine.classic.outage import recover
@@ -83,7 +83,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
     confirms.replica_crashed(turn, name, event.node)
     turn.change_queue(name, failed=event.final and was_master)
-    bury(turn, turn.own(name), True)
+    remove_from_queue(turn, turn.own(name), True)
     if turn.queues[name].up:
         turn.change_queue(name, failed=False)
     if event.final:

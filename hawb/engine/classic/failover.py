@@ -2,8 +2,8 @@
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, `rabbit_mirror_queue_slave:promote_me`,
 `rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. The decisions themselves stand in
-`hawb.rules.promotion`; this module carries them out: `bury` decides, `promote` and `refuse_promotion` act. A queue
-without a master is in `outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under
+`hawb.rules.promotion`; this module carries them out: `remove_from_queue` decides, `promote` and `refuse_promotion` act.
+A queue without a master is in `outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under
 ha-promote-on-failure when-synced.
 
 Surviving replicas act on one view of who is dead: gm tells each of them only after it has received all that the dead
@@ -98,7 +98,7 @@ def shut_down_master(t, q):
         abandon(t, q, MIRRORS_STOPPED)
 
 
-def bury(t, q, at_once):
+def remove_from_queue(t, q, at_once):
     """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`). While
     they take a master for alive that has gone they leave everything to it, and so they do, unless it has to be settled
     `at_once`, while a node that counts as running does not answer; then only channels know who is dead."""
@@ -121,11 +121,11 @@ def bury(t, q, at_once):
         return
     bury_hollow(q)
     heir = candidate(q.master, mirrors(t, q), listed(t, alive))
-    counted = len(synchronised(t, q)) + bits_in(q.unburied_synchronised)
-    if heir == q.master or (q.abandoned and not dead and not q.unburied):
-        bury_mirrors(t, q, dead)
+    counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
+    if heir == q.master or (q.abandoned and not dead and not q.dead_gm_members):
+        remove_dead_mirrors(t, q, dead)
     elif heir == NOBODY:
-        leave_unburied(t, q, dead)
+        leave_dead_in_group(t, q, dead)
     elif refuses_on_failure(counted, mirroring_of(t, q).promote_on_failure):
         refuse_promotion(t, q, heir)
     else:
@@ -170,7 +170,7 @@ def promote(t, q, heir):
     strike_mirrors(t, q, gone | 1 << heir)
     note_recoverable(t, q)
     q.master, q.up, q.abandoned, q.hollow = heir, True, False, NOWHERE
-    q.depth_unknown = q.unburied = q.unburied_synchronised = 0
+    q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
     note_silent(t, q)
     note_promotion(t, q, counted)
     count_times(t, q)
@@ -185,7 +185,7 @@ def promote(t, q, heir):
     deliver(t, q)
 
 
-def bury_mirrors(t, q, dead):
+def remove_dead_mirrors(t, q, dead):
     """Mirrors that died are struck out and, under ha-mode exactly, others started."""
     if not dead:
         return
@@ -204,28 +204,28 @@ def bury_mirrors(t, q, dead):
     plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
 
 
-def leave_unburied(t, q, dead):
+def leave_dead_in_group(t, q, dead):
     """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group along
     (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
     (`gm:validate_members`), and does what a mirror does whose master has died."""
-    count_unburied(t, q, dead)
+    count_dead_members(t, q, dead)
     if not q.abandoned:
         if q.stopped and takes_group_along(t, q):
-            q.unburied = q.unburied_synchronised = 0
+            q.dead_gm_members = q.dead_gm_synchronised = 0
         else:
-            q.unburied |= 1 << q.master
+            q.dead_gm_members |= 1 << q.master
         abandon(t, q, NO_MIRROR)
     if is_there(t, q):
         if not mirroring_of(t, q).mirrored:
-            q.unburied = q.unburied_synchronised = 0
-        bury_mirrors(t, q, dead)
+            q.dead_gm_members = q.dead_gm_synchronised = 0
+        remove_dead_mirrors(t, q, dead)
 
 
-def count_unburied(t, q, dead):
+def count_dead_members(t, q, dead):
     """Mirrors that are dead stay on the record, as synchronised as they were."""
-    q.unburied |= dead
+    q.dead_gm_members |= dead
     for node in synchronised(t, q):
-        q.unburied_synchronised |= dead & 1 << node
+        q.dead_gm_synchronised |= dead & 1 << node
 
 
 def takes_group_along(t, q):
@@ -245,10 +245,10 @@ def refuse_promotion(t, q, heir):
     on_disk = disk_record(t, q)
     unwritten = not others or (not q.abandoned and hears_first(t, q, others))
     if not q.abandoned or others:
-        q.unburied = q.unburied_synchronised = 0
+        q.dead_gm_members = q.dead_gm_synchronised = 0
     if not others:
-        q.unburied |= int(not q.abandoned) << q.master
-        count_unburied(t, q, dead)
+        q.dead_gm_members |= int(not q.abandoned) << q.master
+        count_dead_members(t, q, dead)
     say_promotion_refused(t, q, heir)
     q.hollow = heir
     strike_mirrors(t, q, dead | 1 << heir)
@@ -280,12 +280,12 @@ def heed_hollow(t, q, dead):
     strike out the dead, if they hear of it, and wait for it; where none does, the dead stay on the record."""
     living = mirror_bits(t, q) & ~dead
     if not living:
-        leave_unburied(t, q, dead)
+        leave_dead_in_group(t, q, dead)
         return
     on_disk = disk_record(t, q)
     unwritten = dead != 0 and hears_first(t, q, living)
-    q.unburied = q.unburied_synchronised = 0
-    bury_mirrors(t, q, dead)
+    q.dead_gm_members = q.dead_gm_synchronised = 0
+    remove_dead_mirrors(t, q, dead)
     if unwritten:
         keep_disk_record(t, q, on_disk)
 
@@ -293,5 +293,5 @@ def heed_hollow(t, q, dead):
 def bury_hollow(q):
     """What a mirror that refused has left behind is gone with its node; the record still counts it."""
     if q.hollow != NOWHERE:
-        q.unburied |= 1 << q.hollow
+        q.dead_gm_members |= 1 << q.hollow
         q.hollow = NOWHERE

@@ -80,7 +80,7 @@ def join(t, q, node, returning, recorded):
     enlist(t, q, node)
     if q.abandoned:
         lack_waiting(t, q, node)
-    if q.unburied:
+    if q.dead_gm_members:
         plan(t, q, 0, REPLICA_GONE, 0, 0, AT_HAND)
     synchronise_drained(t, q, JOINED)
     if returning:
@@ -93,8 +93,8 @@ def enlist(t, q, node):
     put_last(t, q, node)
     note_recoverable(t, q)
     q.depth_unknown = 0
-    q.unburied &= ~(1 << node)
-    q.unburied_synchronised &= ~(1 << node)
+    q.dead_gm_members &= ~(1 << node)
+    q.dead_gm_synchronised &= ~(1 << node)
     begin_copy(t, q, node)
     note_silent(t, q)
     say_mirror_added(t, q, node)
@@ -150,7 +150,10 @@ def take_effect(t, q, how, spared):
 
 
 def drop_surplus(t, q):
-    """Drops replicas that policy no longer asks for. The dead that nobody has missed yet are buried in their time."""
+    """Drop the replicas that policy no longer asks for.
+
+    Those that died unnoticed are removed once their node counts as down.
+    """
     kept = 0
     for node in wanted(t, q, running_bits(t), NO_RECORD):
         kept |= 1 << node

@@ -64,7 +64,7 @@ def recover(t, q, returning):
     replace_mirrors(t, q)
     answer_in_vain(t, q, False)
     q.up, q.abandoned, q.absent, q.hollow = True, False, False, NOWHERE
-    q.unburied = q.unburied_synchronised = 0
+    q.dead_gm_members = q.dead_gm_synchronised = 0
     say_queue_recovered(t, q, returning)
     count_times(t, q)
     adopt_limits(t, q)

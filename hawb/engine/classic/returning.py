@@ -23,7 +23,7 @@ def load_record(t, q, node):
     `rabbit_mirror_queue_misc:on_vhost_up`)."""
     if q.master != node:
         strike_mirrors(t, q, mirror_bits(t, q))
-        q.unburied = q.unburied_synchronised = 0
+        q.dead_gm_members = q.dead_gm_synchronised = 0
         q.hollow, q.absent = NOWHERE, True
 
 

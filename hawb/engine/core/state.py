@@ -186,10 +186,10 @@ class Queue(Struct):
     """True if the master's process last ended in a controlled way."""
     abandoned: bool = False
     """True if no mirror can take over, so that the queue waits for its master's node."""
-    unburied: int = 0
+    dead_gm_members: int = 0
     """Nodes of dead replicas, as bits, that the record of a queue without a master still counts in its group. A mirror
     that joins takes over."""
-    unburied_synchronised: int = 0
+    dead_gm_synchronised: int = 0
     """Those of them that count as synchronised."""
     hollow: int = NOWHERE
     """The node of a mirror that refused to take over: its queue process has ended, its gm process has not. It stands

@@ -204,7 +204,7 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
-    for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed", "stray_group", "heirless"):
+    for field in ("depth_unknown", "dead_gm_members", "dead_gm_synchronised", "crashed", "stray_group", "heirless"):
         fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
     crashes = ((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["crashes"] = tuple((node, ago_us) for node, ago_us in crashes if ago_us <= PERIOD_US)

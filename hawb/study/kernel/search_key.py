@@ -118,7 +118,7 @@ def say_record(t, words, place):
     say_list(t, words, t.kept_recoverable[place], queue.recoverable)
     say_list(t, words, t.kept_lagging[place], queue.lagging)
     say(words, renamed(t, queue.depth_unknown) << 8 | renamed(t, queue.copies))
-    say(words, renamed(t, queue.unburied) << 8 | renamed(t, queue.unburied_synchronised))
+    say(words, renamed(t, queue.dead_gm_members) << 8 | renamed(t, queue.dead_gm_synchronised))
     syncs = queue.syncing and place < REMEMBERED
     say(words, syncs)
     if syncs:

@@ -46,8 +46,8 @@ REMEMBERED = MOST_SIDES
 """The place of what the first node remembers; before it stand the records of sides that are not in focus."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied unburied_synchronised hollow"
-    " depth_unknown lagging"
+    "master up stopped abandoned absent mirrored mirrors synchronised recoverable"
+    " dead_gm_members dead_gm_synchronised hollow depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
     " parked stalled"
 )

@@ -15,9 +15,9 @@ from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.publishing import publish
 from hawb.study.kernel.replicas import (
     DRAINED,
-    bury,
     finish_sync,
     join,
+    remove_from_queue,
     synchronise,
     synchronise_by_hand,
     synchronise_drained,
@@ -136,7 +136,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t, t.queue, False)
+        remove_from_queue(t, t.queue, False)
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:
