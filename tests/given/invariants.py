@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from quorum_invariants import check_group_changes, check_groups, check_losses, closes, lost_disks, will_look
 
 from hawb.engine import advance
-from hawb.engine.clients.client_state import HOLLOW_US
+from hawb.engine.clients.client_state import ORPHANED_GM_US
 from hawb.engine.clients.consuming import is_single_active
 from hawb.engine.core import ledger, runs
 from hawb.engine.core.operations import NodeSuspected, Publish
@@ -259,7 +259,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
                 answered = runs.union(account.confirmed, account.nacked)
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
                 # An answer of nobody's is one that is under way for all of them.
-                asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US and node != NOWHERE}
+                asked = {node for node, due_us in share.due_us if due_us != ORPHANED_GM_US and node != NOWHERE}
                 side = turn.sides[turn.nodes[waiting.node].side]
                 if name in side.queues and not side.queues[name].has_group:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}

@@ -134,8 +134,8 @@ def keep_strays(t: Turn, q: Queue, bits: int) -> None:
     held = {node: runs.common(q.contents[node] or EMPTY, q.content) for node in nodes_of(bits)}
     q.contents, q.lagging, q.overcounted = with_content(q.contents, held), (), ()
     q.strays = () if is_replicated(q) else q.mirrors
-    hollow = 0 if q.hollow == NOWHERE or not t.is_running(q.hollow) else 1 << q.hollow
-    q.stray_group, q.astray, q.heirless = bits_of(q.strays) | hollow if q.strays else 0, (), 0
+    orphaned_gm = 0 if q.orphaned_gm == NOWHERE or not t.is_running(q.orphaned_gm) else 1 << q.orphaned_gm
+    q.stray_group, q.astray, q.heirless = bits_of(q.strays) | orphaned_gm if q.strays else 0, (), 0
 
 
 PORTS = (

@@ -116,10 +116,10 @@ def remove_from_queue(t, q, at_once):
         drop_unreachable(t, q)
     alive = alive_bits(t, q)
     dead = mirror_bits(t, q) & ~alive
-    if q.hollow != NOWHERE and is_running(t, q.hollow):
-        heed_hollow(t, q, dead)
+    if q.orphaned_gm != NOWHERE and is_running(t, q.orphaned_gm):
+        skip_promotion(t, q, dead)
         return
-    bury_hollow(q)
+    note_orphaned_gm_dead(q)
     heir = candidate(q.master, mirrors(t, q), listed(t, alive))
     counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
     if heir == q.master or (q.abandoned and not dead and not q.dead_gm_members):
@@ -169,7 +169,7 @@ def promote(t, q, heir):
     inherit(t, q, heir, living, gone, entry)
     strike_mirrors(t, q, gone | 1 << heir)
     note_recoverable(t, q)
-    q.master, q.up, q.abandoned, q.hollow = heir, True, False, NOWHERE
+    q.master, q.up, q.abandoned, q.orphaned_gm = heir, True, False, NOWHERE
     q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
     note_silent(t, q)
     note_promotion(t, q, counted)
@@ -250,7 +250,7 @@ def refuse_promotion(t, q, heir):
         q.dead_gm_members |= int(not q.abandoned) << q.master
         count_dead_members(t, q, dead)
     say_promotion_refused(t, q, heir)
-    q.hollow = heir
+    q.orphaned_gm = heir
     strike_mirrors(t, q, dead | 1 << heir)
     forget_synchronised(t, q)
     if not unwritten:
@@ -275,7 +275,7 @@ def hears_first(t, q, others):
     return below(1 + bits_in(others), t.setup.seed, GROUP_RING, next_number(t), 0) == 0
 
 
-def heed_hollow(t, q, dead):
+def skip_promotion(t, q, dead):
     """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
     strike out the dead, if they hear of it, and wait for it; where none does, the dead stay on the record."""
     living = mirror_bits(t, q) & ~dead
@@ -290,8 +290,8 @@ def heed_hollow(t, q, dead):
         keep_disk_record(t, q, on_disk)
 
 
-def bury_hollow(q):
+def note_orphaned_gm_dead(q):
     """What a mirror that refused has left behind is gone with its node; the record still counts it."""
-    if q.hollow != NOWHERE:
-        q.dead_gm_members |= 1 << q.hollow
-        q.hollow = NOWHERE
+    if q.orphaned_gm != NOWHERE:
+        q.dead_gm_members |= 1 << q.orphaned_gm
+        q.orphaned_gm = NOWHERE

@@ -46,8 +46,8 @@ def leave(t: Turn, q: Queue) -> None:
         return
     waiting = alive_bits(t, q) & mirror_bits(t, q)
     if waiting:
-        hollow = 0 if q.hollow == NOWHERE else 1 << q.hollow & bits_of(t.running())
-        waiting_publishes.answer(t, q, waiting, hollow)
+        orphaned_gm = 0 if q.orphaned_gm == NOWHERE else 1 << q.orphaned_gm & bits_of(t.running())
+        waiting_publishes.answer(t, q, waiting, orphaned_gm)
 
 
 def is_alone(t: Turn, q: Queue) -> bool:

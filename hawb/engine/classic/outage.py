@@ -63,7 +63,7 @@ def recover(t, q, returning):
     leave_strays(t, q)
     replace_mirrors(t, q)
     answer_in_vain(t, q, False)
-    q.up, q.abandoned, q.absent, q.hollow = True, False, False, NOWHERE
+    q.up, q.abandoned, q.absent, q.orphaned_gm = True, False, False, NOWHERE
     q.dead_gm_members = q.dead_gm_synchronised = 0
     say_queue_recovered(t, q, returning)
     count_times(t, q)

@@ -86,7 +86,7 @@ def note_recoverable(t: Turn, q: Queue) -> None:
 
 def on_record(q: Queue) -> tuple[int, ...]:
     """The mirrors as the record has them, which names one that refused to take over as well."""
-    return q.mirrors if q.hollow < 0 else (q.hollow, *(node for node in q.mirrors if node != q.hollow))
+    return q.mirrors if q.orphaned_gm < 0 else (q.orphaned_gm, *(node for node in q.mirrors if node != q.orphaned_gm))
 
 
 def note_returned(t: Turn, q: Queue, node: int) -> None:

@@ -24,7 +24,7 @@ def load_record(t, q, node):
     if q.master != node:
         strike_mirrors(t, q, mirror_bits(t, q))
         q.dead_gm_members = q.dead_gm_synchronised = 0
-        q.hollow, q.absent = NOWHERE, True
+        q.orphaned_gm, q.absent = NOWHERE, True
 
 
 def return_to(t, q, node):

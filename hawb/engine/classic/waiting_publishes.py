@@ -19,12 +19,12 @@ COPIED, STRUCK = 1, 2
 """What becomes of messages that wait for a queue whose master is gone: its heir has them, or no replica."""
 
 
-def answer(t: Turn, q: Queue, kept_by: int, hollow: int = 0) -> None:
+def answer(t: Turn, q: Queue, kept_by: int, orphaned_gm: int = 0) -> None:
     """Ends the wait of messages that were sent while there was no master: no master has them, but the mirrors `kept_by`
-    if they were there by then; `hollow` is where a process ended whose member of the group is left."""
+    if they were there by then; `orphaned_gm` is the node of an orphaned gm process, as a bit."""
     for parked in taken_out(q, lambda _: True):
         keepers = tuple(node for node in nodes_of(kept_by) if node not in parked.operation.lacked_by)
-        struck = publishing.strike(parked, q.name, keepers, tuple(nodes_of(hollow)))
+        struck = publishing.strike(parked, q.name, keepers, tuple(nodes_of(orphaned_gm)))
         t.schedule(0, struck.operation, step=parked.step)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from hawb.engine.clients import answers
-from hawb.engine.clients.client_state import HOLLOW_US, NEVER_US, Share, Unconfirmed
+from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share, Unconfirmed
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.cluster.reachability import can_tell
 from hawb.engine.core import runs
@@ -154,7 +154,7 @@ def replica_crashed(turn: Turn, queue: str, node: int) -> None:
 
 def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
     return any(
-        share.queue == queue and at == node and turn.now_us < due_us < HOLLOW_US
+        share.queue == queue and at == node and turn.now_us < due_us < ORPHANED_GM_US
         for share in waiting.shares
         for at, due_us in share.due_us
     )
@@ -199,7 +199,7 @@ def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
 def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
     answered = share.answered or any(node in gone and due_us <= turn.now_us for node, due_us in share.due_us)
     left = tuple(pair for pair in share.due_us if pair[0] not in gone)
-    waits = any(due_us != HOLLOW_US for _, due_us in left)
+    waits = any(due_us != ORPHANED_GM_US for _, due_us in left)
     return replace(share, due_us=left if waits else (), answered=answered)
 
 

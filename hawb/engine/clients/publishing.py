@@ -21,7 +21,7 @@ from hawb.engine.classic.confirming import answer_us, group_answer_us
 from hawb.engine.classic.mailbox import keeps
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import confirms, flow_control
-from hawb.engine.clients.client_state import HOLLOW_US, NEVER_US, Share
+from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share
 from hawb.engine.clients.consuming import circle, deliver
 from hawb.engine.clients.flow_control import silent_mirrors
 from hawb.engine.core import bookkeeping, runs
@@ -124,7 +124,8 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
         note_astray(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.strays_confirm
-        due_us = [(node, NEVER_US) for node in operation.kept_by] + [(node, HOLLOW_US) for node in operation.hollow_at]
+        due_us = [(node, NEVER_US) for node in operation.kept_by]
+        due_us += [(node, ORPHANED_GM_US) for node in operation.orphaned_gm_at]
         return Share(name, numbers, tuple(due_us), answered=ended)
     queue = turn.queues.get(name)
     if queue is None:
@@ -168,7 +169,7 @@ def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> Non
 
 
 def strike(
-    parked: Parked, name: str, kept_by: tuple[int, ...] = (), hollow_at: tuple[int, ...] = (), ended: bool = False
+    parked: Parked, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (), ended: bool = False
 ) -> Parked:
     """A waiting publish after its queue's master is gone for good: messages in the mailbox went with it. Their channels
     hear of the death, and nack them, unless mirrors keep them. If the last such mirror ends by itself, 3.8's channels
@@ -176,7 +177,7 @@ def strike(
     if not isinstance(parked.operation, Publish):
         return parked
     operation = replace(
-        parked.operation, struck=name, kept_by=kept_by, hollow_at=hollow_at, ended=ended, lacked_by=()
+        parked.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
     )
     return replace(parked, operation=operation)
 

@@ -166,7 +166,7 @@ def remove_dead_replicas(t: Turn, gone: int, dead: int) -> None:
 
 def hearers(queue: Queue) -> int:
     """The nodes whose loss a queue acts on, as bits."""
-    return bits_of({queue.master, queue.hollow, *queue.mirrors} - {NOWHERE}) | queue.stray_group
+    return bits_of({queue.master, queue.orphaned_gm, *queue.mirrors} - {NOWHERE}) | queue.stray_group
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:

@@ -88,8 +88,8 @@ class Publish(Messages, frozen=True, kw_only=True):
     """The one of `queues` whose master died with the messages in its mailbox."""
     kept_by: tuple[int, ...] = ()
     """The mirrors of that queue that have the messages."""
-    hollow_at: tuple[int, ...] = ()
-    """Where that queue's group has a member whose queue process has ended."""
+    orphaned_gm_at: tuple[int, ...] = ()
+    """The node of that queue's orphaned gm process (`hawb.engine.core.state.Queue`)."""
     ended: bool = False
     """True if the last of `kept_by` ended by itself."""
     lacked_by: tuple[int, ...] = ()

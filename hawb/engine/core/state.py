@@ -191,7 +191,7 @@ class Queue(Struct):
     that joins takes over."""
     dead_gm_synchronised: int = 0
     """Those of them that count as synchronised."""
-    hollow: int = NOWHERE
+    orphaned_gm: int = NOWHERE
     """The node of a mirror that refused to take over: its queue process has ended, its gm process has not. It stands
     before all other mirrors."""
     mirrors_on_disk: tuple[int, ...] = ()

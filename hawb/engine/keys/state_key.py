@@ -52,7 +52,7 @@ from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master", "forgotten", "removed", "replica"}
-NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
+NODE_SETS = {"kept_by", "orphaned_gm_at", "lacked_by"}
 NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
 
 
@@ -214,7 +214,7 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
-    fields["hollow"] = queue.hollow if queue.hollow == NOWHERE else names[queue.hollow]
+    fields["orphaned_gm"] = queue.orphaned_gm if queue.orphaned_gm == NOWHERE else names[queue.orphaned_gm]
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
     fields["sync"] = None if queue.sync is None else _sync(time_us, queue.sync, names)
     return tuple(fields.values())

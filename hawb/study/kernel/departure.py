@@ -122,8 +122,8 @@ def publishers_gone(t, dead):
 @inner
 def remove_dead_replicas(t, gone, dead):
     """The queue learns that replicas of it are gone."""
-    hollow = 1 << t.queue.hollow if t.queue.hollow != NOBODY else 0
-    if (mirror_bits(t, t.queue) | 1 << t.queue.master | hollow) & gone:
+    orphaned_gm = 1 << t.queue.orphaned_gm if t.queue.orphaned_gm != NOBODY else 0
+    if (mirror_bits(t, t.queue) | 1 << t.queue.master | orphaned_gm) & gone:
         remove_from_queue(t, t.queue, False)
 
 

@@ -47,7 +47,7 @@ REMEMBERED = MOST_SIDES
 
 QUEUE = record(
     "master up stopped abandoned absent mirrored mirrors synchronised recoverable"
-    " dead_gm_members dead_gm_synchronised hollow depth_unknown lagging"
+    " dead_gm_members dead_gm_synchronised orphaned_gm depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
     " parked stalled"
 )

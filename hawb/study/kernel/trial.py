@@ -77,7 +77,7 @@ def set_up(t):
     t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY
     t.publisher.closed = 1
-    t.queue.up, t.queue.hollow = 1, NOBODY
+    t.queue.up, t.queue.orphaned_gm = 1, NOBODY
     for node in wanted(t, t.queue, everybody, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node
         t.queue.mirrors += 1
