@@ -17,9 +17,11 @@ from hawb.engine.core.turn import Turn
 
 
 def holds_all(_: Turn, q: Queue, node: int) -> bool:
-    """Whether a mirror holds all that the master holds, and hears so: a stray is in no group with it
-    (`hawb.engine.classic.orphaned_mirrors`)."""
-    return q.contents[node] == q.content and node not in q.strays
+    """Return True if a mirror holds all messages that the master holds, and receives what the master broadcasts.
+
+    An orphaned mirror is not in the master's group (`hawb.engine.classic.orphaned_mirrors`).
+    """
+    return q.contents[node] == q.content and node not in q.orphaned_mirrors
 
 
 def begin_copy(t: Turn, q: Queue, node: int) -> None:
@@ -88,7 +90,7 @@ def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | N
         q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(heir, node))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
     q.crashed &= ~(int(q.failed) << q.master)
-    q.failed, q.strays, q.stray_group, q.astray, q.heirless = False, (), 0, (), 0
+    q.failed, q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.not_promotable = False, (), 0, (), 0
     bookkeeping.lose(t, q.name, missing, "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, content)
 
@@ -128,18 +130,21 @@ def loss_with_process(t: Turn, q: Queue) -> str:
     return "transient_message" if q.durable else "transient_queue"
 
 
-def keep_strays(t: Turn, q: Queue, bits: int) -> None:
-    """Mirrors that waited for the master stay on its record, with what they have of what it has; the others are
-    gone."""
+def keep_orphaned_mirrors(t: Turn, q: Queue, bits: int) -> None:
+    """Keep the mirrors at `bits`, which waited for the master, with those of their messages that the master has.
+
+    They are orphaned if the queue's policy no longer asks for mirrors.
+    """
     held = {node: runs.common(q.contents[node] or EMPTY, q.content) for node in nodes_of(bits)}
     q.contents, q.lagging, q.overcounted = with_content(q.contents, held), (), ()
-    q.strays = () if is_replicated(q) else q.mirrors
+    q.orphaned_mirrors = () if is_replicated(q) else q.mirrors
     orphaned_gm = 0 if q.orphaned_gm == NOWHERE or not t.is_running(q.orphaned_gm) else 1 << q.orphaned_gm
-    q.stray_group, q.astray, q.heirless = bits_of(q.strays) | orphaned_gm if q.strays else 0, (), 0
+    q.orphaned_group = bits_of(q.orphaned_mirrors) | orphaned_gm if q.orphaned_mirrors else 0
+    q.orphaned_publishes, q.not_promotable = (), 0
 
 
 PORTS = (
     "holds_all", "begin_copy", "note_silent", "purge_copies", "delete_copies", "fill_copies", "leave_on_disks",
-    "inherit", "keep_masters_copy", "keep_strays",
+    "inherit", "keep_masters_copy", "keep_orphaned_mirrors",
 )  # fmt: skip
 """The names of what others have to have."""

@@ -19,10 +19,10 @@ from hawb.engine.classic.failover_ports import (
     detach,
     disk_record,
     follow_new_master,
-    heirless_bits,
     is_there,
     keep_disk_record,
     listed,
+    not_promotable_bits,
     stall,
 )
 from hawb.engine.classic.journal import (
@@ -42,8 +42,7 @@ from hawb.engine.classic.journal import (
     say_promotion_refused,
 )
 from hawb.engine.classic.mirrors import add_mirrors, drop_mirrors, end_master, synchronise_drained
-from hawb.engine.classic.orphaned_mirrors import heed as heed_strays
-from hawb.engine.classic.orphaned_mirrors import is_alone
+from hawb.engine.classic.orphaned_mirrors import is_alone, promote_orphaned_mirror
 from hawb.engine.classic.outage import abandon, answer_in_vain
 from hawb.engine.classic.ports import (
     ADDING,
@@ -106,10 +105,10 @@ def remove_from_queue(t, q, at_once):
     if stalled or (not q.abandoned and is_unmissed(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
         return
-    if fall_with_node(t, q) or heed_strays(t, q):
+    if fall_with_node(t, q) or promote_orphaned_mirror(t, q):
         return
     if is_alone(t, q) and not q.up and not q.abandoned:
-        end_with_master(t, q, heirless_bits(t, q))
+        end_with_master(t, q, not_promotable_bits(t, q))
         abandon(t, q, NO_MIRROR)
         return
     if not q.up and is_running(t, q.master):

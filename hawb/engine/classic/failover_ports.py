@@ -47,9 +47,9 @@ def is_there(t: Turn, q: Queue) -> bool:
     return q.name in t.queues
 
 
-def heirless_bits(_: Turn, q: Queue) -> int:
+def not_promotable_bits(_: Turn, q: Queue) -> int:
     """The mirrors that end with their master."""
-    return q.heirless
+    return q.not_promotable
 
 
 # Clients
@@ -96,9 +96,9 @@ def meet(t: Turn, q: Queue, node: int) -> None:
 
 
 PORTS = (
-    "COPIED", "STRUCK", "listed", "stall", "heed_strays", "is_alone", "heirless_bits",
+    "COPIED", "STRUCK", "listed", "stall", "promote_orphaned_mirror", "is_alone", "not_promotable_bits",
     "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "spared", "fall_with_node", "has_room",
-    "forget_crashes", "remains", "remove", "is_there", "leave_strays", "answer_waiting", "answer_unheld",
+    "forget_crashes", "remains", "remove", "is_there", "leave_orphaned_mirrors", "answer_waiting", "answer_unheld",
     "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet",
     "may_return",
 )  # fmt: skip

@@ -5,11 +5,11 @@ Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirro
 
 from __future__ import annotations
 
-from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_strays
+from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_orphaned_mirrors
 from hawb.engine.classic.failover_ports import adopt_limits, detach, disk_record, lose_master, on_disk_record
 from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say_queue_down, say_queue_recovered
 from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
-from hawb.engine.classic.orphaned_mirrors import leave as leave_strays
+from hawb.engine.classic.orphaned_mirrors import leave_orphaned_mirrors
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
 from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
 from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
@@ -60,7 +60,7 @@ def recover(t, q, returning):
     disk, and the mirrors that policy asks for join empty, on nodes that run by now, in its order
     (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
     on_disk = disk_record(t, q)
-    leave_strays(t, q)
+    leave_orphaned_mirrors(t, q)
     replace_mirrors(t, q)
     answer_in_vain(t, q, False)
     q.up, q.abandoned, q.absent, q.orphaned_gm = True, False, False, NOWHERE
@@ -87,7 +87,7 @@ def replace_mirrors(t, q):
     strike_mirrors(t, q, gone)
     forget_synchronised(t, q)
     delete_copies(t, q, gone)
-    keep_strays(t, q, left)
+    keep_orphaned_mirrors(t, q, left)
     forget_replicas(t, q, gone)
     if left:
         answer_waiting(t, q, left)

@@ -124,21 +124,23 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
     steady_confirms.forget_replicas(turn, queue, gone)
 
 
-def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
-    """Nodes are gone, and with them members of a group that no queue has on its record any more. The group's other
-    members notice, find no record of theirs either, and end: no channel waits for them."""
+def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
+    """Drop the confirms that wait for orphaned mirrors whose group had a member on one of `nodes`, which are down.
+
+    The other members of such a group see the death, find no record of the queue that names them, and end.
+    """
     gone = frozenset(nodes)
 
-    def without_strays(share: Share) -> Share:
-        queue, strays = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us >= NEVER_US]
-        if gone.isdisjoint(strays) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
+    def without_them(share: Share) -> Share:
+        queue, orphaned = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us >= NEVER_US]
+        if gone.isdisjoint(orphaned) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
             return share
-        return replace(share, due_us=(), answered=share.answered or turn.settings.profile.strays_confirm)
+        return replace(share, due_us=(), answered=share.answered or turn.settings.profile.orphaned_mirrors_confirm)
 
     def loses_one(waiting: Unconfirmed) -> bool:
-        return turn.is_here(waiting.node) and any(without_strays(share) is not share for share in waiting.shares)
+        return turn.is_here(waiting.node) and any(without_them(share) is not share for share in waiting.shares)
 
-    _update(turn, without_strays, loses_one)
+    _update(turn, without_them, loses_one)
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:

@@ -121,9 +121,9 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     if operation.orphaned or not turn.is_running(operation.node):
         return route_for_nobody(turn, operation, name, numbers)
     if name == operation.struck:
-        note_astray(turn, operation, name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
-        ended = operation.ended and turn.settings.profile.strays_confirm
+        ended = operation.ended and turn.settings.profile.orphaned_mirrors_confirm
         due_us = [(node, NEVER_US) for node in operation.kept_by]
         due_us += [(node, ORPHANED_GM_US) for node in operation.orphaned_gm_at]
         return Share(name, numbers, tuple(due_us), answered=ended)
@@ -156,16 +156,16 @@ def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -
     if queue is not None and not queue.has_group and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
     else:
-        note_astray(turn, operation, name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
-def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """Mirrors that are left on the record of a queue that policy mirrors no more have messages from channels, and keep
-    them for the time when they take over (`hawb.engine.classic.orphaned_mirrors`)."""
+def keep_for_orphaned_mirrors(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+    """Note that a queue's orphaned mirrors have the messages from the channel, in case one of them becomes master
+    (`hawb.engine.classic.orphaned_mirrors`)."""
     queue = turn.queues.get(name)
-    if queue is not None and queue.strays and (operation.kept_by or queue.up):
-        turn.change_queue(name, astray=(*queue.astray, (operation, numbers, turn.step)))
+    if queue is not None and queue.orphaned_mirrors and (operation.kept_by or queue.up):
+        turn.change_queue(name, orphaned_publishes=(*queue.orphaned_publishes, (operation, numbers, turn.step)))
 
 
 def strike(
@@ -259,7 +259,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     the same commit."""
     replicas = (queue.master, *queue.mirrors)
     hosts = sorted({queue.holder, *queue.members}) if queue.has_group else replicas
-    takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.strays]
+    takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.orphaned_mirrors]
     sent_bytes = 0 if queue.has_group else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
@@ -272,7 +272,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
     if isinstance(operation, Publish):
-        note_astray(turn, operation, queue.name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, queue.name, numbers)
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
     if queue.has_group:
         group = turn.groups[queue.name]
@@ -283,7 +283,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     due_us = [
         (node, NEVER_US if never_answers(turn, operation, queue, node) else heard_us(turn, operation, queue, node))
         for node in replicas
-        if node in takers or node in queue.strays
+        if node in takers or node in queue.orphaned_mirrors
     ]
     return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
 
@@ -295,7 +295,7 @@ def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> b
     no more hears of no message at all."""
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False
-    if node in queue.strays and not is_replicated(queue):
+    if node in queue.orphaned_mirrors and not is_replicated(queue):
         return True
     channel, behind = (operation.node, operation.publisher), (node, NEVER_US)
     own = (waiting.shares for waiting in turn.unconfirmed if (waiting.node, waiting.publisher) == channel)

@@ -159,14 +159,14 @@ def remove_dead_replicas(t: Turn, gone: int, dead: int) -> None:
         if queue.type == CLASSIC and hearers(queue) & gone:
             remove_from_queue(t, t.own(name), False)
     t.because = cause
-    confirms.strays_gone(t, nodes_of(dead))
+    confirms.orphaned_mirrors_gone(t, nodes_of(dead))
     if not t.running():
         transient.forget(t)
 
 
 def hearers(queue: Queue) -> int:
     """The nodes whose loss a queue acts on, as bits."""
-    return bits_of({queue.master, queue.orphaned_gm, *queue.mirrors} - {NOWHERE}) | queue.stray_group
+    return bits_of({queue.master, queue.orphaned_gm, *queue.mirrors} - {NOWHERE}) | queue.orphaned_group
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:

@@ -197,14 +197,14 @@ class Queue(Struct):
     mirrors_on_disk: tuple[int, ...] = ()
     """The mirrors that the record on disk names. A change of policy writes them, the next change of mirrors clears
     them."""
-    strays: tuple[int, ...] = ()
+    orphaned_mirrors: tuple[int, ...] = ()
     """Orphaned mirrors, on the record of a master that came back without mirrors
     (`hawb.engine.classic.orphaned_mirrors`)."""
-    stray_group: int = 0
+    orphaned_group: int = 0
     """The group that orphaned mirrors have of their own, as bits."""
-    heirless: int = 0
+    not_promotable: int = 0
     """Mirrors, as bits, of an orphaned mirror that took over. They end with it and cannot be promoted."""
-    astray: tuple[tuple[object, Runs, int], ...] = ()
+    orphaned_publishes: tuple[tuple[object, Runs, int], ...] = ()
     """Publishes that channels have sent to orphaned mirrors: (operation, numbers, step)."""
     absent: bool = False
     """True if only disks have the record. No node joins the queue before its master's node is back."""

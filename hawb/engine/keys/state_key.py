@@ -53,7 +53,7 @@ from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master", "forgotten", "removed", "replica"}
 NODE_SETS = {"kept_by", "orphaned_gm_at", "lacked_by"}
-NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
+NODES_FIELDS = {"mirrors", "mirrors_on_disk", "orphaned_mirrors", "synchronised", "recoverable", "members"}
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:
@@ -189,8 +189,10 @@ def _queue(state: State, queue: Queue, rank: Ranks, names: tuple[int, ...]) -> t
     ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
     parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
     fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
-    astray = tuple((_meaning(state, operation, names), rank(numbers)) for operation, numbers, _ in queue.astray)
-    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo, astray
+    orphaned = tuple(
+        (_meaning(state, operation, names), rank(numbers)) for operation, numbers, _ in queue.orphaned_publishes
+    )
+    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo, orphaned
 
 
 @lru_cache(KEPT)
@@ -199,12 +201,14 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
     # The first stands on the agenda.
-    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced", "astray"):
+    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced", "orphaned_publishes"):
         del fields[field]
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
-    for field in ("depth_unknown", "dead_gm_members", "dead_gm_synchronised", "crashed", "stray_group", "heirless"):
+    for field in (
+        "depth_unknown", "dead_gm_members", "dead_gm_synchronised", "crashed", "orphaned_group", "not_promotable",
+    ):  # fmt: skip
         fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
     crashes = ((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["crashes"] = tuple((node, ago_us) for node, ago_us in crashes if ago_us <= PERIOD_US)

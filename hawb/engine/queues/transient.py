@@ -40,7 +40,7 @@ def go_with_node(t: Turn, q: Queue) -> None:
     queue's record: without a policy that mirrors, the record goes too, and nobody tells mirrors that wait for their
     master, nor publishers."""
     if not is_replicated(q):
-        orphaned_mirrors.leave(t, q)
+        orphaned_mirrors.leave_orphaned_mirrors(t, q)
         remove(t, q)
 
 

@@ -90,7 +90,7 @@ def keep_masters_copy(t, q, gone, entry):
 
 
 @inner
-def keep_strays(t, q, bits):
+def keep_orphaned_mirrors(t, q, bits):
     """No mirror that waited for the master stays."""
 
 

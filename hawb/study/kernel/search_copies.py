@@ -144,7 +144,7 @@ def uncounted(t, q, never):
 
 
 @inner
-def keep_strays(t, q, bits):
+def keep_orphaned_mirrors(t, q, bits):
     """No mirror that waited for the master stays."""
     q.lagging = 0
 

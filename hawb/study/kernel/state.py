@@ -50,7 +50,7 @@ def record(names: str, **records: np.dtype) -> np.dtype:
 
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
-    " lone_boot_rounds keeps_records khepri consumes_again strays_confirm"
+    " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " client_local consume_beats consume_us listed preferred election_us"
