@@ -23,7 +23,7 @@ def shut_master_down_at(queue: Queue, node: int) -> None:
         end_master(queue, stopped=True)
         if queue.living() and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED):
             queue.drop(set(queue.mirrors))
-            abandon(queue)
+            await_master(queue)
 
 
 def end_master(queue: Queue, stopped: bool) -> None:
@@ -39,13 +39,13 @@ def remove_from_queue(queue: Queue) -> None:
     """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
     everything to it."""
     cluster, alive = queue.cluster, queue.living() | ({queue.master} if queue.up else set())
-    if not queue.abandoned and cluster.is_unmissed(queue.master):
+    if not queue.awaits_master and cluster.is_unmissed(queue.master):
         gone = {queue.master, *queue.mirrors} - alive
         queue.trial.confirms.forget({node for node in gone if not cluster.is_unmissed(node)})
         return
     dead = set(queue.mirrors) - alive
     heir = candidate(queue.master, queue.mirrors, sorted(alive))
-    if heir == queue.master or (queue.abandoned and not dead and not queue.dead_gm_members):
+    if heir == queue.master or (queue.awaits_master and not dead and not queue.dead_gm_members):
         remove_dead_mirrors(queue, dead)
     elif heir == NOBODY:
         leave_dead_in_group(queue, dead)
@@ -58,7 +58,7 @@ def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
     if not dead:
         return
     queue.drop(dead)
-    if queue.abandoned:
+    if queue.awaits_master:
         if not queue.living():
             queue.mailbox.in_vain()
         return
@@ -72,7 +72,7 @@ def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
 def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
     """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
     along."""
-    first = not queue.abandoned
+    first = not queue.awaits_master
     taken_along = queue.stopped and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED)
     if first:
         queue.dead_gm_members = {queue.master: False}
@@ -80,7 +80,7 @@ def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
     if first and taken_along:
         queue.dead_gm_members = {}
     if first:
-        abandon(queue)
+        await_master(queue)
     remove_dead_mirrors(queue, dead)
 
 
@@ -114,19 +114,19 @@ def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
 
 def serve_at(queue: Queue, master: int) -> None:
     """A node serves the queue from now on."""
-    queue.master, queue.up, queue.abandoned, queue.absent = master, True, False, False
+    queue.master, queue.up, queue.awaits_master, queue.absent = master, True, False, False
     queue.dead_gm_members = {}
     queue.down.stops(queue.env.now)
 
 
-def abandon(queue: Queue) -> None:
+def await_master(queue: Queue) -> None:
     """No replica may serve the queue. It waits for its master's node, with what is on that node's disk."""
     trial = queue.trial
     trial.confirms.forget({queue.master, *queue.mirrors})
     goes_on = trial.consumer.detach()
     queue.synchronised = set()
     queue.mailbox.keep(lost=True)
-    queue.abandoned, queue.absent = True, False
+    queue.awaits_master, queue.absent = True, False
     queue.mailbox.release()
     if goes_on:
         trial.after(0, trial.consumer.resume, trial.consumer.resumes())

@@ -50,7 +50,7 @@ class Mailbox:
         """It waits until the queue serves again; once it is settled that no master is there, 60 s at most, if it is
         nothing that mirrors have."""
         self.waiting.append(operation)
-        if self.trial.queue.abandoned and operation.kind != PUBLISH:
+        if self.trial.queue.awaits_master and operation.kind != PUBLISH:
             self.trial.env.process(self.gives_up(operation))
 
     def gives_up(self, operation: Operation) -> Process:

@@ -131,7 +131,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "synchronised-mirror-promoted unsynchronised-mirror-promoted"),
         _of("a promotion refused: what the mirror leaves behind", failover.refuse_promotion, "",
             "refusal-leaves-others-waiting first-to-hear-refuses refusal-ends-with-its-node"),
-        _of("a queue without a master, down: what is left of it", outage.abandon, "",
+        _of("a queue without a master, down: what is left of it", outage.await_master, "",
             "killed-master-not-replaced unmirrored-queues-on-a-dead-node"),
         _of("a mirror left on the record takes over while its master runs",
             orphaned_mirrors.promote_orphaned_mirror, "", "strays-take-over"),

@@ -166,7 +166,7 @@ class Classic(Numbers):
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (
-            "up", "stopped", "abandoned", "absent", "mirrored", "master", "orphaned_gm",
+            "up", "stopped", "awaits_master", "absent", "mirrored", "master", "orphaned_gm",
             "dead_gm_members", "dead_gm_synchronised", "depth_unknown",
         ):  # fmt: skip
             record[name] = getattr(queue, name)

@@ -83,7 +83,7 @@ def has_crashed(queue: Queue) -> bool:
 
 def is_left_over(queue: Queue) -> bool:
     """Whether its policy has ceased to mirror a queue that no node serves, or that still has mirrors."""
-    return not is_replicated(queue) and ((queue.abandoned and not queue.absent) or bool(queue.mirrors))
+    return not is_replicated(queue) and ((queue.awaits_master and not queue.absent) or bool(queue.mirrors))
 
 
 def is_timed(queue: Queue) -> bool:

@@ -99,7 +99,7 @@ def check_well(run: Run) -> None:
     for name, queue in moment.state.queues.items():
         if queue.failed or queue.type == QUORUM:
             continue
-        if queue.abandoned:
+        if queue.awaits_master:
             assert not queue.content and (is_replicated(queue) or name in by_half | moved), name
             continue
         assert queue.up and queue.sync is None and not queue.parked, name

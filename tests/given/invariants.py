@@ -128,7 +128,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
     """Who is master and who is a mirror."""
     name = queue.name
     assert not queue.up or turn.is_running(queue.master), f"{name}: its master runs on a node that does not"
-    assert not (queue.up and queue.abandoned), f"{name}: it is up and given up"
+    assert not (queue.up and queue.awaits_master), f"{name}: it is up and awaits its master"
     assert queue.master not in queue.mirrors, f"{name}: its master is a mirror of itself"
     for nodes in (queue.mirrors, queue.synchronised, queue.recoverable):
         assert len(set(nodes)) == len(nodes), f"{name}: {nodes} has a node twice"
@@ -202,7 +202,7 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
         check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
-        unsettled = not queue.up and not queue.abandoned and not turn.is_here(consumer.node)
+        unsettled = not queue.up and not queue.awaits_master and not turn.is_here(consumer.node)
         left_behind = closes(turn, queue, known) or died_with_node(turn, queue, known) or unsettled
         there = consumer.state == "active" or left_behind
         fits = consumer.queue == name and there and consumer.subscription

@@ -13,7 +13,7 @@ from quorum_invariants import check_elections, check_quorum_settled, hands_over,
 
 from hawb.engine import advance
 from hawb.engine.classic.ports import wanted
-from hawb.engine.classic.record import waits_for_heir
+from hawb.engine.classic.record import mirrors_await_master
 from hawb.engine.clients.client_state import NEVER_US
 from hawb.engine.clients.consuming import is_single_active
 from hawb.engine.clients.steady import flows
@@ -73,13 +73,13 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
         if queue.has_group:
             check_quorum_settled(turn, queue)
             continue
-        assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"
+        assert queue.up or queue.awaits_master, f"{name}: neither up nor awaiting its master"
         if queue.sync is not None:
             held = queue.sync.held_us is not None and alarms.holds_synchronisation(turn, queue.master)
             assert held, f"{name}: it synchronises for ever"
             continue
         # What mirrors without a master have from channels they keep for as long as it takes.
-        patient = (Resume, Publish) if waits_for_heir(turn, queue) else Resume
+        patient = (Resume, Publish) if mirrors_await_master(turn, queue) else Resume
         waiting = [parked for parked in queue.parked if not isinstance(parked.operation, patient)]
         assert not waiting, f"{name}: {waiting} wait for ever"
         check_served(turn, queue)

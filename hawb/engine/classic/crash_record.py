@@ -25,7 +25,7 @@ def fall_with_node(t: Turn, q: Queue) -> bool:
 
 def has_room(_: Turn, q: Queue) -> bool:
     """Whether the record in memory counts no mirror that never started, so that exactly asks for no other."""
-    return not q.abandoned or q.failed or not q.crashed >> q.master & 1
+    return not q.awaits_master or q.failed or not q.crashed >> q.master & 1
 
 
 def forget_crashes(_: Turn, q: Queue, node: int) -> None:

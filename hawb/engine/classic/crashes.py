@@ -103,7 +103,7 @@ def restart(turn: Turn, event: ProcessRestarts) -> None:
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
-    if not queue.up and not queue.abandoned:
+    if not queue.up and not queue.awaits_master:
         turn.schedule(RETRY_US, event)
         return
     queue = turn.change_queue(queue.name, crashed=queue.crashed & ~(1 << event.node))

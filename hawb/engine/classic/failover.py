@@ -43,7 +43,7 @@ from hawb.engine.classic.journal import (
 )
 from hawb.engine.classic.mirrors import add_mirrors, drop_mirrors, end_master, synchronise_drained
 from hawb.engine.classic.orphaned_mirrors import is_alone, promote_orphaned_mirror
-from hawb.engine.classic.outage import abandon, answer_in_vain
+from hawb.engine.classic.outage import answer_lost_publishes, await_master
 from hawb.engine.classic.ports import (
     ADDING,
     ALL_REPLICAS,
@@ -94,7 +94,7 @@ def shut_down_master(t, q):
     if takes_mirrors_down(len(synchronised(t, q)), asked.promote_on_shutdown):
         say_mirrors_stopped(t, q)
         drop_mirrors(t, q, ALL_REPLICAS, MASTER_SHUTDOWN)
-        abandon(t, q, MIRRORS_STOPPED)
+        await_master(t, q, MIRRORS_STOPPED)
 
 
 def remove_from_queue(t, q, at_once):
@@ -102,14 +102,14 @@ def remove_from_queue(t, q, at_once):
     they take a master for alive that has gone they leave everything to it, and so they do, unless it has to be settled
     `at_once`, while a node that counts as running does not answer; then only channels know who is dead."""
     stalled = not at_once and len(mirrors(t, q)) > 0 and stall(t, q, REPLICA_GONE)
-    if stalled or (not q.abandoned and is_unmissed(t, q.master)):
+    if stalled or (not q.awaits_master and is_unmissed(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
         return
     if fall_with_node(t, q) or promote_orphaned_mirror(t, q):
         return
-    if is_alone(t, q) and not q.up and not q.abandoned:
+    if is_alone(t, q) and not q.up and not q.awaits_master:
         end_with_master(t, q, not_promotable_bits(t, q))
-        abandon(t, q, NO_MIRROR)
+        await_master(t, q, NO_MIRROR)
         return
     if not q.up and is_running(t, q.master):
         drop_unreachable(t, q)
@@ -121,7 +121,7 @@ def remove_from_queue(t, q, at_once):
     note_orphaned_gm_dead(q)
     heir = candidate(q.master, mirrors(t, q), listed(t, alive))
     counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
-    if heir == q.master or (q.abandoned and not dead and not q.dead_gm_members):
+    if heir == q.master or (q.awaits_master and not dead and not q.dead_gm_members):
         remove_dead_mirrors(t, q, dead)
     elif heir == NOBODY:
         leave_dead_in_group(t, q, dead)
@@ -168,7 +168,7 @@ def promote(t, q, heir):
     inherit(t, q, heir, living, gone, entry)
     strike_mirrors(t, q, gone | 1 << heir)
     note_recoverable(t, q)
-    q.master, q.up, q.abandoned, q.orphaned_gm = heir, True, False, NOWHERE
+    q.master, q.up, q.awaits_master, q.orphaned_gm = heir, True, False, NOWHERE
     q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
     note_silent(t, q)
     note_promotion(t, q, counted)
@@ -193,8 +193,8 @@ def remove_dead_mirrors(t, q, dead):
     note_recoverable(t, q)
     leave_on_disks(t, q, dead)
     forget_replicas(t, q, dead)
-    if q.abandoned:
-        answer_in_vain(t, q, False)
+    if q.awaits_master:
+        answer_lost_publishes(t, q, False)
         return
     if q.syncing:
         leave_sync(t, q, dead)
@@ -208,12 +208,12 @@ def leave_dead_in_group(t, q, dead):
     (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
     (`gm:validate_members`), and does what a mirror does whose master has died."""
     count_dead_members(t, q, dead)
-    if not q.abandoned:
+    if not q.awaits_master:
         if q.stopped and takes_group_along(t, q):
             q.dead_gm_members = q.dead_gm_synchronised = 0
         else:
             q.dead_gm_members |= 1 << q.master
-        abandon(t, q, NO_MIRROR)
+        await_master(t, q, NO_MIRROR)
     if is_there(t, q):
         if not mirroring_of(t, q).mirrored:
             q.dead_gm_members = q.dead_gm_synchronised = 0
@@ -237,16 +237,16 @@ def refuse_promotion(t, q, heir):
     member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
     live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters). Where it is
     the first to hear of the death nobody else does, and the record stays as it is."""
-    if q.abandoned:
-        answer_in_vain(t, q, False)
+    if q.awaits_master:
+        answer_lost_publishes(t, q, False)
     others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
     dead = mirror_bits(t, q) & ~others & ~(1 << heir)
     on_disk = disk_record(t, q)
-    unwritten = not others or (not q.abandoned and hears_first(t, q, others))
-    if not q.abandoned or others:
+    unwritten = not others or (not q.awaits_master and hears_first(t, q, others))
+    if not q.awaits_master or others:
         q.dead_gm_members = q.dead_gm_synchronised = 0
     if not others:
-        q.dead_gm_members |= int(not q.abandoned) << q.master
+        q.dead_gm_members |= int(not q.awaits_master) << q.master
         count_dead_members(t, q, dead)
     say_promotion_refused(t, q, heir)
     q.orphaned_gm = heir
@@ -257,10 +257,10 @@ def refuse_promotion(t, q, heir):
     leave_on_disks(t, q, dead)
     delete_copies(t, q, 1 << heir)
     forget_replicas(t, q, 1 << heir)
-    if q.abandoned:
-        answer_in_vain(t, q, True)
+    if q.awaits_master:
+        answer_lost_publishes(t, q, True)
     else:
-        abandon(t, q, PROMOTION_REFUSED)
+        await_master(t, q, PROMOTION_REFUSED)
     if unwritten:
         keep_disk_record(t, q, on_disk)
 

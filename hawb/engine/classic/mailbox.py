@@ -5,7 +5,7 @@ Source: `rabbit_amqqueue:retry_wait`, `rabbit_channel:handle_consuming_queue_dow
 
 from __future__ import annotations
 
-from hawb.engine.classic.record import waits_for_heir
+from hawb.engine.classic.record import mirrors_await_master
 from hawb.engine.classic.record_ports import is_absent, mirroring_of
 from hawb.engine.cluster.node_ports import linked
 
@@ -17,18 +17,18 @@ def is_busy(t, q, node):
     or its master does not answer."""
     if q.up:
         return q.syncing or not linked(t, node, q.master)
-    return not q.abandoned
+    return not q.awaits_master
 
 
 def keeps(t, q, node):
     """Whether what clients at a node publish waits at a queue's replicas."""
-    return is_busy(t, q, node) or waits_for_heir(t, q)
+    return is_busy(t, q, node) or mirrors_await_master(t, q)
 
 
 def is_stopped(t, q):
     """Whether the record of a queue without replicas says that its process was stopped, so that nobody waits for one. A
     mirrored queue's says so no more once its mirrors have been stopped, too."""
-    known = q.abandoned and q.stopped and not is_absent(t, q)
+    known = q.awaits_master and q.stopped and not is_absent(t, q)
     return known and not mirroring_of(t, q).mirrored and t.setup.keeps_records
 
 

@@ -70,7 +70,7 @@ def join(t, q, node, returning, recorded):
     is_replica = is_mirror(t, q, node) or (q.up and node == q.master)
     if not mirroring_of(t, q).mirrored or is_replica or not is_running(t, node):
         return
-    undecided = not q.up and not q.abandoned
+    undecided = not q.up and not q.awaits_master
     if undecided and returning:
         stall_join(t, q, node, returning, recorded)
     if undecided or (q.up and not linked(t, q.master, node)):
@@ -78,7 +78,7 @@ def join(t, q, node, returning, recorded):
     if not recorded and node not in wanted(t, q, mirror_bits(t, q) | 1 << q.master | 1 << node, NO_RECORD):
         return
     enlist(t, q, node)
-    if q.abandoned:
+    if q.awaits_master:
         lack_waiting(t, q, node)
     if q.dead_gm_members:
         plan(t, q, 0, REPLICA_GONE, 0, 0, AT_HAND)

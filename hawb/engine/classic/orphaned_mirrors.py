@@ -73,7 +73,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
     t.because = say_master_down(t, q, LEFT_BEHIND)
     entry = say_promoted(t, q, heir)
     subscriptions.detach(t, q.name, was)
-    q.master, q.mirrors, q.synchronised, q.up, q.abandoned, q.absent = heir, mirrors, (), True, False, False
+    q.master, q.mirrors, q.synchronised, q.up, q.awaits_master, q.absent = heir, mirrors, (), True, False, False
     q.contents = with_content(q.contents, {was: None, heir: own} | dict.fromkeys(mirrors, EMPTY))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = own, EMPTY, EMPTY, 0
     q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.lagging = (), 0, (), ()

@@ -11,7 +11,7 @@ from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say
 from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
 from hawb.engine.classic.orphaned_mirrors import leave_orphaned_mirrors
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
-from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
+from hawb.engine.classic.record import alive_bits, mirror_bits, mirrors_await_master
 from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
 from hawb.engine.classic.waiting_publishes import STRUCK, answer_unheld
 from hawb.engine.classic.waiting_publishes import answer as answer_waiting
@@ -24,7 +24,7 @@ from hawb.engine.queues.transient import remains, remove
 SHARED = True  # the kernel of studies compiles this module
 
 
-def abandon(t, q, reason):
+def await_master(t, q, reason):
     """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
     mirrors that join meanwhile never take over: for them the master did not die, it was never there.
 
@@ -39,7 +39,7 @@ def abandon(t, q, reason):
     keep_masters_copy(t, q, gone, entry)
     forget_synchronised(t, q)
     keep_waiting(t, q, 0 if living else STRUCK)
-    q.abandoned, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
+    q.awaits_master, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
     blame(t, entry)
     if remains(t, q):
         release(t, q)
@@ -48,10 +48,10 @@ def abandon(t, q, reason):
         remove(t, q)
 
 
-def answer_in_vain(t, q, ended):
+def answer_lost_publishes(t, q, ended):
     """Of the mirrors that wait for a master some are gone, or one ended by itself: of what publishers sent meanwhile
     nobody has what only they had."""
-    holders = alive_bits(t, q) & mirror_bits(t, q) if waits_for_heir(t, q) else 0
+    holders = alive_bits(t, q) & mirror_bits(t, q) if mirrors_await_master(t, q) else 0
     answer_unheld(t, q, holders, ended)
 
 
@@ -62,8 +62,8 @@ def recover(t, q, returning):
     on_disk = disk_record(t, q)
     leave_orphaned_mirrors(t, q)
     replace_mirrors(t, q)
-    answer_in_vain(t, q, False)
-    q.up, q.abandoned, q.absent, q.orphaned_gm = True, False, False, NOWHERE
+    answer_lost_publishes(t, q, False)
+    q.up, q.awaits_master, q.absent, q.orphaned_gm = True, False, False, NOWHERE
     q.dead_gm_members = q.dead_gm_synchronised = 0
     say_queue_recovered(t, q, returning)
     count_times(t, q)

@@ -33,7 +33,7 @@ def alive_bits(t, q):
     return bits
 
 
-def waits_for_heir(t, q):
+def mirrors_await_master(t, q):
     """Whether a queue has mirrors that live though it has no master. What is published they have from the channel, and
     keep until they hear of it from a master: the publisher hears nothing (`rabbit_mirror_queue_slave`)."""
-    return q.abandoned and not is_absent(t, q) and alive_bits(t, q) & mirror_bits(t, q) != 0
+    return q.awaits_master and not is_absent(t, q) and alive_bits(t, q) & mirror_bits(t, q) != 0

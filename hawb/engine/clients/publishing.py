@@ -190,7 +190,7 @@ def copied(turn: Turn, parked: Parked, name: str) -> Parked:
     if not isinstance(parked.operation, Publish):
         return parked
     waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
-    others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.abandoned))
+    others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.awaits_master))
     had = (*parked.operation.copied, name, *others)
     return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
 

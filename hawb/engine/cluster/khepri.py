@@ -18,7 +18,7 @@ from __future__ import annotations
 from msgspec.structs import astuple, replace
 
 from hawb.engine.classic.mirrors import end_master
-from hawb.engine.classic.outage import abandon
+from hawb.engine.classic.outage import await_master
 from hawb.engine.cluster.node_ports import place_of_change
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut, NodeMarked
@@ -123,7 +123,7 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
     held = runs.size(deleted)
     turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=held)
     end_master(turn, queue, False)
-    abandon(turn, queue, "deleted_by_half")
+    await_master(turn, queue, "deleted_by_half")
 
 
 # What waits

@@ -184,7 +184,7 @@ class Queue(Struct):
     """True if the master's process runs."""
     stopped: bool = False
     """True if the master's process last ended in a controlled way."""
-    abandoned: bool = False
+    awaits_master: bool = False
     """True if no mirror can take over, so that the queue waits for its master's node."""
     dead_gm_members: int = 0
     """Nodes of dead replicas, as bits, that the record of a queue without a master still counts in its group. A mirror

@@ -94,7 +94,7 @@ def is_absent(queue: Queue) -> bool:
     A classic queue without replicas leaves memory when its node goes down. Any queue does when all nodes are down, and
     it is read into memory again by the node of its master, or of any of its members. A queue whose policy no longer
     asks for replicas stays in memory, and clients try as long as for any other."""
-    return queue.absent and not queue.failed and (queue.abandoned or queue.has_group)
+    return queue.absent and not queue.failed and (queue.awaits_master or queue.has_group)
 
 
 def has_record(turn: Turn, operation: Operation, queue: Queue) -> bool:
@@ -123,7 +123,7 @@ def park(turn: Turn, queue: Queue, operation: Operation) -> None:
     (`rabbit_classic_queue:wait_for_promoted_or_stopped`)."""
     number = turn.next_number()
     turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
-    if queue.abandoned and not isinstance(operation, Publish | DeadLetters | Delete):
+    if queue.awaits_master and not isinstance(operation, Publish | DeadLetters | Delete):
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
         turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)

@@ -26,7 +26,7 @@ def remains(t: Turn, q: Queue) -> bool:
 def spared(t: Turn, q: Queue) -> int:
     """The dead master's node, as bits, if it is back: a new master starts no mirror there, just as the master of a
     queue that is not durable is not started again."""
-    back = q.abandoned and not q.durable and t.is_running(q.master)
+    back = q.awaits_master and not q.durable and t.is_running(q.master)
     return int(back) << q.master
 
 
@@ -49,5 +49,5 @@ def forget(t: Turn) -> None:
     if t.setup.khepri:
         return
     for name in t.queue_names():
-        if t.queues[name].abandoned and not t.queues[name].durable:
+        if t.queues[name].awaits_master and not t.queues[name].durable:
             remove(t, t.queues[name])

@@ -64,7 +64,7 @@ def park(t, kind, a, b, c, d):
     t.parked[row, NUMBER], t.parked[row, KIND] = number, kind
     t.parked[row, A], t.parked[row, B], t.parked[row, C], t.parked[row, D] = a, b, c, d
     t.queue.parked += 1
-    if t.queue.abandoned and kind != PUBLISH:
+    if t.queue.awaits_master and kind != PUBLISH:
         put_on_agenda(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
 
 
@@ -85,7 +85,7 @@ def serves(t, kind, a, node, c, d):
     queue = t.queue
     if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
-    if not (queue.abandoned and (queue.absent or is_stopped(t, queue))):
+    if not (queue.awaits_master and (queue.absent or is_stopped(t, queue))):
         park(t, kind, a, node, c, d)
     return False
 

@@ -74,5 +74,5 @@ def declare_again(t, node):
         hand_to_engine(t)
         return
     queue = t.queue
-    queue.master, queue.up, queue.stopped, queue.abandoned, queue.absent, queue.gone = node, 1, 0, 0, 0, 0
+    queue.master, queue.up, queue.stopped, queue.awaits_master, queue.absent, queue.gone = node, 1, 0, 0, 0, 0
     count_times(t)

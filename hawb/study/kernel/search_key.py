@@ -110,7 +110,7 @@ def say_node(t, words, node, sides):
 def say_record(t, words, place):
     """Writes a record of the queue but for messages."""
     queue = t.kept[place]
-    flags = queue.up << 4 | queue.stopped << 3 | queue.abandoned << 2 | queue.absent << 1 | queue.mirrored
+    flags = queue.up << 4 | queue.stopped << 3 | queue.awaits_master << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
     say(words, t.free[queue.orphaned_gm] + 1 if queue.orphaned_gm != NOBODY else 0)
     say_list(t, words, t.kept_mirrors[place], queue.mirrors)

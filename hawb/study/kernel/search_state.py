@@ -46,7 +46,7 @@ REMEMBERED = MOST_SIDES
 """The place of what the first node remembers; before it stand the records of sides that are not in focus."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrored mirrors synchronised recoverable"
+    "master up stopped awaits_master absent mirrored mirrors synchronised recoverable"
     " dead_gm_members dead_gm_synchronised orphaned_gm depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
     " parked stalled"

@@ -63,7 +63,7 @@ procedure of planned work."""
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.core.state.Node`)."""
 QUEUE = record(
-    "master up stopped abandoned absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
+    "master up stopped awaits_master absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
     " depth_unknown taken"
     " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
 )
