@@ -60,7 +60,7 @@ def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
     queue.drop(dead)
     if queue.awaits_master:
         if not queue.living():
-            queue.mailbox.in_vain()
+            queue.mailbox.drop_publishes()
         return
     if queue.syncing:
         queue.leave_sync(dead)
@@ -149,7 +149,7 @@ def come_back(queue: Queue, node: int, alone: bool) -> None:
 def recover(queue: Queue) -> None:
     """The master's node is back and nobody took over: its mirrors join anew."""
     queue.drop(set(queue.mirrors))
-    queue.mailbox.in_vain()
+    queue.mailbox.drop_publishes()
     serve_at(queue, queue.master)
     queue.add_mirrors()
     queue.goes_on()

@@ -86,8 +86,8 @@ class Mailbox:
         for operation in self.waiting:
             operation.orphaned = operation.orphaned or (operation.kind == PUBLISH and operation.node == node)
 
-    def in_vain(self) -> None:
-        """Nobody is left that has the messages that wait."""
+    def drop_publishes(self) -> None:
+        """Drop the waiting messages, which no replica has."""
         messages = [operation for operation in self.waiting if operation.kind == PUBLISH]
         self.waiting = [operation for operation in self.waiting if operation not in messages]
         for operation in messages:

@@ -189,7 +189,7 @@ HANDLERS: dict[type, Callable] = {
     operations.Consume: subscriptions.consume,
     operations.Resume: subscriptions.resume,
     operations.Get: fetching.get,
-    operations.InVain: fetching.in_vain,
+    operations.AbandonedRequest: fetching.abandoned_request,
     operations.Settle: settling.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,

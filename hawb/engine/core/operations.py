@@ -136,8 +136,8 @@ class Get(Operation, frozen=True, kw_only=True):
     holder: str | None
 
 
-class InVain(Operation, frozen=True, kw_only=True):
-    """A get, or a subscription, of a client that has gone since. It takes `count` messages nevertheless."""
+class AbandonedRequest(Operation, frozen=True, kw_only=True):
+    """A get or subscription of up to `count` messages that a quorum queue commits although its client is gone."""
 
     count: int
 

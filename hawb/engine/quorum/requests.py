@@ -27,6 +27,7 @@ from hawb.engine.core.events import MetadataCommitted
 from hawb.engine.core.naming import described, split_queue
 from hawb.engine.core.operations import (
     NODE_DOWN,
+    AbandonedRequest,
     ChannelDown,
     Consume,
     ConsumerCancels,
@@ -35,7 +36,6 @@ from hawb.engine.core.operations import (
     Delete,
     Enqueue,
     Get,
-    InVain,
     NodeSuspected,
     Operation,
     Publish,
@@ -169,9 +169,9 @@ def committed(turn: Turn) -> Iterator[object]:
 def for_nobody(operation: object) -> object:
     """What a committed operation comes to when nobody waits for it any more: a client that read has failed."""
     if isinstance(operation, Get):
-        return InVain(operation.queue, operation.node, count=operation.count)
+        return AbandonedRequest(operation.queue, operation.node, count=operation.count)
     if isinstance(operation, Consume):
-        return InVain(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
+        return AbandonedRequest(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
     return operation
 
 
