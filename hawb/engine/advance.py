@@ -337,4 +337,4 @@ def through(turn: Turn, time_us: int) -> None:
             pass
         flow(turn, time_us)
         going_on = step(turn, time_us)  # what flows may bring something that is due by now
-    turn.tell_flows()
+    turn.write_flows()
