@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hawb.engine.classic.disks import persistent
 from hawb.engine.core import runs
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.state import NOWHERE, Queue, with_content
 from hawb.engine.core.turn import Turn
@@ -25,10 +25,10 @@ def remember(turn: Turn, node: int) -> None:
     turn.change_node(node, remembers=remembered)
 
 
-def restored(turn: Turn, node: int) -> OpenSide:
+def restored(turn: Turn, node: int) -> MutableSide:
     """What a node remembers, as the records of a new side, with what is on disks now."""
     remembered, now = turn.nodes[node].remembers, turn.sides[turn.nodes[node].side]
-    side = OpenSide(replace(remembered, number=turn.next_number()))
+    side = MutableSide(replace(remembered, number=turn.next_number()))
     for name, queue in list(side.queues.items()):
         if queue.has_group and name in now.queues:
             side.queues[name] = as_recorded(queue, now.queues[name])

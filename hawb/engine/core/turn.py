@@ -22,7 +22,7 @@ from hawb.engine.core import agenda, runs
 from hawb.engine.core.agenda import EVENT, REACTION, SIDE, TIMER
 from hawb.engine.core.ledger import Account, Loss
 from hawb.engine.core.moment import Moment, Refusal
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.settings import Settings, Setup, setup_of
 from hawb.engine.core.state import NOWHERE, RUNNING, Node, Queue, Side, State
@@ -77,7 +77,7 @@ class Turn:
         self.step = step
         self.because: int | None = None
         self.nodes: list[Node] = list(map(copy, state.nodes))
-        self.sides = {side.number: OpenSide(side) for side in state.sides}
+        self.sides = {side.number: MutableSide(side) for side in state.sides}
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
         self.suspected = state.suspected
