@@ -102,7 +102,7 @@ def check_well(run: Run) -> None:
         if queue.awaits_master:
             assert not queue.content and (is_replicated(queue) or name in by_half | moved), name
             continue
-        assert queue.up and queue.sync is None and not queue.parked, name
+        assert queue.up and queue.sync is None and not queue.waiting, name
 
 
 def takes_members(moment: Moment) -> bool:

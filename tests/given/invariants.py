@@ -142,7 +142,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
         assert queue.up and taking_part, f"{name}: a synchronisation without a master or without a mirror"
         assert set(queue.sync.mirrors) <= set(queue.mirrors), f"{name}: it synchronises what are no mirrors"
     # Publishes may want for credit, which a mirror that is out of reach does not give.
-    idle = [one for one in queue.parked if not (queue.lagging and isinstance(one.operation, Publish))]
+    idle = [one for one in queue.waiting if not (queue.lagging and isinstance(one.operation, Publish))]
     reached = [one for one in idle if turn.linked(one.operation.node, queue.master)]
     assert not reached or not queue.up or queue.sync is not None, f"{name}: {reached} wait for nothing"
 

@@ -20,7 +20,7 @@ from hawb.engine.core.operations import Publish
 from hawb.engine.core.state import Queue, bits_of, nodes_of
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import limits
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 from hawb.engine.queues.access import release as release_waiting
 from hawb.rules import promotion, selection
 from hawb.rules.policies import HaMode, Mirroring
@@ -145,9 +145,9 @@ def is_overdue(t: Turn, q: Queue) -> bool:
     return q.sync.held_us is None and q.sync.began_us + q.sync.effort.duration_us <= t.now_us
 
 
-def park_sync(t: Turn, q: Queue, node: int) -> None:
+def defer_sync(t: Turn, q: Queue, node: int) -> None:
     """A synchronisation that the master at a node was asked for by hand waits for the one that is under way."""
-    park(t, q, ManualSync(q.name, node))
+    defer(t, q, ManualSync(q.name, node))
 
 
 # Who waits, and what is counted
@@ -156,9 +156,9 @@ def park_sync(t: Turn, q: Queue, node: int) -> None:
 def lack_waiting(_: Turn, q: Queue, node: int) -> None:
     """A mirror that joins while nobody serves the queue has nothing of what publishers sent before: their channels sent
     it to those that were there by then (`rabbit_channel:deliver_to_queues`)."""
-    q.parked = tuple(
+    q.waiting = tuple(
         replace(one, operation=replace(one.operation, lacked_by=tuple(sorted({*one.operation.lacked_by, node}))))
-        if isinstance(one.operation, Publish) else one for one in q.parked
+        if isinstance(one.operation, Publish) else one for one in q.waiting
     )  # fmt: skip
 
 
@@ -191,7 +191,8 @@ PORTS = (
     "NODES", "AT_HAND", "RETURNING", "ADDING", "LEAVE_UNSYNCHRONISED", "REPLICA_GONE", "AUTOMATIC_SYNC",
     "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "wanted", "startable_bits",
     "note_recoverable", "note_returned", "plan", "join_later", "stall_join", "start_sync", "stop_sync", "leave_out",
-    "is_held", "is_overdue", "park_sync", "lack_waiting", "forget_replicas", "release", "deliver", "catch_up_on_limits",
+    "is_held", "is_overdue", "defer_sync", "lack_waiting", "forget_replicas", "release", "deliver",
+    "catch_up_on_limits",
     "count_times",
 )  # fmt: skip
 """The names of what others have to have."""

@@ -17,11 +17,11 @@ from hawb.engine.classic.ports import (
     SYNC_FINISHED,
     catch_up_on_limits,
     count_times,
+    defer_sync,
     deliver,
     is_held,
     is_overdue,
     leave_out,
-    park_sync,
     plan,
     release,
     start_sync,
@@ -48,7 +48,7 @@ def synchronise_by_hand(t, q, node):
     if not q.up or not mirroring_of(t, q).mirrored:
         return
     if q.syncing:
-        park_sync(t, q, node)
+        defer_sync(t, q, node)
     elif not begin(t, q):
         say_sync_not_needed(t, q)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from hawb.engine.clients import publishing, settling
 from hawb.engine.core.operations import Delete, Publish
-from hawb.engine.core.state import Parked, Queue, bits_of, nodes_of
+from hawb.engine.core.state import Queue, WaitingOperation, bits_of, nodes_of
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import release
 
@@ -22,35 +22,35 @@ COPIED, STRUCK = 1, 2
 def answer(t: Turn, q: Queue, kept_by: int, orphaned_gm: int = 0) -> None:
     """Ends the wait of messages that were sent while there was no master: no master has them, but the mirrors `kept_by`
     if they were there by then; `orphaned_gm` is the node of an orphaned gm process, as a bit."""
-    for parked in taken_out(q, lambda _: True):
-        keepers = tuple(node for node in nodes_of(kept_by) if node not in parked.operation.lacked_by)
-        struck = publishing.strike(parked, q.name, keepers, tuple(nodes_of(orphaned_gm)))
-        t.schedule(0, struck.operation, step=parked.step)
+    for one in taken_out(q, lambda _: True):
+        keepers = tuple(node for node in nodes_of(kept_by) if node not in one.operation.lacked_by)
+        struck = publishing.strike(one, q.name, keepers, tuple(nodes_of(orphaned_gm)))
+        t.schedule(0, struck.operation, step=one.step)
 
 
 def answer_unheld(t: Turn, q: Queue, holders: int, ended: bool) -> None:
     """Ends the wait of messages that were sent while there was no master, and that no replica has, since none of the
     mirrors `holders` was there by then; `ended` is whether the last mirror that had them ended by itself."""
-    for parked in taken_out(q, lambda operation: not holders & ~bits_of(operation.lacked_by)):
-        t.schedule(0, publishing.strike(parked, q.name, ended=ended).operation, step=parked.step)
+    for one in taken_out(q, lambda operation: not holders & ~bits_of(operation.lacked_by)):
+        t.schedule(0, publishing.strike(one, q.name, ended=ended).operation, step=one.step)
     if not holders:
         release(t, q.name, Delete)
 
 
-def taken_out(q: Queue, chosen: Callable[[Publish], bool]) -> list[Parked]:
+def taken_out(q: Queue, chosen: Callable[[Publish], bool]) -> list[WaitingOperation]:
     """Takes the chosen publishes off a queue's waiting operations, and returns them."""
-    taken = [one for one in q.parked if isinstance(one.operation, Publish) and chosen(one.operation)]
-    q.parked = tuple(one for one in q.parked if one not in taken)
+    taken = [one for one in q.waiting if isinstance(one.operation, Publish) and chosen(one.operation)]
+    q.waiting = tuple(one for one in q.waiting if one not in taken)
     return taken
 
 
 def keep(t: Turn, q: Queue, how: int) -> None:
     """Changes the operations that wait for a queue after its master is gone: answers reach nobody; messages are with
     its heir, or with no replica."""
-    waiting = [settling.unheard(parked) for parked in q.parked]
+    waiting = [settling.unheard(one) for one in q.waiting]
     if how == COPIED:
-        q.parked = tuple(publishing.copied(t, parked, q.name) for parked in waiting)
+        q.waiting = tuple(publishing.copied(t, one, q.name) for one in waiting)
     elif how == STRUCK:
-        q.parked = tuple(publishing.strike(parked, q.name) for parked in waiting)
+        q.waiting = tuple(publishing.strike(one, q.name) for one in waiting)
     else:
-        q.parked = tuple(waiting)
+        q.waiting = tuple(waiting)

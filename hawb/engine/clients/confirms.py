@@ -25,7 +25,7 @@ from hawb.engine.core import runs
 from hawb.engine.core.events import ConfirmsDue
 from hawb.engine.core.operations import Publish
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import NOWHERE, Parked
+from hawb.engine.core.state import NOWHERE, WaitingOperation
 from hawb.engine.core.turn import Turn
 
 
@@ -179,18 +179,18 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
     for name in turn.queue_names():
-        parked = tuple(_orphaned(one, node) for one in turn.queues[name].parked)
-        if parked != turn.queues[name].parked:
-            turn.change_queue(name, parked=parked)
+        waiting = tuple(_orphaned(one, node) for one in turn.queues[name].waiting)
+        if waiting != turn.queues[name].waiting:
+            turn.change_queue(name, waiting=waiting)
     steady_confirms.client_gone(turn, node, reason)
 
 
-def _orphaned(parked: Parked, node: int) -> Parked:
+def _orphaned(one: WaitingOperation, node: int) -> WaitingOperation:
     """A waiting publish whose channel is gone with a node: it still waits, but for no channel; a new one there is
     another."""
-    if not isinstance(parked.operation, Publish) or parked.operation.node != node:
-        return parked
-    return replace(parked, operation=replace(parked.operation, orphaned=True))
+    if not isinstance(one.operation, Publish) or one.operation.node != node:
+        return one
+    return replace(one, operation=replace(one.operation, orphaned=True))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:

@@ -27,10 +27,10 @@ from hawb.engine.clients.flow_control import silent_mirrors
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import STREAM, Batch, Parked, Queue
+from hawb.engine.core.state import STREAM, Batch, Queue, WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import dead_letters, expiry, limits
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 from hawb.engine.queues.contents import ready, with_batch, without
 from hawb.engine.queues.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.quorum import fifo, held_back, requests
@@ -47,7 +47,7 @@ def publish(turn: Turn, operation: Publish) -> None:
     asked = (queue for queue in queues if queue.name != operation.struck)
     busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
-        park(turn, busy, operation)
+        defer(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
     operation = operation and held_back.let_through(turn, operation)
@@ -72,7 +72,7 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
     if not held_up:
         return operation
     tightest = min(held_up, key=held_up.__getitem__)
-    park(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
+    defer(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
     turn.emit("publisher_held_up", node=operation.node, queue=tightest, messages=operation.count - held_up[tightest])
     return replace(operation, count=held_up[tightest]) if held_up[tightest] else None
 
@@ -85,7 +85,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     elif queue is not None and queue.has_group and not queue.absent:
         requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
-        park(turn, queue, event)
+        defer(turn, queue, event)
     elif queue is None or queue.absent or not queue.up:
         reason = "no_queue" if queue is None else "no_master"
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason=reason)
@@ -169,30 +169,31 @@ def keep_for_orphaned_mirrors(turn: Turn, operation: Publish, name: str, numbers
 
 
 def strike(
-    parked: Parked, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (), ended: bool = False
-) -> Parked:
+    one: WaitingOperation, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (),
+    ended: bool = False,
+) -> WaitingOperation:
     """A waiting publish after its queue's master is gone for good: messages in the mailbox went with it. Their channels
     hear of the death, and nack them, unless mirrors keep them. If the last such mirror ends by itself, 3.8's channels
     take that for a confirm, like the deletion of a queue (`rabbit_channel:handle_publishing_queue_down`)."""
-    if not isinstance(parked.operation, Publish):
-        return parked
+    if not isinstance(one.operation, Publish):
+        return one
     operation = replace(
-        parked.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
+        one.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
     )
-    return replace(parked, operation=operation)
+    return replace(one, operation=operation)
 
 
-def copied(turn: Turn, parked: Parked, name: str) -> Parked:
+def copied(turn: Turn, one: WaitingOperation, name: str) -> WaitingOperation:
     """A waiting publish after its queue's master is gone and has an heir: the mirrors have the messages from the
     channels, and keep them marked as delivered, since they cannot know what the master did with them
     (`rabbit_mirror_queue_slave`). Messages to several queues wait for the first of these, while the mirrors of the
     others have them as well."""
-    if not isinstance(parked.operation, Publish):
-        return parked
-    waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
+    if not isinstance(one.operation, Publish):
+        return one
+    waiting = (turn.queues[other] for other in one.operation.queues if other in turn.queues)
     others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.awaits_master))
-    had = (*parked.operation.copied, name, *others)
-    return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
+    had = (*one.operation.copied, name, *others)
+    return replace(one, operation=replace(one.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:

@@ -47,8 +47,8 @@ def store_starts(turn: Turn, node: int) -> None:
 def settle_stalled(turn: Turn) -> None:
     """A node comes up among others, and what they had still to settle is settled: what it finds is a queue that is
     served, or is down."""
-    waiting = [parked.operation for parked in turn.stalled if isinstance(parked.operation, ReplicaGone)]
-    turn.stalled = tuple(parked for parked in turn.stalled if parked.operation not in waiting)
+    waiting = [one.operation for one in turn.stalled if isinstance(one.operation, ReplicaGone)]
+    turn.stalled = tuple(one for one in turn.stalled if one.operation not in waiting)
     for _side in turn.each_side():
         for name in (event.queue for event in waiting if event.queue in turn.queues):
             remove_from_queue(turn, turn.own(name), True)

@@ -78,7 +78,7 @@ def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
-        mirrors=(), synchronised=(), depth_unknown=0, crashed=0, consumers=(), parked=(), active_consumer=None,
+        mirrors=(), synchronised=(), depth_unknown=0, crashed=0, consumers=(), waiting=(), active_consumer=None,
         unacknowledged=EMPTY, sync=None, up=False, awaits_master=True, orphaned_gm=NOWHERE,
         dead_gm_members=0, dead_gm_synchronised=0,
         orphaned_mirrors=(), orphaned_group=0, orphaned_publishes=(), not_promotable=0,

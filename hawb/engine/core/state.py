@@ -136,7 +136,7 @@ class Sync(Struct, frozen=True):
     """Since when a memory alarm blocks it; None if none does."""
 
 
-class Parked(Struct, frozen=True):
+class WaitingOperation(Struct, frozen=True):
     """A client's operation that waits for its queue to serve again, and the step it belongs to."""
 
     number: int
@@ -144,7 +144,7 @@ class Parked(Struct, frozen=True):
     step: int
 
 
-class Proposed(Parked, frozen=True):
+class Proposed(WaitingOperation, frozen=True):
     """A change of the metadata that waits in the log of a leader without a majority."""
 
 
@@ -228,7 +228,7 @@ class Queue(Struct):
     """The recent crashes: (node, time_us)."""
     failed: bool = False
     """True if the master's process crashed too often to be restarted."""
-    parked: tuple[Parked, ...] = ()
+    waiting: tuple[WaitingOperation, ...] = ()
     """Operations of clients that wait for the queue to serve again."""
     sync: Sync | None = None
     members: tuple[int, ...] = ()
@@ -369,7 +369,7 @@ class State(Struct, frozen=True):
     unconfirmed: tuple[Unconfirmed, ...] = ()
     groups: Mapping[str, Group] = {}
     """The Raft groups of quorum queues, by queue name. All sides of a partition share them."""
-    held_back: tuple[Parked, ...] = ()
+    held_back: tuple[WaitingOperation, ...] = ()
     """Publishes over channels that wait for their registration with a Raft group."""
     agenda: Collection[tuple] = ()
     """The scheduled events, in no order (`hawb.engine.core.agenda`)."""
@@ -379,7 +379,7 @@ class State(Struct, frozen=True):
     """Links over which the members of Raft groups suspect each other of being down."""
     under_way: tuple[UnderWay, ...] = ()
     """Deliveries sent over cut links that have neither arrived nor been given up."""
-    stalled: tuple[Parked, ...] = ()
+    stalled: tuple[WaitingOperation, ...] = ()
     """Operations that wait because a change of the metadata must reach a node that does not answer."""
     connections: frozenset[tuple[str, int, str]] = frozenset()
     """Clients' connections: name, node, virtual host."""

@@ -26,7 +26,16 @@ from hawb.engine.core.runs import EMPTY
 from hawb.engine.core.state import CLASSIC, QUORUM, STREAM, Queue, bits_of, with_content
 from hawb.engine.core.turn import TIMER, Turn
 from hawb.engine.queues import expiry, limits
-from hawb.engine.queues.access import fail, has_record, is_absent, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.queues.access import (
+    defer,
+    fail,
+    has_record,
+    is_absent,
+    refuse_locked,
+    refuse_reserved,
+    release,
+    served,
+)
 from hawb.engine.queues.contents import ready, take_out
 from hawb.engine.queues.policy_changes import InForce, in_force
 from hawb.engine.quorum import creation, fifo, queue_record
@@ -341,7 +350,7 @@ def expire(turn: Turn, event: QueueExpires) -> None:
     if queue.limits_in_effect.expires_ms is None:
         return
     if queue.sync is not None:
-        park(turn, queue, event)
+        defer(turn, queue, event)
     else:
         remove(turn, event.queue, "expired")
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hawb.engine.core.naming import split_queue
 from hawb.engine.core.operations import Publish
-from hawb.engine.core.state import Parked
+from hawb.engine.core.state import WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups import registration
 from hawb.engine.raft_groups.enqueuers import channel_over
@@ -53,17 +53,17 @@ def let_through(turn: Turn, operation: Publish) -> Publish | None:
 
 def hold_back(turn: Turn, operation: Publish) -> None:
     """Messages wait in a channel's mailbox."""
-    turn.held_back = (*turn.held_back, Parked(turn.next_number(), operation, turn.step))
+    turn.held_back = (*turn.held_back, WaitingOperation(turn.next_number(), operation, turn.step))
     turn.emit("messages_held_back", node=operation.node, queue=operation.queue, messages=operation.count)
 
 
 def go_on(turn: Turn) -> None:
     """Channels that wait no longer get to what they have held back, in its order."""
     focus, held_back, turn.held_back = turn.focus, turn.held_back, ()
-    for parked in held_back:
-        turn.look_from(parked.operation.node)
-        if is_waiting(turn, parked.operation):
-            turn.held_back = (*turn.held_back, parked)
+    for one in held_back:
+        turn.look_from(one.operation.node)
+        if is_waiting(turn, one.operation):
+            turn.held_back = (*turn.held_back, one)
         else:
-            turn.schedule(0, parked.operation, step=parked.step)
+            turn.schedule(0, one.operation, step=one.step)
     turn.focus = focus

@@ -76,14 +76,14 @@ def answer_unheld(t, q, holders, ended):
     """What publishers sent while nobody was master nobody has, if none of the mirrors `holders` was there by then."""
     how = STRUCK | ENDED if ended and t.setup.orphaned_mirrors_confirm else STRUCK
     left = 0
-    for k in range(q.parked):
-        row = t.parked[k]
+    for k in range(q.waiting):
+        row = t.waiting[k]
         if row[KIND] == PUBLISH and not holders & ~(row[C] >> LACKED_BY):
             schedule(t, 0, PUBLISH, row[A], row[B], row[C] & HOW | how, row[D])
         else:
-            move_row(t.parked, k, left)
+            move_row(t.waiting, k, left)
             left += 1
-    q.parked = left
+    q.waiting = left
 
 
 @inner

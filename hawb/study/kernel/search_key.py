@@ -124,9 +124,9 @@ def say_record(t, words, place):
     if syncs:
         say(words, renamed(t, queue.sync_mirrors))
         say(words, t.moment.now_us - queue.sync_began_us)
-    say(words, queue.parked)
-    for k in range(queue.parked):
-        row = t.kept_parked[place, k]
+    say(words, queue.waiting)
+    for k in range(queue.waiting):
+        row = t.kept_waiting[place, k]
         what = row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C] & HOW
         say(words, renamed(t, row[C] >> LACKED_BY) << 16 | what)
 

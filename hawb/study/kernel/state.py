@@ -65,7 +65,7 @@ NODE = record("status believes boots awaits drained may_boot_alone silent side")
 QUEUE = record(
     "master up stopped awaits_master absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
     " depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting stalled gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -97,7 +97,7 @@ TRIAL = np.dtype(
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
         ("stalled", np.int64, (MOST_NODES + 1, 2)),
-        ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
+        ("agenda", np.int64, (MOST_PLANNED, 8)), ("waiting", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
         *((name, np.int64, (MOST_NODES,)) for name in ("available", "free", "asked")),
