@@ -1,7 +1,7 @@
-"""What the replicas of a classic queue hold, as runs of messages.
+"""The messages of a classic queue's replicas, as runs.
 
-Where it is compiled, trials tell it by the message after which a mirror holds all (`hawb.study.kernel.copies`), and a
-search by bits (`hawb.study.kernel.search_copies`). What a port promises is said here for all of them.
+These functions are ports. The kernel of trials stores for each mirror the message after which it holds everything
+(`hawb.study.kernel.copies`), the kernel of searches bits (`hawb.study.kernel.search_copies`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def holds_all(_: Turn, q: Queue, node: int) -> bool:
 
 
 def begin_copy(t: Turn, q: Queue, node: int) -> None:
-    """A mirror begins, empty, and lags behind nothing."""
+    """Give a mirror that joins an empty copy."""
     q.contents = with_content(q.contents, {node: EMPTY})
     q.lagging = tuple(pair for pair in q.lagging if pair[0] != node)
     q.overcounted = tuple(pair for pair in q.overcounted if pair[0] != node)
@@ -34,7 +34,7 @@ def begin_copy(t: Turn, q: Queue, node: int) -> None:
 
 
 def note_silent(t: Turn, q: Queue) -> None:
-    """Remembers from which message on mirrors that the master does not reach miss what the master gets."""
+    """Note, for mirrors that the master has just ceased to reach, the first message that they will lack."""
     known = {node for node, _ in q.lagging}
     cut_off = [node for node in q.mirrors if node not in known and not t.linked(q.master, node)]
     since = t.numbers.get(q.name, 0) + 1
@@ -42,17 +42,17 @@ def note_silent(t: Turn, q: Queue) -> None:
 
 
 def purge_copies(_: Turn, q: Queue, bits: int) -> None:
-    """Mirrors throw away what they had received."""
+    """Empty the copies of mirrors."""
     q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits), EMPTY))
 
 
 def delete_copies(_: Turn, q: Queue, bits: int) -> None:
-    """Nodes have no copies any more."""
+    """Delete the copies at nodes."""
     q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits)))
 
 
 def fill_copies(t: Turn, q: Queue, bits: int) -> None:
-    """Mirrors have received all that the master holds, in a synchronisation."""
+    """Give the mirrors of a finished synchronisation all messages of the master, and count the bytes sent."""
     took_part = nodes_of(bits)
     sent_bytes = len(took_part) * q.sync.effort.size_bytes
     t.book(q.name, bytes_replicated=t.account(q.name).bytes_replicated + sent_bytes)
@@ -61,14 +61,17 @@ def fill_copies(t: Turn, q: Queue, bits: int) -> None:
 
 
 def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
-    """Of replicas that are gone there is what would be found on their nodes' disks."""
+    """Reduce the copies of replicas that are gone to what their nodes' disks keep."""
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
 
 
 def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | None) -> None:
-    """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
-    it, and all of it where they were synchronised: gm hands on to the survivors what the dead had broadcast, to the
-    heir before all if the master had not reached it. The record is still that of the old master."""
+    """Make the promoted mirror's copy the queue's content; messages that only the old master held are lost.
+
+    Surviving mirrors keep the messages that the promoted one holds too, and synchronised survivors hold all of these:
+    gm passes on what the dead replica had broadcast. If the old master did not reach the promoted mirror, that mirror
+    gets these messages from a survivor that it reaches. The record is still that of the old master.
+    """
     late, abreast = dict(q.lagging), [node for node in nodes_of(living) if node in q.synchronised]
     near = [node for node in abreast if node not in late and t.linked(heir, node)]
     if heir in late and near:
@@ -96,8 +99,11 @@ def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | N
 
 
 def overcounted(t: Turn, q: Queue, living: int, content: Runs) -> tuple[tuple[int, Runs], ...]:
-    """What mirrors that did not take over count as delivered, which the heir takes back: before 3.13.0 nobody tells
-    them (`rabbit_mirror_queue_master:promote_backing_queue_state`)."""
+    """Return, for each surviving mirror, the messages that it counts as delivered and the promoted mirror requeues.
+
+    Before 3.13.0 the promoted mirror does not broadcast the requeue
+    (`rabbit_mirror_queue_master:promote_backing_queue_state`).
+    """
     if t.settings.profile.requeues_at_mirrors:
         return ()
     known = dict(q.overcounted)
@@ -108,7 +114,7 @@ def overcounted(t: Turn, q: Queue, living: int, content: Runs) -> tuple[tuple[in
 
 
 def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
-    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    """Reduce the content of a queue without a master to what is on the disk of its master's node; the rest is lost."""
     content = q.content
     kept = runs.minus(on_disks(t, q, [q.master])[q.master] or EMPTY, q.unwritten)
     bookkeeping.lose(t, q.name, runs.minus(content, kept), loss_with_process(t, q), because=entry)
@@ -120,7 +126,7 @@ def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
 
 
 def loss_with_process(t: Turn, q: Queue) -> str:
-    """The cause of losing what a queue's last process held and its node's disk does not have."""
+    """Return the cause of losing messages that the queue's last process held and its node's disk does not keep."""
     if q.owner is not None:
         return "exclusive_queue"
     if t.is_running(q.master) and not q.crashed >> q.master & 1:
@@ -147,4 +153,4 @@ PORTS = (
     "holds_all", "begin_copy", "note_silent", "purge_copies", "delete_copies", "fill_copies", "leave_on_disks",
     "inherit", "keep_masters_copy", "keep_orphaned_mirrors",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The names of the ports, which each kernel implements."""

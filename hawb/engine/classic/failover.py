@@ -1,13 +1,13 @@
-"""Replicas die, and what is left of a queue: a mirror takes over, or nobody does until the master's node is back.
+"""Act on dead replicas of a mirrored queue: promote a mirror, or leave the queue to wait for its master's node.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, `rabbit_mirror_queue_slave:promote_me`,
-`rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. The decisions themselves stand in
-`hawb.rules.promotion`; this module carries them out: `remove_from_queue` decides, `promote` and `refuse_promotion` act.
-A queue without a master is in `outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under
-ha-promote-on-failure when-synced.
+`rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. `hawb.rules.promotion` decides; here
+`remove_from_queue` asks it, `promote` and `refuse_promotion` carry the decision out. A queue without a master is in
+`outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under ha-promote-on-failure when-synced.
 
-Surviving replicas act on one view of who is dead: gm tells each of them only after it has received all that the dead
-had broadcast, so a promoted mirror never misses what another survivor saw. Here that is one event for each queue.
+The surviving replicas act on one view of the dead: gm reports a death to a member only after the member has received
+everything that the dead replica had broadcast. A promoted mirror therefore has all that another survivor has. Here that
+is one event for each queue.
 """
 
 from __future__ import annotations
@@ -84,8 +84,11 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def shut_down_master(t, q):
-    """A master ends in a controlled way. With no mirror synchronised and ha-promote-on-shutdown when-synced it takes
-    its mirrors with it, and the queue waits for this node."""
+    """End a master in a controlled way (`rabbit_mirror_queue_master:terminate`).
+
+    With no mirror synchronised and ha-promote-on-shutdown when-synced it stops its mirrors too, and the queue waits for
+    its node.
+    """
     say_master_down(t, q, NODE_STOPPED)
     end_master(t, q, True)
     asked = mirroring_of(t, q)
@@ -98,9 +101,12 @@ def shut_down_master(t, q):
 
 
 def remove_from_queue(t, q, at_once):
-    """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`). While
-    they take a master for alive that has gone they leave everything to it, and so they do, unless it has to be settled
-    `at_once`, while a node that counts as running does not answer; then only channels know who is dead."""
+    """Remove the dead replicas from the queue's record, and promote a mirror if the master is among them.
+
+    This is `rabbit_mirror_queue_misc:remove_from_queue`. While the survivors take a dead master for alive, or a node
+    that counts as running does not answer, the record stays as it is and only the channels drop dead replicas.
+    `at_once` does not wait for such a node.
+    """
     stalled = not at_once and len(mirrors(t, q)) > 0 and stall(t, q, REPLICA_GONE)
     if stalled or (not q.awaits_master and is_unmissed(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
@@ -132,7 +138,7 @@ def remove_from_queue(t, q, at_once):
 
 
 def missed_bits(t, q):
-    """The replicas that are gone and whose nodes nobody takes for running any more."""
+    """Return the dead replicas whose nodes count as down on every running node, as bits."""
     dead, missed = (mirror_bits(t, q) | 1 << q.master) & ~alive_bits(t, q), 0
     for node in range(t.setup.nodes):
         missed |= int(dead >> node & 1 == 1 and not is_unmissed(t, node)) << node
@@ -140,7 +146,7 @@ def missed_bits(t, q):
 
 
 def end_with_master(t, q, bits):
-    """Mirrors end as their master does, and nobody writes which could be recovered."""
+    """Remove the mirrors that end with their master, and leave the list of recoverable mirrors as it is."""
     say_mirrors_removed(t, q, bits, DIED)
     strike_mirrors(t, q, bits)
     delete_copies(t, q, bits)
@@ -148,8 +154,11 @@ def end_with_master(t, q, bits):
 
 
 def drop_unreachable(t, q):
-    """A master's process is gone and its node is not. Mirrors behind links that drop everything do not hear of it, and
-    whoever is master next begins without them."""
+    """Remove the mirrors that the ended master's node does not reach.
+
+    The node runs, and links that drop all packets keep these mirrors from learning of the death. The next master begins
+    without them.
+    """
     silent = 0
     for node in mirrors(t, q):
         silent |= int(is_alive(t, q, node) and not linked(t, q.master, node)) << node
@@ -158,8 +167,11 @@ def drop_unreachable(t, q):
 
 
 def promote(t, q, heir):
-    """The oldest mirror becomes master with what it holds, which is nothing if it has joined since the master died;
-    what only the old master held is lost, since a replica that comes back is wiped."""
+    """Make the oldest mirror the master, with the messages that it holds.
+
+    A mirror that joined after the master died holds none. Messages that only the old master held are lost, because a
+    replica that comes back deletes its copy.
+    """
     was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, heir)
     living = alive_bits(t, q) & ~(1 << heir)
     gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << heir)
@@ -185,7 +197,7 @@ def promote(t, q, heir):
 
 
 def remove_dead_mirrors(t, q, dead):
-    """Mirrors that died are struck out and, under ha-mode exactly, others started."""
+    """Remove dead mirrors from the record and, under ha-mode exactly, start others."""
     if not dead:
         return
     say_mirrors_removed(t, q, dead, DIED)
@@ -204,9 +216,12 @@ def remove_dead_mirrors(t, q, dead):
 
 
 def leave_dead_in_group(t, q, dead):
-    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group along
-    (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
-    (`gm:validate_members`), and does what a mirror does whose master has died."""
+    """Keep the dead replicas in the record's group, since no mirror is left to remove them.
+
+    A master that was shut down with its mirrors has emptied the group (`rabbit_mirror_queue_misc:stop_all_slaves`
+    clears `gm_pids`). Otherwise the next mirror that joins finds the dead replicas there (`gm:validate_members`) and
+    acts as if its master had died.
+    """
     count_dead_members(t, q, dead)
     if not q.awaits_master:
         if q.stopped and takes_group_along(t, q):
@@ -221,22 +236,24 @@ def leave_dead_in_group(t, q, dead):
 
 
 def count_dead_members(t, q, dead):
-    """Mirrors that are dead stay on the record, as synchronised as they were."""
+    """Count dead mirrors as members of the group, each as synchronised as it was."""
     q.dead_gm_members |= dead
     for node in synchronised(t, q):
         q.dead_gm_synchronised |= dead & 1 << node
 
 
 def takes_group_along(t, q):
-    """Whether a master that is shut down leaves its group without a member, and so without anybody who is missed."""
+    """Return True if a master that is shut down leaves its group without members."""
     return takes_mirrors_down(len(synchronised(t, q)), mirroring_of(t, q).promote_on_shutdown)
 
 
 def refuse_promotion(t, q, heir):
-    """The mirror that should take over deletes its copy and ends instead; the queue waits for its master's node. Its
-    member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
-    live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters). Where it is
-    the first to hear of the death nobody else does, and the record stays as it is."""
+    """Delete the promotion candidate's copy and end its queue process; the queue waits for its master's node.
+
+    The candidate's gm process goes on, so that the other mirrors do not learn that the queue process has ended. They
+    remove the dead and wait for the candidate (`rabbit_mirror_queue_slave`, gm_deaths; 3.10.8 clusters did so). If the
+    candidate is the first to learn of the death, no other mirror learns of it, and the record on disk stays as it was.
+    """
     if q.awaits_master:
         answer_lost_publishes(t, q, False)
     others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
@@ -266,17 +283,23 @@ def refuse_promotion(t, q, heir):
 
 
 def hears_first(t, q, others):
-    """Whether the mirror that refuses, or what it left behind, hears of a death before any other mirror: who stands
-    behind the dead in the ring of the group does, where mirrors join behind any member (`gm:join_group`). It matters
-    where the record on disk names mirrors, which those that hear would strike out, and is drawn there alone."""
+    """Return True if the mirror that refuses, or its orphaned gm process, learns of a death before any other mirror.
+
+    gm reports a death to the neighbour of the dead member in the group's ring, where mirrors join at random places
+    (`gm:join_group`). The order matters only if the record on disk names mirrors, since a mirror that learns of the
+    death first would remove them there; only then is a random number drawn.
+    """
     if disk_record(t, q) == NO_RECORD:
         return False
     return below(1 + bits_in(others), t.setup.seed, GROUP_RING, next_number(t), 0) == 0
 
 
 def skip_promotion(t, q, dead):
-    """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
-    strike out the dead, if they hear of it, and wait for it; where none does, the dead stay on the record."""
+    """Remove dead mirrors without promoting any, since the oldest member of the group is an orphaned gm process.
+
+    The running mirrors remove the dead if one of them learns of the death, and go on waiting for that process to
+    promote itself. Without running mirrors the dead stay in the record's group.
+    """
     living = mirror_bits(t, q) & ~dead
     if not living:
         leave_dead_in_group(t, q, dead)
@@ -290,7 +313,7 @@ def skip_promotion(t, q, dead):
 
 
 def note_orphaned_gm_dead(q):
-    """What a mirror that refused has left behind is gone with its node; the record still counts it."""
+    """Count an orphaned gm process whose node went down as a dead member of the group."""
     if q.orphaned_gm != NOWHERE:
         q.dead_gm_members |= 1 << q.orphaned_gm
         q.orphaned_gm = NOWHERE

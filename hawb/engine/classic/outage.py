@@ -1,4 +1,4 @@
-"""A classic queue that nobody serves: its master is gone and has no heir, until the master's node is back.
+"""A classic queue without a master or promotion candidate, until the master's node is back.
 
 Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirror_queue_master:init_with_existing_bq`.
 """
@@ -25,11 +25,12 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def await_master(t, q, reason):
-    """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
-    mirrors that join meanwhile never take over: for them the master did not die, it was never there.
+    """Take the queue down until its master's node is back, because no replica may become master.
 
-    One that is not durable is gone, but for a replicated one: its record stays as long as any node does
-    (`rabbit_amqqueue:on_node_down`), names a master that will not come back, and can only be deleted.
+    A durable queue keeps what is on that node's disk. Mirrors that join meanwhile are never promoted: no master has
+    died since they joined. A queue that is not durable is removed, unless it is replicated: its record then stays as
+    long as any node runs (`rabbit_amqqueue:on_node_down`), names a master that does not come back, and can only be
+    deleted.
     """
     entry = say_queue_down(t, q, reason)
     living = alive_bits(t, q) & mirror_bits(t, q)
@@ -49,16 +50,17 @@ def await_master(t, q, reason):
 
 
 def answer_lost_publishes(t, q, ended):
-    """Of the mirrors that wait for a master some are gone, or one ended by itself: of what publishers sent meanwhile
-    nobody has what only they had."""
+    """Answer for waiting messages that no running mirror has; `ended` is True if the last one ended by itself."""
     holders = alive_bits(t, q) & mirror_bits(t, q) if mirrors_await_master(t, q) else 0
     answer_unheld(t, q, holders, ended)
 
 
 def recover(t, q, returning):
-    """The master's node is back, or only its process, and nobody took over meanwhile: the queue is served from its
-    disk, and the mirrors that policy asks for join empty, on nodes that run by now, in its order
-    (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    """Start the master from its node's disk: the node is back (`returning`), or its crashed process is.
+
+    Mirrors that policy asks for join empty on the nodes that run, in the policy's order
+    (`rabbit_mirror_queue_master:init_with_existing_bq`).
+    """
     on_disk = disk_record(t, q)
     leave_orphaned_mirrors(t, q)
     replace_mirrors(t, q)
@@ -77,10 +79,12 @@ def recover(t, q, returning):
 
 
 def replace_mirrors(t, q):
-    """Mirrors that joined while the master was away are on no record any more, since the master puts the one from its
-    own disk in its place: where policy asks for them others join in their stead (`rabbit_amqqueue:internal_declare`,
-    `amqqueue:reset_mirroring_and_decorators`). Those that the one on disk names stay, whether policy asks for them or
-    not, and with them what they had from channels while there was no master."""
+    """Keep the mirrors that the master's record on disk names, and remove those that joined while the master was away.
+
+    The master writes its own record over the present one; other mirrors then join if policy asks for them
+    (`rabbit_amqqueue:internal_declare`, `amqqueue:reset_mirroring_and_decorators`). Mirrors that stay, whether policy
+    asks for them or not, keep the messages that channels sent them without a master.
+    """
     left = mirror_bits(t, q) & alive_bits(t, q) & on_disk_record(t, q)
     gone = mirror_bits(t, q) & ~left
     say_mirrors_replaced(t, q, gone, left)
