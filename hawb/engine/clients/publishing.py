@@ -119,7 +119,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """Publishes messages to one queue; returns its share, None where no replica will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
     if operation.orphaned or not turn.is_running(operation.node):
-        return route_for_nobody(turn, operation, name, numbers)
+        return route_without_client(turn, operation, name, numbers)
     if name == operation.struck:
         keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
@@ -149,7 +149,7 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     return Share(name, numbers, ())
 
 
-def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+def route_without_client(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
     """Publishes messages to one queue for a client whose channel is gone. The heir of a queue's master keeps the
     messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
     queue = turn.queues.get(name)
