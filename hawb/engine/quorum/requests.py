@@ -166,14 +166,14 @@ def committed(turn: Turn) -> Iterator[object]:
         waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
         enqueuers.note_taken(turn, group, proposal.operation)
-        yield proposal.operation if waits else without_client(proposal.operation)
+        yield proposal.operation if waits else without_waiting_client(proposal.operation)
         limits.tell_publishers(turn, name)
         log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
         if name in turn.groups and all(entry[0] != name for entry in turn.committed):
             leadership.refresh(turn, turn.groups.own(name))
 
 
-def without_client(operation: object) -> object:
+def without_waiting_client(operation: object) -> object:
     """Return what a committed operation does whose client no longer waits: a get or a subscription is abandoned."""
     if isinstance(operation, Get):
         return AbandonedRequest(operation.queue, operation.node, count=operation.count)
