@@ -44,13 +44,13 @@ def remove_from_queue(queue: Queue) -> None:
         queue.trial.confirms.forget({node for node in gone if not cluster.is_unmissed(node)})
         return
     dead = set(queue.mirrors) - alive
-    heir = candidate(queue.master, queue.mirrors, sorted(alive))
-    if heir == queue.master or (queue.awaits_master and not dead and not queue.dead_gm_members):
+    chosen = candidate(queue.master, queue.mirrors, sorted(alive))
+    if chosen == queue.master or (queue.awaits_master and not dead and not queue.dead_gm_members):
         remove_dead_mirrors(queue, dead)
-    elif heir == NOBODY:
+    elif chosen == NOBODY:
         leave_dead_in_group(queue, dead)
     else:
-        promote(queue, heir)
+        promote(queue, chosen)
 
 
 def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
@@ -84,29 +84,29 @@ def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
     remove_dead_mirrors(queue, dead)
 
 
-def promote(queue: Queue, heir: int) -> None:
+def promote(queue: Queue, promoted: int) -> None:
     """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
     trial = queue.trial
     goes_on = trial.consumer.detach()
     queue.promotions += 1
-    queue.unsynchronised_promotions += heir not in queue.synchronised
-    keep = queue.living() - {heir}
+    queue.unsynchronised_promotions += promoted not in queue.synchronised
+    keep = queue.living() - {promoted}
     gone = {queue.master, *queue.mirrors} - keep
-    inherit(queue, heir, keep)
+    inherit(queue, promoted, keep)
     queue.strike(gone)
-    trial.confirms.forget(gone - {heir})
+    trial.confirms.forget(gone - {promoted})
     if goes_on:
         trial.consumer.subscribed = True
     queue.mailbox.keep(lost=False)
     queue.depth_unknown.clear()
-    serve_at(queue, heir)
+    serve_at(queue, promoted)
     queue.synchronise_drained()
     queue.goes_on()
 
 
-def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
-    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
-    since = queue.since[heir]
+def inherit(queue: Queue, promoted: int, keep: set[int]) -> None:
+    """The promoted mirror's copy is the queue's, and other mirrors hold of it what they held."""
+    since = queue.since[promoted]
     queue.lose(queue.up_to(since))
     for node in keep:
         queue.since[node] = 0 if node in queue.synchronised else max(queue.since[node], since)

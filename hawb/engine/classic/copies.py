@@ -65,7 +65,7 @@ def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
 
 
-def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | None) -> None:
+def inherit(t: Turn, q: Queue, promoted: int, living: int, gone: int, entry: int | None) -> None:
     """Make the promoted mirror's copy the queue's content; messages that only the old master held are lost.
 
     Surviving mirrors keep the messages that the promoted one holds too, and synchronised survivors hold all of these:
@@ -73,24 +73,25 @@ def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | N
     gets these messages from a survivor that it reaches. The record is still that of the old master.
     """
     late, abreast = dict(q.lagging), [node for node in nodes_of(living) if node in q.synchronised]
-    near = [node for node in abreast if node not in late and t.linked(heir, node)]
-    if heir in late and near:
-        q.contents = with_content(q.contents, {heir: q.contents[near[0]]})
-        confirms.replica_answers(t, q.name, heir, t.link_us(q.master, heir))
+    near = [node for node in abreast if node not in late and t.linked(promoted, node)]
+    if promoted in late and near:
+        q.contents = with_content(q.contents, {promoted: q.contents[near[0]]})
+        confirms.replica_answers(t, q.name, promoted, t.link_us(q.master, promoted))
     for node in abreast:
-        if node in late and t.linked(heir, node):
-            confirms.replica_answers(t, q.name, node, t.link_us(heir, node))
-    content = q.contents[heir] or EMPTY
+        if node in late and t.linked(promoted, node):
+            confirms.replica_answers(t, q.name, node, t.link_us(promoted, node))
+    content = q.contents[promoted] or EMPTY
     missing = runs.minus(q.content, content)
     held = {
-        node: content if node in abreast and t.linked(heir, node) else runs.common(q.contents[node] or EMPTY, content)
+        node: content if node in abreast and t.linked(promoted, node)
+        else runs.common(q.contents[node] or EMPTY, content)
         for node in nodes_of(living)
     }  # fmt: skip
     q.overcounted = overcounted(t, q, living, content)
     q.contents = with_content(q.contents, held | on_disks(t, q, nodes_of(gone)))
-    q.lagging = tuple(pair for pair in q.lagging if not t.linked(heir, pair[0]))
-    if heir in late and not near:
-        q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(heir, node))
+    q.lagging = tuple(pair for pair in q.lagging if not t.linked(promoted, pair[0]))
+    if promoted in late and not near:
+        q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(promoted, node))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
     q.crashed &= ~(int(q.failed) << q.master)
     q.failed, q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.not_promotable = False, (), 0, (), 0

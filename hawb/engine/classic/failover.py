@@ -125,16 +125,16 @@ def remove_from_queue(t, q, at_once):
         skip_promotion(t, q, dead)
         return
     note_orphaned_gm_dead(q)
-    heir = candidate(q.master, mirrors(t, q), listed(t, alive))
+    chosen = candidate(q.master, mirrors(t, q), listed(t, alive))
     counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
-    if heir == q.master or (q.awaits_master and not dead and not q.dead_gm_members):
+    if chosen == q.master or (q.awaits_master and not dead and not q.dead_gm_members):
         remove_dead_mirrors(t, q, dead)
-    elif heir == NOBODY:
+    elif chosen == NOBODY:
         leave_dead_in_group(t, q, dead)
     elif refuses_on_failure(counted, mirroring_of(t, q).promote_on_failure):
-        refuse_promotion(t, q, heir)
+        refuse_promotion(t, q, chosen)
     else:
-        promote(t, q, heir)
+        promote(t, q, chosen)
 
 
 def missed_bits(t, q):
@@ -166,21 +166,21 @@ def drop_unreachable(t, q):
         drop_mirrors(t, q, silent, OUT_OF_REACH)
 
 
-def promote(t, q, heir):
+def promote(t, q, promoted):
     """Make the oldest mirror the master, with the messages that it holds.
 
     A mirror that joined after the master died holds none. Messages that only the old master held are lost, because a
     replica that comes back deletes its copy.
     """
-    was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, heir)
-    living = alive_bits(t, q) & ~(1 << heir)
-    gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << heir)
-    entry = say_promoted(t, q, heir)
+    was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, promoted)
+    living = alive_bits(t, q) & ~(1 << promoted)
+    gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << promoted)
+    entry = say_promoted(t, q, promoted)
     detach(t, q)
-    inherit(t, q, heir, living, gone, entry)
-    strike_mirrors(t, q, gone | 1 << heir)
+    inherit(t, q, promoted, living, gone, entry)
+    strike_mirrors(t, q, gone | 1 << promoted)
     note_recoverable(t, q)
-    q.master, q.up, q.awaits_master, q.orphaned_gm = heir, True, False, NOWHERE
+    q.master, q.up, q.awaits_master, q.orphaned_gm = promoted, True, False, NOWHERE
     q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
     note_silent(t, q)
     note_promotion(t, q, counted)
@@ -247,7 +247,7 @@ def takes_group_along(t, q):
     return takes_mirrors_down(len(synchronised(t, q)), mirroring_of(t, q).promote_on_shutdown)
 
 
-def refuse_promotion(t, q, heir):
+def refuse_promotion(t, q, node):
     """Delete the promotion candidate's copy and end its queue process; the queue waits for its master's node.
 
     The candidate's gm process goes on, so that the other mirrors do not learn that the queue process has ended. They
@@ -256,8 +256,8 @@ def refuse_promotion(t, q, heir):
     """
     if q.awaits_master:
         answer_lost_publishes(t, q, False)
-    others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
-    dead = mirror_bits(t, q) & ~others & ~(1 << heir)
+    others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << node)
+    dead = mirror_bits(t, q) & ~others & ~(1 << node)
     on_disk = disk_record(t, q)
     unwritten = not others or (not q.awaits_master and hears_first(t, q, others))
     if not q.awaits_master or others:
@@ -265,15 +265,15 @@ def refuse_promotion(t, q, heir):
     if not others:
         q.dead_gm_members |= int(not q.awaits_master) << q.master
         count_dead_members(t, q, dead)
-    say_promotion_refused(t, q, heir)
-    q.orphaned_gm = heir
-    strike_mirrors(t, q, dead | 1 << heir)
+    say_promotion_refused(t, q, node)
+    q.orphaned_gm = node
+    strike_mirrors(t, q, dead | 1 << node)
     forget_synchronised(t, q)
     if not unwritten:
         note_recoverable(t, q)
     leave_on_disks(t, q, dead)
-    delete_copies(t, q, 1 << heir)
-    forget_replicas(t, q, 1 << heir)
+    delete_copies(t, q, 1 << node)
+    forget_replicas(t, q, 1 << node)
     if q.awaits_master:
         answer_lost_publishes(t, q, True)
     else:

@@ -63,18 +63,18 @@ def say_mirrors_stopped(t: Turn, q: Queue) -> None:
     blame(t, t.emit("mirrors_stopped", node=q.master, queue=q.name, mirrors=mirrors))
 
 
-def say_promoted(t: Turn, q: Queue, heir: int) -> int | None:
+def say_promoted(t: Turn, q: Queue, node: int) -> int | None:
     """Write that a mirror becomes master, before the record changes."""
-    content = q.contents[heir] or EMPTY
+    content = q.contents[node] or EMPTY
     return t.emit(
-        "promoted", node=heir, queue=q.name, synchronised=heir in q.synchronised, was=t.settings.names[q.master],
+        "promoted", node=node, queue=q.name, synchronised=node in q.synchronised, was=t.settings.names[q.master],
         messages=runs.size(content), missing=runs.size(runs.minus(q.content, content)),
     )  # fmt: skip
 
 
-def say_promotion_refused(t: Turn, q: Queue, heir: int) -> None:
+def say_promotion_refused(t: Turn, q: Queue, node: int) -> None:
     """Write that a mirror refused promotion and deleted its copy."""
-    t.emit("promotion_refused", node=heir, queue=q.name)
+    t.emit("promotion_refused", node=node, queue=q.name)
 
 
 def say_queue_down(t: Turn, q: Queue, reason: str) -> int | None:

@@ -62,19 +62,19 @@ def is_alone(t: Turn, q: Queue) -> bool:
     return bool(q.orphaned_mirrors) or (q.not_promotable != 0 and not others)
 
 
-def take_over(t: Turn, q: Queue, heir: int) -> None:
+def take_over(t: Turn, q: Queue, promoted: int) -> None:
     """Make the orphaned mirror at a node the master.
 
     It has the messages that channels have sent it since it began to wait, and those that it held as a mirror before.
     """
     was, had, sent = q.master, q.content, q.orphaned_publishes
-    own = q.contents[heir] or EMPTY
-    mirrors = tuple(node for node in q.orphaned_mirrors if node != heir)
+    own = q.contents[promoted] or EMPTY
+    mirrors = tuple(node for node in q.orphaned_mirrors if node != promoted)
     t.because = say_master_down(t, q, LEFT_BEHIND)
-    entry = say_promoted(t, q, heir)
+    entry = say_promoted(t, q, promoted)
     subscriptions.detach(t, q.name, was)
-    q.master, q.mirrors, q.synchronised, q.up, q.awaits_master, q.absent = heir, mirrors, (), True, False, False
-    q.contents = with_content(q.contents, {was: None, heir: own} | dict.fromkeys(mirrors, EMPTY))
+    q.master, q.mirrors, q.synchronised, q.up, q.awaits_master, q.absent = promoted, mirrors, (), True, False, False
+    q.contents = with_content(q.contents, {was: None, promoted: own} | dict.fromkeys(mirrors, EMPTY))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = own, EMPTY, EMPTY, 0
     q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.lagging = (), 0, (), ()
     q.not_promotable = bits_of(mirrors)
