@@ -148,7 +148,7 @@ def _own_keys(inventory: Inventory) -> dict[Key, set[str]]:
 
 
 def _keys_before(exchange: Key, into: Mapping[Key, list[tuple[Key, str]]]) -> tuple[set[str], int]:
-    """The keys, as patterns, that bindings between exchanges let through to an exchange, and how many were looked at."""
+    """Return the keys, as patterns, that bindings let through to an exchange, and how many bindings were looked at."""
     found: set[str] = set()
     seen, waiting, looked_at = {exchange}, [exchange], 0
     while waiting:
