@@ -290,7 +290,7 @@ OF_MESSAGES = {
 }  # fmt: skip
 """Events by which messages, and the confirms for them, travel."""
 CALM_US = 100_000
-"""How long only messages of clients with a rate must be under way before a cluster counts as settled."""
+"""A cluster is settled after so long in which nothing happened but that clients with a rate sent and got messages."""
 
 
 def until_settled(turn: Turn) -> None:

@@ -157,7 +157,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "span-all-mirrors confirm-after-all-mirrors"),
         _of("nack: a publisher's message not confirmed since a process crashed", confirms.replica_crashed,
             "still-confirmed"),
-        _of("mirrors that wait and are told of nobody: publishers never answered",
+        _of("mirrors that no node's record names: publishers get no answer",
             orphaned_mirrors.leave_orphaned_mirrors, "", "strays-of-a-transient-queue"),
         _of("flow control: a publisher's channel without credit", credit.credit_towards,
             "credit-from-all-mirrors no-credit-stalls stalled-until-disconnected"),
@@ -204,7 +204,8 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-delayed-retry-4-3"),
     ),
     "Nodes": (
-        _of("boot order: for whom a node waits", booting.awaited, "last-to-stop-is-master and-stays-master"),
+        _of("boot order: which nodes a booting node waits for", booting.awaited,
+            "last-to-stop-is-master and-stays-master"),
         _of("a node gives up waiting for others at boot", booting.give_up, "", "node-gives-up-waiting"),
         _of("force_boot", membership.force_boot, "",
             "force-boot-of-the-first-to-stop force-boot-gives-up-what-came-later"),
@@ -246,7 +247,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
             "quorum-and-mirrored-in-a-partition"),
     ),
     "The metadata store": (
-        _of("metadata (declare, delete, bind, policies) changed: whom it needs, with Mnesia and with Khepri",
+        _of("metadata (declare, delete, bind, policies) changed: which nodes must answer, with Mnesia and with Khepri",
             metadata.is_writable, "", "failover-waits-for-a-silent-node khepri-minority-declares-nothing"),
         _of("a minority with Khepri: a change of metadata times out", khepri.times_out, "",
             "khepri-minority-declares-nothing"),

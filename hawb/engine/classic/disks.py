@@ -1,4 +1,4 @@
-"""What nodes that are down keep of a classic queue on their disks.
+"""What a node that is down has of a classic queue on its disk.
 
 Source: `rabbit_variable_queue`, `rabbit_queue_index`: a master that starts finds only the persistent messages of a
 durable queue, and a mirror that starts deletes what it finds.

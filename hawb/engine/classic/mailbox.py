@@ -1,4 +1,4 @@
-"""Whether operations wait at a classic queue, and whether channels wait for it.
+"""Which operations and channels wait for a classic queue.
 
 Source: `rabbit_amqqueue:retry_wait`, `rabbit_channel:handle_consuming_queue_down_or_eol`.
 """

@@ -1,4 +1,4 @@
-"""What a classic queue does when a node is back.
+"""A node starts again: its classic queues recover, and mirrors join on it.
 
 Source: `rabbit_mirror_queue_misc:on_vhost_up`, `rabbit_amqqueue:recover`.
 """

@@ -17,7 +17,7 @@ from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import release
 
 COPIED, STRUCK = 1, 2
-"""What becomes of messages that wait for a queue whose master is gone: the promoted mirror has them, or no replica."""
+"""Where messages are that wait for a queue without a master: on the promoted mirror, or on no replica."""
 
 
 def answer(t: Turn, q: Queue, kept_by: int, orphaned_gm: int = 0) -> None:
