@@ -92,7 +92,7 @@ class Consumer:
     def is_served(self, operation: Operation) -> bool:
         """Whether the queue serves it now; otherwise it waits, or nobody knows the queue."""
         queue = self.queue
-        if not queue.serves() and not (queue.abandoned and queue.absent):
+        if not queue.serves() and not (queue.awaits_master and queue.absent):
             queue.mailbox.waits(operation)
         return queue.serves()
 

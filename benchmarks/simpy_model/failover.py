@@ -23,7 +23,7 @@ def shut_master_down_at(queue: Queue, node: int) -> None:
         end_master(queue, stopped=True)
         if queue.living() and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED):
             queue.drop(set(queue.mirrors))
-            abandon(queue)
+            await_master(queue)
 
 
 def end_master(queue: Queue, stopped: bool) -> None:
@@ -35,32 +35,32 @@ def end_master(queue: Queue, stopped: bool) -> None:
         queue.abort_sync()
 
 
-def bury(queue: Queue) -> None:
+def remove_from_queue(queue: Queue) -> None:
     """The survivors act on the deaths of the others. While they take a master for alive that has gone they leave
     everything to it."""
     cluster, alive = queue.cluster, queue.living() | ({queue.master} if queue.up else set())
-    if not queue.abandoned and cluster.is_unmissed(queue.master):
+    if not queue.awaits_master and cluster.is_unmissed(queue.master):
         gone = {queue.master, *queue.mirrors} - alive
         queue.trial.confirms.forget({node for node in gone if not cluster.is_unmissed(node)})
         return
     dead = set(queue.mirrors) - alive
-    heir = candidate(queue.master, queue.mirrors, sorted(alive))
-    if heir == queue.master or (queue.abandoned and not dead and not queue.unburied):
-        bury_mirrors(queue, dead)
-    elif heir == NOBODY:
-        leave_unburied(queue, dead)
+    chosen = candidate(queue.master, queue.mirrors, sorted(alive))
+    if chosen == queue.master or (queue.awaits_master and not dead and not queue.dead_gm_members):
+        remove_dead_mirrors(queue, dead)
+    elif chosen == NOBODY:
+        leave_dead_in_group(queue, dead)
     else:
-        promote(queue, heir)
+        promote(queue, chosen)
 
 
-def bury_mirrors(queue: Queue, dead: set[int]) -> None:
+def remove_dead_mirrors(queue: Queue, dead: set[int]) -> None:
     """Mirrors that died are struck out, and others started."""
     if not dead:
         return
     queue.drop(dead)
-    if queue.abandoned:
+    if queue.awaits_master:
         if not queue.living():
-            queue.mailbox.in_vain()
+            queue.mailbox.drop_publishes()
         return
     if queue.syncing:
         queue.leave_sync(dead)
@@ -69,44 +69,44 @@ def bury_mirrors(queue: Queue, dead: set[int]) -> None:
     queue.trial.after(0, queue.synchronise)
 
 
-def leave_unburied(queue: Queue, dead: set[int]) -> None:
+def leave_dead_in_group(queue: Queue, dead: set[int]) -> None:
     """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group
     along."""
-    first = not queue.abandoned
+    first = not queue.awaits_master
     taken_along = queue.stopped and takes_mirrors_down(len(queue.synchronised), WHEN_SYNCED)
     if first:
-        queue.unburied = {queue.master: False}
-    queue.unburied |= {node: node in queue.synchronised for node in dead}
+        queue.dead_gm_members = {queue.master: False}
+    queue.dead_gm_members |= {node: node in queue.synchronised for node in dead}
     if first and taken_along:
-        queue.unburied = {}
+        queue.dead_gm_members = {}
     if first:
-        abandon(queue)
-    bury_mirrors(queue, dead)
+        await_master(queue)
+    remove_dead_mirrors(queue, dead)
 
 
-def promote(queue: Queue, heir: int) -> None:
+def promote(queue: Queue, promoted: int) -> None:
     """The oldest mirror becomes master with what it holds; what only the old master held is lost."""
     trial = queue.trial
     goes_on = trial.consumer.detach()
     queue.promotions += 1
-    queue.unsynchronised_promotions += heir not in queue.synchronised
-    keep = queue.living() - {heir}
+    queue.unsynchronised_promotions += promoted not in queue.synchronised
+    keep = queue.living() - {promoted}
     gone = {queue.master, *queue.mirrors} - keep
-    inherit(queue, heir, keep)
+    inherit(queue, promoted, keep)
     queue.strike(gone)
-    trial.confirms.forget(gone - {heir})
+    trial.confirms.forget(gone - {promoted})
     if goes_on:
         trial.consumer.subscribed = True
     queue.mailbox.keep(lost=False)
     queue.depth_unknown.clear()
-    serve_at(queue, heir)
+    serve_at(queue, promoted)
     queue.synchronise_drained()
     queue.goes_on()
 
 
-def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
-    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
-    since = queue.since[heir]
+def inherit(queue: Queue, promoted: int, keep: set[int]) -> None:
+    """The promoted mirror's copy is the queue's, and other mirrors hold of it what they held."""
+    since = queue.since[promoted]
     queue.lose(queue.up_to(since))
     for node in keep:
         queue.since[node] = 0 if node in queue.synchronised else max(queue.since[node], since)
@@ -114,19 +114,19 @@ def inherit(queue: Queue, heir: int, keep: set[int]) -> None:
 
 def serve_at(queue: Queue, master: int) -> None:
     """A node serves the queue from now on."""
-    queue.master, queue.up, queue.abandoned, queue.absent = master, True, False, False
-    queue.unburied = {}
+    queue.master, queue.up, queue.awaits_master, queue.absent = master, True, False, False
+    queue.dead_gm_members = {}
     queue.down.stops(queue.env.now)
 
 
-def abandon(queue: Queue) -> None:
+def await_master(queue: Queue) -> None:
     """No replica may serve the queue. It waits for its master's node, with what is on that node's disk."""
     trial = queue.trial
     trial.confirms.forget({queue.master, *queue.mirrors})
     goes_on = trial.consumer.detach()
     queue.synchronised = set()
     queue.mailbox.keep(lost=True)
-    queue.abandoned, queue.absent = True, False
+    queue.awaits_master, queue.absent = True, False
     queue.mailbox.release()
     if goes_on:
         trial.after(0, trial.consumer.resume, trial.consumer.resumes())
@@ -135,7 +135,7 @@ def abandon(queue: Queue) -> None:
 def come_back(queue: Queue, node: int, alone: bool) -> None:
     """What the queue makes of a node that is back: its master serves it from its disk, another joins it empty."""
     if alone and queue.master != node:
-        queue.unburied, queue.absent = {}, True
+        queue.dead_gm_members, queue.absent = {}, True
         queue.strike(queue.mirrors)
     if queue.absent and queue.master != node:
         return
@@ -149,7 +149,7 @@ def come_back(queue: Queue, node: int, alone: bool) -> None:
 def recover(queue: Queue) -> None:
     """The master's node is back and nobody took over: its mirrors join anew."""
     queue.drop(set(queue.mirrors))
-    queue.mailbox.in_vain()
+    queue.mailbox.drop_publishes()
     serve_at(queue, queue.master)
     queue.add_mirrors()
     queue.goes_on()

@@ -50,7 +50,7 @@ class Mailbox:
         """It waits until the queue serves again; once it is settled that no master is there, 60 s at most, if it is
         nothing that mirrors have."""
         self.waiting.append(operation)
-        if self.trial.queue.abandoned and operation.kind != PUBLISH:
+        if self.trial.queue.awaits_master and operation.kind != PUBLISH:
             self.trial.env.process(self.gives_up(operation))
 
     def gives_up(self, operation: Operation) -> Process:
@@ -86,8 +86,8 @@ class Mailbox:
         for operation in self.waiting:
             operation.orphaned = operation.orphaned or (operation.kind == PUBLISH and operation.node == node)
 
-    def in_vain(self) -> None:
-        """Nobody is left that has the messages that wait."""
+    def drop_publishes(self) -> None:
+        """Drop the waiting messages, which no replica has."""
         messages = [operation for operation in self.waiting if operation.kind == PUBLISH]
         self.waiting = [operation for operation in self.waiting if operation not in messages]
         for operation in messages:

@@ -172,7 +172,7 @@ class Cluster:
         self.decide_who_pauses()
         trial.confirms.client_gone(gone.number)
         if gone.number in replicas:
-            failover.bury(trial.queue)
+            failover.remove_from_queue(trial.queue)
         trial.consumer.loses(gone.number)
         self.pause()
 

@@ -21,9 +21,9 @@ class Queue:
     """A queue with a mirror on every node.
 
     `content` are the numbers of its messages, `taken` how many it has ever taken. A mirror holds all after message
-    `since`, unless its `depth_unknown` keeps it from knowing whether that is all. While nobody serves it a queue is
-    `abandoned` as soon as that is settled, and `absent` if nobody who runs knows of it. `unburied` are the dead that
-    its record still counts, with whether they count as synchronised.
+    `since`, unless its `depth_unknown` keeps it from knowing whether that is all. `awaits_master` is
+    True if no mirror can take over, and `absent` if no running node knows of the queue. `dead_gm_members` are the dead
+    that its record still counts, with whether they count as synchronised.
     """
 
     def __init__(self, trial: Trial, mirrors: Iterable[int]) -> None:
@@ -32,8 +32,8 @@ class Queue:
         self.master, self.mirrors = 0, list(mirrors)
         self.synchronised = set(self.mirrors)
         self.since, self.depth_unknown = dict.fromkeys(range(trial.given.nodes), 0), set()
-        self.up, self.stopped, self.abandoned, self.absent = True, False, False, False
-        self.unburied: dict[int, bool] = {}
+        self.up, self.stopped, self.awaits_master, self.absent = True, False, False, False
+        self.dead_gm_members: dict[int, bool] = {}
         self.syncing: simpy.Process | None = None
         self.syncs_with: set[int] = set()
         self.content = self.lost = runs.EMPTY
@@ -52,11 +52,11 @@ class Queue:
 
     def is_busy(self) -> bool:
         """Whether what clients send waits."""
-        return self.syncing is not None if self.up else not self.abandoned
+        return self.syncing is not None if self.up else not self.awaits_master
 
     def keeps(self) -> bool:
         """Whether what clients publish waits: also at mirrors that live without a master."""
-        return self.is_busy() or (self.abandoned and not self.absent and bool(self.living()))
+        return self.is_busy() or (self.awaits_master and not self.absent and bool(self.living()))
 
     def living(self) -> set[int]:
         """The mirrors that are running processes."""
@@ -116,14 +116,14 @@ class Queue:
     def join(self, node: int) -> None:
         """A mirror joins, empty whatever it held before."""
         is_there = node in self.mirrors or (self.up and node == self.master)
-        if is_there or not self.cluster.runs(node) or not (self.up or self.abandoned):
+        if is_there or not self.cluster.runs(node) or not (self.up or self.awaits_master):
             return
         self.mirrors.append(node)
         self.since[node] = self.taken
         self.depth_unknown.clear()
-        self.unburied.pop(node, None)
-        if self.unburied:
-            self.trial.after(0, failover.bury, self)
+        self.dead_gm_members.pop(node, None)
+        if self.dead_gm_members:
+            self.trial.after(0, failover.remove_from_queue, self)
         self.synchronise_drained()
         self.trial.after(0, self.synchronise)
 

@@ -158,7 +158,7 @@ def cluster_of(files: Sequence[str]) -> tuple[Scenario, Sequence[str], Live]:
         imported = imported_of(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    return read_scenario(imported.scenario), imported.notes, imported.live
+    return refused_in(files[0], read_scenario, imported.scenario), imported.notes, imported.live
 
 
 def tell_notes(notes: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hawb.cli.extra import compile_first
-from hawb.cli.files import Destination, Source, is_scenario, play, refuse, tell_notes, write_folder
+from hawb.cli.files import Destination, Source, is_scenario, play, refuse, refused_in, tell_notes, write_folder
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, stops
 from hawb.rules.profiles import PROFILES
@@ -150,7 +150,7 @@ def replicas(
     from hawb.views.verdicts.replicas import verdict
 
     inventory, scenario, live = standing(files, notes=as_json)
-    before = beforehand(scenario, files, live, failures)
+    before = refused_in(files[0], beforehand, scenario, files, live, failures)
     own = None
     if asked := study(inventory, trials, seed):
         if numbers is not None:
@@ -185,4 +185,4 @@ def standing(files: tuple[str, ...], notes: bool) -> tuple[Inventory, Scenario, 
         imported = import_files(files)
     except ImportRefused as refused:
         raise SystemExit(refuse(refused)) from None
-    return found, read_scenario(imported.scenario), imported.live
+    return found, refused_in(files[0], read_scenario, imported.scenario), imported.live

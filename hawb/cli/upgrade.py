@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hawb.cli.files import STDIN, Destination, Source, cluster_of, refuse, tell_notes, write_scenario
+from hawb.cli.files import STDIN, Destination, Source, cluster_of, refuse, refused_in, tell_notes, write_scenario
 from hawb.cli.pages import of_pages, write_page
 from hawb.cli.roads import VIA_HELP, known_release, release_of, stops
 
@@ -92,7 +92,7 @@ def upgrade(
     scenario, notes, live = cluster_of(files)
     own = None if numbers is None else _own_times(numbers, away_s)
     away = away_s if own is None else own.times.away_s
-    before = beforehand(scenario, files, live)
+    before = refused_in(files[0], beforehand, scenario, files, live)
     profile = PROFILES[scenario.cluster.version]
     answered = unplanned(profile, before, files[0], notes, "upgrade" if to is None else f"upgrade --to {to}")
     if answered is not None:

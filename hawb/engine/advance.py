@@ -189,7 +189,7 @@ HANDLERS: dict[type, Callable] = {
     operations.Consume: subscriptions.consume,
     operations.Resume: subscriptions.resume,
     operations.Get: fetching.get,
-    operations.InVain: fetching.in_vain,
+    operations.AbandonedRequest: fetching.abandoned_request,
     operations.Settle: settling.settle,
     events.DeliveryArrives: consuming.arrive,
     events.GiveUp: give_up,
@@ -204,7 +204,7 @@ HANDLERS: dict[type, Callable] = {
     events.LookAround: lambda turn, _event: partition_handling.look_around(turn),
     events.BootAttempt: lambda turn, event: booting.boot(turn, event.node, event.boot),
     events.BootGivesUp: lambda turn, event: booting.give_up(turn, event.node, event.boot),
-    events.ReplicaGone: of_replicas(lambda turn, queue: failover.bury(turn, queue, False)),
+    events.ReplicaGone: of_replicas(lambda turn, queue: failover.remove_from_queue(turn, queue, False)),
     events.CrashNoticed: crashes.noticed,
     events.MirrorMiscounts: crashes.miscounted,
     events.RejectFails: crashes.reject_fails,
@@ -290,7 +290,7 @@ OF_MESSAGES = {
 }  # fmt: skip
 """Events by which messages, and the confirms for them, travel."""
 CALM_US = 100_000
-"""How long only messages of clients with a rate must be under way before a cluster counts as settled."""
+"""A cluster is settled after so long in which nothing happened but that clients with a rate sent and got messages."""
 
 
 def until_settled(turn: Turn) -> None:
@@ -337,4 +337,4 @@ def through(turn: Turn, time_us: int) -> None:
             pass
         flow(turn, time_us)
         going_on = step(turn, time_us)  # what flows may bring something that is due by now
-    turn.tell_flows()
+    turn.write_flows()

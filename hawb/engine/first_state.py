@@ -160,7 +160,7 @@ def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stoppe
             {node: EMPTY for node in living if node not in synchronised},
         ),
         up=up,
-        abandoned=not up,
+        awaits_master=not up,
         absent=not up and leaves_memory(turn, queue),
         stopped=queue.master in stopped,
         redelivered=EMPTY if up or queue.master in stopped else everything,

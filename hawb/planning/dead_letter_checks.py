@@ -3,8 +3,9 @@
 RabbitMQ drops such a message if no client has rejected it on the way round, and logs a warning once
 (`rabbit_dead_letter:detect_cycles`, `mc:is_death_cycle`); a rejected one goes round for ever. A queue's dead letters go
 to its dead-letter exchange with its dead-letter routing key, else with the keys that they came with
-(`rabbit_dead_letter:publish`). Which keys these are is told by the queue's own bindings; a queue without any gets its
-messages over the default exchange, by its name.
+(`rabbit_dead_letter:publish`). Which keys these are is told by the queue's own bindings, by those of the exchanges
+before one that asks for no key, as a fanout, and by the dead letters that come to the queue; a queue without any
+gets its messages over the default exchange, by its name.
 
 A cycle in which some queue lets messages wait (message-ttl) and another gives them up only where a client rejects them
 is how applications retry: nothing is dropped there, and nothing ends the retries.
@@ -36,12 +37,14 @@ MOST_COMPARISONS = 5_000_000
 
 class Source(Struct):
     """A queue with a dead-letter exchange: which, the policy that gives it (None: an argument does), the routing keys
-    of its dead letters, and whether messages wait there for their end, or are given up where no client rejects them."""
+    of its dead letters, whether those are the keys that they came with, and whether messages wait there for their end,
+    or are given up where no client rejects them."""
 
     queue: Assignment
     exchange: str
     policy: Policy | None
     keys: frozenset[str]
+    keeps_keys: bool
     waits: bool
     gives_up: bool
 
@@ -97,10 +100,7 @@ def _path(around: Sequence[Source]) -> str:
 
 def _sources(assignments: Sequence[Assignment], inventory: Inventory) -> dict[Key, Source]:
     """The queues with a dead-letter exchange. Streams have none."""
-    own: dict[Key, set[str]] = defaultdict(set)
-    for binding in inventory.bindings:
-        if binding.destination_type == "queue":
-            own[binding.vhost, binding.destination].add(_as_pattern(binding, inventory.exchanges))
+    own = _own_keys(inventory)
     found = {}
     for one in assignments:
         arguments, definition = one.queue.facts.arguments or {}, one.in_force.definition or {}
@@ -113,10 +113,52 @@ def _sources(assignments: Sequence[Assignment], inventory: Inventory) -> dict[Ke
         gives = {setting for setting in (TTL, *LENGTHS) if setting in definition or f"x-{setting}" in arguments}
         found[place] = Source(
             one, exchange, one.policies[0] if by_policy else None,
-            frozenset([key] if isinstance(key, str) else own[place] or [one.queue.name]),
-            TTL in gives, bool(gives),
+            frozenset([key] if isinstance(key, str) else own.get(place, [one.queue.name])),
+            not isinstance(key, str), TTL in gives, bool(gives),
         )  # fmt: skip
     return found
+
+
+def _own_keys(inventory: Inventory) -> dict[Key, set[str]]:
+    """The keys with which messages come to each queue that is bound, as patterns: those of its bindings, and where one
+    lets any key through, those of the bindings between exchanges before it."""
+    into: dict[Key, list[tuple[Key, str]]] = defaultdict(list)
+    own: dict[Key, set[str]] = defaultdict(set)
+    before: dict[Key, set[str]] = {}
+    for binding in inventory.bindings:
+        if binding.destination_type != "queue":
+            source = binding.vhost, binding.source
+            pattern = _as_pattern(binding, inventory.exchanges)
+            into[binding.vhost, binding.destination].append((source, pattern))
+    left = MOST_COMPARISONS
+    for binding in inventory.bindings:
+        if binding.destination_type != "queue":
+            continue
+        exchange, pattern = (binding.vhost, binding.source), _as_pattern(binding, inventory.exchanges)
+        keys = own[binding.vhost, binding.destination]
+        keys.add(pattern)
+        if pattern != ANY_KEY or not into[exchange]:
+            continue
+        if exchange not in before and left > 0:
+            before[exchange], used = _keys_before(exchange, into)
+            left -= used
+        keys |= before.get(exchange, set())
+        left -= len(before.get(exchange, ()))
+    return own
+
+
+def _keys_before(exchange: Key, into: Mapping[Key, list[tuple[Key, str]]]) -> tuple[set[str], int]:
+    """Return the keys, as patterns, that bindings let through to an exchange, and how many bindings were looked at."""
+    found: set[str] = set()
+    seen, waiting, looked_at = {exchange}, [exchange], 0
+    while waiting:
+        for source, pattern in into.get(waiting.pop(), ()):
+            looked_at += 1
+            found.add(pattern)
+            if pattern == ANY_KEY and source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return found, looked_at
 
 
 def _as_pattern(binding: Binding, exchanges: Mapping[Key, str]) -> str:
@@ -133,34 +175,41 @@ def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, lis
         if not queue or (binding.vhost, binding.destination) in sources:
             bound[binding.vhost, binding.source].append(binding)
     left = MOST_COMPARISONS
-    edges: dict[Key, list[Key]] = {key: [] for key in sources}
-    known: dict[tuple[str, str, frozenset[str]], list[Key]] = {}
-    for place, source in sources.items():
-        about = place[0], source.exchange, source.keys
+    edges: dict[Key, dict[Key, None]] = {key: {} for key in sources}
+    known: dict[tuple[str, str, str], list[Key]] = {}
+    waiting = deque((place, key) for place, source in sources.items() for key in sorted(source.keys))
+    asked = set(waiting)
+    while waiting:
+        place, key = waiting.popleft()
+        about = place[0], sources[place].exchange, key
         if about not in known:
-            left -= len(source.keys) * len(bound[place[0], source.exchange])
+            left -= len(bound[place[0], sources[place].exchange])
             if left < 0:
                 break
-            reached = _reached(*about, bound, inventory.exchanges)
-            known[about] = [target for target in reached if target in sources]
-        edges[place] = known[about]
-    return edges
+            known[about] = [target for target in _reached(*about, bound, inventory.exchanges) if target in sources]
+        left -= len(known[about])
+        for target in known[about]:
+            edges[place][target] = None
+            if sources[target].keeps_keys and key != ANY_KEY and (target, key) not in asked:
+                asked.add((target, key))
+                waiting.append((target, key))
+    return {place: list(targets) for place, targets in edges.items()}
 
 
 def _reached(
-    vhost: str, exchange: str, keys: frozenset[str], bound: Mapping[Key, list[Binding]], exchanges: Mapping[Key, str]
+    vhost: str, exchange: str, key: str, bound: Mapping[Key, list[Binding]], exchanges: Mapping[Key, str]
 ) -> Iterator[Key]:
-    """The queues that messages with some of these keys reach from an exchange, over other exchanges too."""
+    """The queues that messages with a key reach from an exchange, over other exchanges too."""
     seen, waiting = {exchange}, [exchange]
     found: dict[Key, None] = {}
     while waiting:
         name = waiting.pop()
         if name == DEFAULT:
-            found |= dict.fromkeys((vhost, key) for key in keys)
+            found[vhost, key] = None
             continue
         kind = exchanges.get((vhost, name), PREDECLARED.get(name))
         for binding in bound.get((vhost, name), ()):
-            if not any(_lets_through(kind, binding.routing_key, key) for key in keys):
+            if not _lets_through(kind, binding.routing_key, key):
                 continue
             if binding.destination_type == "queue":
                 found[vhost, binding.destination] = None

@@ -64,7 +64,8 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
         yield Refused(
             "arguments", f"argument {key}: {'refused with 541' if denied else 'refused with 406'} when such a queue is"
             " declared or imported anew", tuple(names),
-            "use x-queue-leader-locator" if denied else "leave it out, or give it a value that the release accepts",
+            f"use x-queue-leader-locator instead of {LOCATOR}" if denied
+            else f"leave {key} out, or give it a value that {target.release} accepts",
             "deprecated feature queue_master_locator" if denied else "rabbit_amqqueue:check_declare_arguments",
         )  # fmt: skip
 
@@ -98,13 +99,16 @@ def refused_arguments(queue: Queue, target: Profile) -> list[str]:
 def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
     for operator, policies in ((False, inventory.policies), (True, inventory.operator_policies)):
         kind = "operator policies" if operator else "policies"
-        mirroring, others = [], []
+        mirroring: list[str] = []
+        others: list[str] = []
+        keys: dict[str, None] = {}
         for policy in policies:
             name = join_queue(policy.vhost, policy.name)
             if not target.mirroring and HA_SETTINGS & policy.definition.keys():
                 mirroring.append(name)
             elif _refusal(policy, target, operator):
                 others.append(name)
+                keys |= dict.fromkeys(_refused_settings(policy, target, operator))
         if mirroring:
             yield Refused(
                 kind, f"{kind} that mirror: existing ones have no effect; setting or importing them is refused",
@@ -114,9 +118,22 @@ def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
         if others:
             yield Refused(
                 kind, f"{kind} with a setting or a value that the release does not accept: setting or importing"
-                      " them is refused", tuple(others), "set them without it; hawb lint says which it is",
+                      " them is refused", tuple(others),
+                f"set them without {', '.join(keys)}, or with a value that {target.release} accepts" if keys
+                else f"give them a pattern and settings that {target.release} accepts",
                 "rabbit_policy:validation",
             )  # fmt: skip
+
+
+def _refused_settings(policy: Policy, target: Profile, operator: bool) -> list[str]:
+    """Return the settings with which a release refuses to set a policy, each asked about alone, with a pattern and
+    a priority that it accepts."""
+
+    def alone(key: str) -> Policy:
+        one = {key: policy.definition[key]}
+        return Policy.of(policy.name, ".*", one, 0, policy.apply_to, policy.vhost)
+
+    return [key for key in policy.definition if _refusal(alone(key), target, operator)]
 
 
 def _refusal(policy: Policy, target: Profile, operator: bool) -> str | None:

@@ -40,7 +40,7 @@ REASONS = ("queue_down", "queue_unavailable", "messages_lost")
 FATES = ("waits", "deleted", "stuck")
 """What becomes of a queue that cannot be used: it waits for its node; it is gone with its node, being exclusive, or not
 durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
-(`hawb.engine.classic.outage.abandon`)."""
+(`hawb.engine.classic.outage.await_master`)."""
 
 
 class Effect(Struct, frozen=True):

@@ -33,8 +33,8 @@ class Profile(Struct, frozen=True):
     minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have come, and not
     each (3.10.0, until 4.3.0). `remembers_returns` is whether it remembers what was given back to it, and not what is
     with consumers as its process ends (4.3.0). `requeues_at_mirrors` is whether a mirror that takes over tells the
-    others what it takes back from consumers (3.13.0). `strays_confirm` is whether a channel takes the end of a mirror
-    that finds itself on no record, or refuses to take over, for a confirm
+    others what it takes back from consumers (3.13.0). `orphaned_mirrors_confirm` is whether a channel takes the end
+    of a mirror that finds itself on no record, or refuses promotion, for a confirm
     (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
     `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not
     (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by
@@ -66,7 +66,7 @@ class Profile(Struct, frozen=True):
     late_answers_count: bool
     counts_deliveries: bool
     requeues_at_mirrors: bool
-    strays_confirm: bool
+    orphaned_mirrors_confirm: bool
     keeps_records: bool
     khepri: bool
     denied_features: frozenset[str]
@@ -174,7 +174,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=False,
         counts_deliveries=False,
         requeues_at_mirrors=False,
-        strays_confirm=True,
+        orphaned_mirrors_confirm=True,
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
@@ -208,7 +208,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=False,
-        strays_confirm=False,
+        orphaned_mirrors_confirm=False,
         keeps_records=False,
         khepri=False,
         denied_features=frozenset(),
@@ -241,7 +241,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
-        strays_confirm=False,
+        orphaned_mirrors_confirm=False,
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
@@ -273,7 +273,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=True,
         requeues_at_mirrors=True,
-        strays_confirm=False,
+        orphaned_mirrors_confirm=False,
         keeps_records=True,
         khepri=False,
         denied_features=frozenset(),
@@ -305,7 +305,7 @@ PROFILES: dict[str, Profile] = {
         late_answers_count=True,
         counts_deliveries=False,
         requeues_at_mirrors=True,
-        strays_confirm=False,
+        orphaned_mirrors_confirm=False,
         keeps_records=True,
         khepri=True,
         denied_features=_settings("queue_master_locator global_qos"),

@@ -52,8 +52,8 @@ def _waiting(state: State) -> tuple[dict[str, int], int]:
     messages: Counter[str] = Counter()
     for share in (share for one in state.unconfirmed for share in one.shares):
         messages[share.queue] += runs.size(share.numbers)
-    parked = [one for side in state.sides for queue in side.queues.values() for one in queue.parked]
-    held = [one.operation for one in (*parked, *state.held_back, *state.stalled, *state.unread)]
+    waiting = [one for side in state.sides for queue in side.queues.values() for one in queue.waiting]
+    held = [one.operation for one in (*waiting, *state.held_back, *state.stalled, *state.unread)]
     for operation in held:
         if isinstance(operation, Publish):
             messages.update(dict.fromkeys(operation.queues, operation.count))

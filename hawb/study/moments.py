@@ -166,8 +166,8 @@ class Classic(Numbers):
         t, prefix = self.t, "" if place is None else "kept_"
         record = t.queue if place is None else t.kept[place]
         for name in (
-            "up", "stopped", "abandoned", "absent", "mirrored", "master", "hollow", "unburied", "unburied_synchronised",
-            "depth_unknown",
+            "up", "stopped", "awaits_master", "absent", "mirrored", "master", "orphaned_gm",
+            "dead_gm_members", "dead_gm_synchronised", "depth_unknown",
         ):  # fmt: skip
             record[name] = getattr(queue, name)
         lists = {"mirrors": queue.mirrors, "synchronised": queue.synchronised, "recoverable": queue.recoverable,
@@ -180,10 +180,10 @@ class Classic(Numbers):
             (table if place is None else table[place])[: len(values)] = values
             if name in record.dtype.names:
                 record[name] = len(values)
-        table = t.parked if place is None else t.kept_parked[place]
-        for row, values in enumerate(map(waiting_row, queue.parked)):
+        table = t.waiting if place is None else t.kept_waiting[place]
+        for row, values in enumerate(map(waiting_row, queue.waiting)):
             table[row, : len(values)] = values
-        record.parked = len(queue.parked)
+        record.waiting = len(queue.waiting)
         record.copies = bits(node for node, held in enumerate(queue.contents) if held is not None)
         record.redelivered, record.unwritten = self.some(queue.redelivered), self.some(queue.unwritten)
         record.uncounted = queue.uncounted_from and self.piece(queue.uncounted_from) + 1
@@ -212,10 +212,10 @@ class Classic(Numbers):
 assert NEVER_US == state.NEVER
 
 
-def waiting_row(parked) -> tuple:
+def waiting_row(waiting) -> tuple:
     """An operation that waits, as a row of the mailbox."""
-    kind, *about = PLANNED[type(parked.operation)](parked.operation)
-    return (0, 0, parked.number, kind, *about)
+    kind, *about = PLANNED[type(waiting.operation)](waiting.operation)
+    return (0, 0, waiting.number, kind, *about)
 
 
 def bits(members: Iterable[int]) -> int:

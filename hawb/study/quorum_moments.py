@@ -130,8 +130,8 @@ class OfGroup(Numbers):
         t.queue.waiting, t.queue.held_back = len(the_group(now).waiting), len(now.held_back)
         for row, asked in enumerate(the_group(now).waiting):
             self._proposal(t.waiting[row], asked)
-        for row, parked in enumerate(now.held_back):
-            t.held_back[row] = parked.operation.node
+        for row, one in enumerate(now.held_back):
+            t.held_back[row] = one.operation.node
         t.moment.awaiting = len(now.unconfirmed)
         for row, waiting in enumerate(now.unconfirmed):
             (share,) = waiting.shares

@@ -162,10 +162,10 @@ def waits_oddly(now: State) -> bool:
     """Whether anything is planned or waits that a search does not know."""
     published = [one.operation for one in now.held_back]
     published += [entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish)]
-    parked = any(queue.parked for queue in queues(now)) or bool(now.stalled)
+    waiting = any(queue.waiting for queue in queues(now)) or bool(now.stalled)
     several = any(runs.size(asked.numbers) > 1 for asked in the_group(now).waiting)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
-    return parked or several or strange or not all(map(is_own, published))
+    return waiting or several or strange or not all(map(is_own, published))
 
 
 def is_logged_oddly(now: State) -> bool:

@@ -83,7 +83,7 @@ def has_crashed(queue: Queue) -> bool:
 
 def is_left_over(queue: Queue) -> bool:
     """Whether its policy has ceased to mirror a queue that no node serves, or that still has mirrors."""
-    return not is_replicated(queue) and ((queue.abandoned and not queue.absent) or bool(queue.mirrors))
+    return not is_replicated(queue) and ((queue.awaits_master and not queue.absent) or bool(queue.mirrors))
 
 
 def is_timed(queue: Queue) -> bool:
@@ -112,8 +112,8 @@ def is_own(operation: Struct) -> bool:
 
 def waits_oddly(now: State) -> bool:
     """Whether anything is planned or waits that a search does not know."""
-    parked = [one.operation for queue in queues(now) for one in queue.parked]
-    asked = [*parked, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
+    waiting = [one.operation for queue in queues(now) for one in queue.waiting]
+    asked = [*waiting, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
     stalled = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.stalled)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
     recorded = any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
@@ -165,7 +165,7 @@ def is_too_much(moment: Moment) -> bool:
         or len(now.agenda) > search_state.MOST_PLANNED
         or len(now.unconfirmed) > search_state.MOST_UNCONFIRMED
         or len(now.stalled) > MOST_NODES
-        or any(len(queue.parked) > search_state.MOST_PARKED for queue in queues(now))
+        or any(len(queue.waiting) > search_state.MOST_WAITING for queue in queues(now))
         or any(sum((batch.last - batch.first + 1) * (batch.size_bytes + 1) for batch in queue.batches) > MOST_BYTES
                for queue in queues(now))
     )  # fmt: skip

@@ -100,7 +100,7 @@ def test_an_interrupted_run_leaves_nothing_behind(number, unavailable, tmp_path)
     code = "from hawb.cli import main; main()"
     file = SCENARIOS / "virtual-hosts.yaml"
     run = subprocess.Popen(
-        [sys.executable, "-c", code, "run", "--on", "broker", str(file)],
+        [sys.executable, "-c", code, "run", "--on", "broker", "--broker", VERSION, str(file)],
         env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     namespaces = Path("/run/netns")

@@ -233,6 +233,17 @@ def test_a_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
+def test_a_refusal_of_an_export_names_its_file(tmp_path: Path, command: str):
+    policy = {"vhost": "/", "name": "p", "pattern": "(", "apply-to": "queues", "definition": {"max-length": 3}}
+    export = {"rabbit_version": "4.0.5", "vhosts": [{"name": "/"}], "queues": [], "policies": [policy]}
+    file = tmp_path / "definitions.json"
+    file.write_text(json.dumps(export))
+    done = asked(command, file)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"{file}: policies[0]: RabbitMQ would refuse this policy")
+
+
+@pytest.mark.parametrize("command", ["safe", "upgrade", "replicas"])
 def test_the_exit_statuses_are_in_the_help(command: str):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     for words in ("0, yes", "1, no", "2, the input is refused", "3, cannot tell"):

@@ -99,10 +99,10 @@ def check_well(run: Run) -> None:
     for name, queue in moment.state.queues.items():
         if queue.failed or queue.type == QUORUM:
             continue
-        if queue.abandoned:
+        if queue.awaits_master:
             assert not queue.content and (is_replicated(queue) or name in by_half | moved), name
             continue
-        assert queue.up and queue.sync is None and not queue.parked, name
+        assert queue.up and queue.sync is None and not queue.waiting, name
 
 
 def takes_members(moment: Moment) -> bool:
@@ -125,7 +125,8 @@ def serve(run: Run) -> None:
         run.apply_plain({"publish": {"queue": name, "count": 1, "node": node}})
         account = run.moment().ledger[name]
         message = runs.run(account.published, account.published)
-        assert queue.strays or runs.common(runs.union(account.confirmed, account.nacked), message), f"{name} is silent"
+        answered = runs.common(runs.union(account.confirmed, account.nacked), message)
+        assert queue.orphaned_mirrors or answered, f"{name} is silent"
         assert not runs.common(runs.common(account.confirmed, account.refused), message), f"{name} takes nothing"
         before = run.moment().state.queues.get(name)
         run.apply_plain({"get": {"queue": name, "count": 1}})

@@ -138,8 +138,8 @@ def test_what_a_client_has_sent_back_it_does_not_answer_for_again_while_that_wai
 def test_what_flows_to_a_queue_that_reads_nothing_waits_as_one_operation_of_each_client():
     clients = [consumer(5) | {"at": 19}, publisher(5) | {"at": 19}, {"sync_queue": "q", "at": 20}]
     run = run_of(*BEHIND, *clients, *({"wait": 0, "at": time_s} for time_s in range(21, 30)))
-    parked = run.moment_of(len(run.steps) - 1).state.queues["q"].parked
-    assert sorted(type(waiting.operation).__name__ for waiting in parked) == ["Publish", "Settle"]
+    waiting = run.moment_of(len(run.steps) - 1).state.queues["q"].waiting
+    assert sorted(type(one.operation).__name__ for one in waiting) == ["Publish", "Settle"]
 
 
 def test_what_is_published_after_a_failover_is_not_marked_like_what_waited_then():

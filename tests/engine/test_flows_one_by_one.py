@@ -67,8 +67,8 @@ def played(given: dict, timed: list[tuple[Fraction, dict]]) -> Run:
 def has_something(run: Run) -> bool:
     """Whether the consumer has more than it has answered for in vain so far, because the queue reads nothing."""
     state = run.moment_of(len(run.steps) - 1).state
-    parked = state.queues["q"].parked if "q" in state.queues else ()
-    answers = sum(isinstance(waiting.operation, Settle) for waiting in parked)
+    waiting = state.queues["q"].waiting if "q" in state.queues else ()
+    answers = sum(isinstance(one.operation, Settle) for one in waiting)
     consumer = state.consumers.get("c")
     return consumer is not None and size(consumer.in_sequence) + size(consumer.stale) > answers
 

@@ -33,4 +33,4 @@ def test_one_that_holds_as_little_as_the_master_is_not_synchronised_with_it() ->
     with watched():
         run = run_of("none", drained)
         queue = run.moment().state.queues["q"]
-    assert queue.strays and queue.mirrors and not queue.synchronised
+    assert queue.orphaned_mirrors and queue.mirrors and not queue.synchronised

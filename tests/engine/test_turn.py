@@ -152,7 +152,7 @@ def test_a_moment_never_changes_whatever_is_continued_from_it(program, data):
         turn = Turn(run.settings, moment, 99)
         turn.emit("node_killed")
         for name in list(turn.queues):
-            turn.change_queue(name, parked=("nothing",))
+            turn.change_queue(name, waiting=("nothing",))
             turn.book(name, published=10**6)
         advance.until_settled(turn)
         turn.finish()

@@ -19,7 +19,7 @@ TOLD_ONLY = "it is told to a person and decides nothing"
 UNASKED = "3.8 makes no channel known to a queue"
 UNSEEN_PATIENCE = "a node waits in vain in stories of 3.10 only, ten minutes on a real cluster; tests/scenario/test_run.py holds the others"
 UNSEEN_RELEASE = "no story of that release drops transient messages; tests/engine/test_disks_deliveries.py asks each"
-UNSEEN_STRAYS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
+UNSEEN_ORPHANED_MIRRORS = "mirrors outlive their queue in stories of 3.8 and 3.10 alone"
 UNSEEN_CHECK = "what a health check counts no story shows; tests/planning/test_safe_to_stop.py holds it"
 IMPLIED = "ha-mode stands in every policy that has it, and is in the list itself"
 
@@ -92,18 +92,18 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (4)",
             "PROFILES: late_answers_count=True, counts_deliveries=True, => late_answers_count=False, counts_deliveries=True, (4)",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (4)",
-            "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (3)",
-            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (2)",
+            "PROFILES: requeues_at_mirrors=True, orphaned_mirrors_confirm=False, => requeues_at_mirrors=False, orphaned_mirrors_confirm=False, (3)",
+            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True, (2)",
             "PROFILES: limits_sync_throughput=True, drain_moves_masters=False, => limits_sync_throughput=False, drain_moves_masters=False, (5)",
             "PROFILES: rebalance_spares_drained=True, exclusive…_as_mirrored=False, => rebalance_spares_drained=False, exclusiv…_as_mirrored=False, (5)",
             "PROFILES: exclusive_counts_as_mirrored=False, late_answers_count=True, => exclusive_counts_as_mirrored=True, late_answers_count=True, (5)",
             "PROFILES: late_answers_count=True, counts_deliveries=False, => late_answers_count=False, counts_deliveries=False,",
             "PROFILES: drain_moves_masters=False, drain_stops_members=True, => drain_moves_masters=True, drain_stops_members=True, (5)",
-            "PROFILES: requeues_at_mirrors=True, strays_confirm=False, => requeues_at_mirrors=False, strays_confirm=False, (4)",
-            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True, (3)",
+            "PROFILES: requeues_at_mirrors=True, orphaned_mirrors_confirm=False, => requeues_at_mirrors=False, orphaned_mirrors_confirm=False, (4)",
+            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True, (3)",
         ],
-        UNSEEN_STRAYS: [
-            "PROFILES: strays_confirm=False, keeps_records=True, => strays_confirm=True, keeps_records=True,",
+        UNSEEN_ORPHANED_MIRRORS: [
+            "PROFILES: orphaned_mirrors_confirm=False, keeps_records=True, => orphaned_mirrors_confirm=True, keeps_records=True,",
         ],
         TOLD_ONLY: [
             "PROFILES: Profile(version='3.13', release='3.13.7', => Profile(version='3.10', release='3.13.7',",

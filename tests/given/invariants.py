@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from quorum_invariants import check_group_changes, check_groups, check_losses, closes, lost_disks, will_look
 
 from hawb.engine import advance
-from hawb.engine.clients.client_state import HOLLOW_US
+from hawb.engine.clients.client_state import ORPHANED_GM_US
 from hawb.engine.clients.consuming import is_single_active
 from hawb.engine.core import ledger, runs
 from hawb.engine.core.operations import NodeSuspected, Publish
@@ -128,7 +128,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
     """Who is master and who is a mirror."""
     name = queue.name
     assert not queue.up or turn.is_running(queue.master), f"{name}: its master runs on a node that does not"
-    assert not (queue.up and queue.abandoned), f"{name}: it is up and given up"
+    assert not (queue.up and queue.awaits_master), f"{name}: it is up and awaits its master"
     assert queue.master not in queue.mirrors, f"{name}: its master is a mirror of itself"
     for nodes in (queue.mirrors, queue.synchronised, queue.recoverable):
         assert len(set(nodes)) == len(nodes), f"{name}: {nodes} has a node twice"
@@ -142,7 +142,7 @@ def check_replicas(turn: Turn, queue: Queue) -> None:
         assert queue.up and taking_part, f"{name}: a synchronisation without a master or without a mirror"
         assert set(queue.sync.mirrors) <= set(queue.mirrors), f"{name}: it synchronises what are no mirrors"
     # Publishes may want for credit, which a mirror that is out of reach does not give.
-    idle = [one for one in queue.parked if not (queue.lagging and isinstance(one.operation, Publish))]
+    idle = [one for one in queue.waiting if not (queue.lagging and isinstance(one.operation, Publish))]
     reached = [one for one in idle if turn.linked(one.operation.node, queue.master)]
     assert not reached or not queue.up or queue.sync is not None, f"{name}: {reached} wait for nothing"
 
@@ -202,7 +202,7 @@ def check_deliveries(turn: Turn, queue: Queue) -> None:
         check_active_consumer(turn, queue)
     for known in queue.consumers:
         consumer = turn.consumers[known]
-        unsettled = not queue.up and not queue.abandoned and not turn.is_here(consumer.node)
+        unsettled = not queue.up and not queue.awaits_master and not turn.is_here(consumer.node)
         left_behind = closes(turn, queue, known) or died_with_node(turn, queue, known) or unsettled
         there = consumer.state == "active" or left_behind
         fits = consumer.queue == name and there and consumer.subscription
@@ -259,7 +259,7 @@ def check_account(turn: Turn, name: str, account: ledger.Account) -> None:
                 answered = runs.union(account.confirmed, account.nacked)
                 assert not runs.common(share.numbers, answered), f"{name}: {share.numbers} were answered already"
                 # An answer of nobody's is one that is under way for all of them.
-                asked = {node for node, due_us in share.due_us if due_us != HOLLOW_US and node != NOWHERE}
+                asked = {node for node, due_us in share.due_us if due_us != ORPHANED_GM_US and node != NOWHERE}
                 side = turn.sides[turn.nodes[waiting.node].side]
                 if name in side.queues and not side.queues[name].has_group:
                     replicas = {side.queues[name].master, *side.queues[name].mirrors}

@@ -104,7 +104,7 @@ def check_record(turn: Turn, group: Group, queue: Queue, side: int) -> None:
     ]  # fmt: skip
     commits = seen is not None and len(near) >= majority(len(seen.members))
     assert queue.up == commits, f"{name}: up is {queue.up}, its leader {seen} reaches {near}"
-    assert not (queue.mirrors or queue.parked or queue.sync or queue.lagging), f"{name}: it has what classic ones have"
+    assert not (queue.mirrors or queue.waiting or queue.sync or queue.lagging), f"{name}: it has what classic ones have"
     content = queue.contents[queue.holder]
     for node in queue.synchronised:
         assert node in queue.members, f"{name}: {node} is abreast and no member"

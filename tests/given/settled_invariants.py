@@ -13,7 +13,7 @@ from quorum_invariants import check_elections, check_quorum_settled, hands_over,
 
 from hawb.engine import advance
 from hawb.engine.classic.ports import wanted
-from hawb.engine.classic.record import waits_for_heir
+from hawb.engine.classic.record import mirrors_await_master
 from hawb.engine.clients.client_state import NEVER_US
 from hawb.engine.clients.consuming import is_single_active
 from hawb.engine.clients.steady import flows
@@ -73,14 +73,14 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
         if queue.has_group:
             check_quorum_settled(turn, queue)
             continue
-        assert queue.up or queue.abandoned, f"{name}: nobody knows what becomes of it"
+        assert queue.up or queue.awaits_master, f"{name}: neither up nor awaiting its master"
         if queue.sync is not None:
             held = queue.sync.held_us is not None and alarms.holds_synchronisation(turn, queue.master)
             assert held, f"{name}: it synchronises for ever"
             continue
         # What mirrors without a master have from channels they keep for as long as it takes.
-        patient = (Resume, Publish) if waits_for_heir(turn, queue) else Resume
-        waiting = [parked for parked in queue.parked if not isinstance(parked.operation, patient)]
+        patient = (Resume, Publish) if mirrors_await_master(turn, queue) else Resume
+        waiting = [one for one in queue.waiting if not isinstance(one.operation, patient)]
         assert not waiting, f"{name}: {waiting} wait for ever"
         check_served(turn, queue)
         assert not queue.up or queue.limits_in_effect == queue.limits, f"{name}: it has not heard of its policy"
@@ -92,7 +92,7 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
             assert turn.is_running(consumer.node), f"consumer {consumer.name} is on a node that is down"
             assert consumer.queue in turn.queues, f"consumer {consumer.name} is active, but its queue is gone"
             queue = turn.queues[consumer.queue]
-            resumes = {parked.operation.consumer for parked in queue.parked if isinstance(parked.operation, Resume)}
+            resumes = {one.operation.consumer for one in queue.waiting if isinstance(one.operation, Resume)}
             # Until 3.8.10 one that was cancelled, still held messages and subscribed anew stays cancelled.
             told = (entry.detail["consumer"] for entry in moment.trace() if entry.event == "consumer_cancelled")
             stays = queue.type == QUORUM and not release(turn).serves_again and consumer.name in told

@@ -98,6 +98,42 @@ def test_cycles_of_queues_by_their_arguments(given: Inventory, found: list):
     assert cycles(given) == found
 
 
+def over_exchanges(kinds: dict[str, str], *bindings: Binding, **queues: dict) -> Inventory:
+    """Queues by their arguments, exchanges by their types, and bindings."""
+    return cluster(queues=[queue(name, arguments=given) for name, given in queues.items()],
+                   exchanges={("/", name): kind for name, kind in kinds.items()}, bindings=list(bindings))  # fmt: skip
+
+
+INTO_FANOUT = bound("fan", "k", kind="exchange"), bound("q", "", source="fan")
+TO_DLX, TO_FAN = {"x-dead-letter-exchange": "dlx"}, {"x-dead-letter-exchange": "fan"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (over_exchanges({"dlx": "fanout"}, bound("q", ""), q=TO_DLX), ["q"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout"}, *INTO_FANOUT, q=TO_DLX), ["q"]),
+        (over_exchanges({"dlx": "topic", "fan": "fanout"}, *INTO_FANOUT, q=TO_DLX), ["q"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout", "in": "direct"}, *INTO_FANOUT, bound("q", "other", "in"),
+                        q=TO_DLX), ["q"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout", "all": "topic"}, bound("all", "k", kind="exchange"),
+                        bound("fan", "#", "all", "exchange"), bound("q", "", "fan"), q=TO_DLX), ["q"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout"}, bound("q", "", "fan"), bound("r", "k"),
+                        q=TO_DLX, r=TO_FAN | {"x-dead-letter-routing-key": "k"}), ["q", "r"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout", "in": "fanout"}, bound("in", "k", kind="exchange"),
+                        bound("r", "", "in"), bound("q", "", "fan"), q=TO_DLX, r=TO_FAN), ["q", "r"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout"}, *INTO_FANOUT,
+                        q=TO_DLX | {"x-dead-letter-routing-key": "other"}), None),
+        (over_exchanges({"dlx": "direct", "fan": "fanout"}, bound("q", "", "fan"), bound("r", "k"),
+                        q=TO_DLX, r=TO_FAN), ["q", "r"]),
+        (over_exchanges({"dlx": "direct", "fan": "fanout"}, bound("q", "", "fan"), bound("r", "k"),
+                        q=TO_DLX, r=TO_FAN | {"x-dead-letter-routing-key": "other"}), None),
+    ],
+)  # fmt: skip
+def test_dead_letters_that_come_back_over_a_fanout(given: Inventory, found: list[str] | None):
+    assert cycles(given) == ([] if found is None else [("dead-letter-cycle", f"queue {found[0]}", found)])
+
+
 def test_an_argument_counts_before_a_policy():
     given = under_policy(bound("data_dead"))
     given.queues = [queue("data"), queue("data_dead", arguments={"x-dead-letter-exchange": "elsewhere"})]

@@ -49,6 +49,19 @@ def test_policies_that_mirror_and_those_with_what_is_not_taken():
     assert refused_there(cluster(*some, queues=[]), PROFILES["3.13"]) == []
 
 
+def test_what_to_do_names_the_argument_or_the_setting():
+    some = cluster(policy("old", queue_master_locator="random", max_length=5), policy("odd", "(", max_length=5),
+                   queues=[queue(arguments={"x-queue-version": 1})])  # fmt: skip
+    assert [one.do for one in refused_there(some, PROFILES["4.3"])] == [
+        "leave x-queue-version out, or give it a value that 4.3.6 accepts",
+        "set them without queue-master-locator, or with a value that 4.3.6 accepts",
+    ]
+    odd = cluster(policy("odd", "(", max_length=5), queues=[])
+    assert [one.do for one in refused_there(odd, PROFILES["4.3"])] == [
+        "give them a pattern and settings that 4.3.6 accepts"
+    ]
+
+
 def test_no_value_is_told():
     made = cluster(policy("p", queue_master_locator="SECRET"), queues=[queue(arguments={"x-queue-version": "SECRET"})])
     assert "SECRET" not in repr(refused_there(made, PROFILES["4.3"]))

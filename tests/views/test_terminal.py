@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from answered_reports import MAKERS, answered
+from hypothesis import given
+from hypothesis import strategies as st
 from views_outcomes import HOSTILE
 
 from hawb.views import style, terminal
@@ -83,6 +86,16 @@ def test_columns_are_aligned_and_lines_end_with_their_text():
         "q                     5  a",
         "longer.name        1200",
     ]
+
+
+CELLS = st.text(st.sampled_from("ab 主\u2068\u0301\n1"), max_size=12).map(str.strip)
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=5), right=st.sets(st.sampled_from([0, 1, 2])))
+def test_a_table_whose_cells_fit_is_laid_out_as_rich_does(rows: list[tuple[str, ...]], right: set[int]):
+    here = columns(rows, ("first", "节点", ""), None, right)
+    with mock.patch.object(terminal, "_fit", lambda *_: False):
+        assert columns(rows, ("first", "节点", ""), None, right) == here
 
 
 def test_columns_of_numbers_are_found():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from inventories import cluster, policy, queue
 from migrations import MATRIX
 from msgspec.structs import replace
@@ -48,6 +49,12 @@ def test_queues_with_too_few_replicas_and_clusters_with_too_few_nodes_are_a_no()
     assert verdict(found(members("q", 3), failures=2)).sentence == "No: 1 of 1 queue does not survive 2 failures: q."
     two = found(members("q", 2), nodes=dict.fromkeys("ab", True), failures=0)
     assert verdict(two).answer in ("yes", "no")
+
+
+@pytest.mark.parametrize(("version", "keep"), [("3.13", "mirror them"), ("4.0", "accept one replica")])
+def test_a_queue_that_cannot_be_moved_is_mirrored_only_where_mirrors_exist(version: str, keep: str):
+    told = " ".join(one.what for one in todo(found(queue("q", durable=False), version=version)))
+    assert f"Decide about q, which cannot be quorum queues: {keep}, or give up the settings" in told
 
 
 def stream(name: str, **more):

@@ -1,5 +1,6 @@
-"""When a publisher's channel has a replica's answer: a link's latency each way, the transfer to a mirror, and a disk
-write for persistent messages.
+"""When a replica's answer reaches a publisher's channel.
+
+It takes a link's latency each way, the transfer to a mirror, and a disk write for persistent messages.
 
 Source: `rabbit_channel`, `rabbit_mirror_queue_master:publish`, `rabbit_msg_store`.
 """
@@ -10,8 +11,11 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def answer_us(t, q, node, client, count, size_bytes, written):
-    """How long after messages have reached their master a client at a node has the answer of the replica at another:
-    of the master, or of a mirror, to which they are sent on. Messages to be `written` to disk are answered for then."""
+    """Return how long after messages reach the master a client has the answer of the replica at `node`.
+
+    The replica is the master, or a mirror to which the master sends the messages. `client` is the client's node.
+    Messages to be `written` are answered once they are on disk.
+    """
     transfer_us = 0
     if node != q.master:
         transfer_us = t.setup.link_us + count * size_bytes * 1_000_000 // t.setup.network_bytes_per_s
@@ -19,7 +23,10 @@ def answer_us(t, q, node, client, count, size_bytes, written):
 
 
 def group_answer_us(t, q, client, others, written):
-    """The same of a quorum queue, whose leader commits what the `others` of its group have, if there are any: each
-    writes it at the same time as the leader does (`rabbit_fifo_client`, `ra_server`)."""
+    """Return the same for a quorum queue, whose leader answers once the group has committed the messages.
+
+    `others` is nonzero if the group has other members; they write the messages while the leader does
+    (`rabbit_fifo_client`, `ra_server`).
+    """
     transfer_us = 2 * t.setup.link_us if others else 0
     return transfer_us + (t.setup.fsync_us if written else 0) + (0 if q.master == client else t.setup.link_us)

@@ -1,7 +1,7 @@
-"""What the replicas of a classic queue hold, as runs of messages.
+"""The messages of a classic queue's replicas, as runs.
 
-Where it is compiled, trials tell it by the message after which a mirror holds all (`hawb.study.kernel.copies`), and a
-search by bits (`hawb.study.kernel.search_copies`). What a port promises is said here for all of them.
+These functions are ports. The kernel of trials stores for each mirror the message after which it holds everything
+(`hawb.study.kernel.copies`), the kernel of searches bits (`hawb.study.kernel.search_copies`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from hawb.engine.core.turn import Turn
 
 
 def holds_all(_: Turn, q: Queue, node: int) -> bool:
-    """Whether a mirror holds all that the master holds, and hears so: a stray is in no group with it
-    (`hawb.engine.classic.orphaned_mirrors`)."""
-    return q.contents[node] == q.content and node not in q.strays
+    """Return True if a mirror holds all messages that the master holds, and receives what the master broadcasts.
+
+    An orphaned mirror is not in the master's group (`hawb.engine.classic.orphaned_mirrors`).
+    """
+    return q.contents[node] == q.content and node not in q.orphaned_mirrors
 
 
 def begin_copy(t: Turn, q: Queue, node: int) -> None:
-    """A mirror begins, empty, and lags behind nothing."""
+    """Give a mirror that joins an empty copy."""
     q.contents = with_content(q.contents, {node: EMPTY})
     q.lagging = tuple(pair for pair in q.lagging if pair[0] != node)
     q.overcounted = tuple(pair for pair in q.overcounted if pair[0] != node)
@@ -32,7 +34,7 @@ def begin_copy(t: Turn, q: Queue, node: int) -> None:
 
 
 def note_silent(t: Turn, q: Queue) -> None:
-    """Remembers from which message on mirrors that the master does not reach miss what the master gets."""
+    """Note, for mirrors that the master has just ceased to reach, the first message that they will lack."""
     known = {node for node, _ in q.lagging}
     cut_off = [node for node in q.mirrors if node not in known and not t.linked(q.master, node)]
     since = t.numbers.get(q.name, 0) + 1
@@ -40,17 +42,17 @@ def note_silent(t: Turn, q: Queue) -> None:
 
 
 def purge_copies(_: Turn, q: Queue, bits: int) -> None:
-    """Mirrors throw away what they had received."""
+    """Empty the copies of mirrors."""
     q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits), EMPTY))
 
 
 def delete_copies(_: Turn, q: Queue, bits: int) -> None:
-    """Nodes have no copies any more."""
+    """Delete the copies at nodes."""
     q.contents = with_content(q.contents, dict.fromkeys(nodes_of(bits)))
 
 
 def fill_copies(t: Turn, q: Queue, bits: int) -> None:
-    """Mirrors have received all that the master holds, in a synchronisation."""
+    """Give the mirrors of a finished synchronisation all messages of the master, and count the bytes sent."""
     took_part = nodes_of(bits)
     sent_bytes = len(took_part) * q.sync.effort.size_bytes
     t.book(q.name, bytes_replicated=t.account(q.name).bytes_replicated + sent_bytes)
@@ -59,43 +61,50 @@ def fill_copies(t: Turn, q: Queue, bits: int) -> None:
 
 
 def leave_on_disks(t: Turn, q: Queue, bits: int) -> None:
-    """Of replicas that are gone there is what would be found on their nodes' disks."""
+    """Reduce the copies of replicas that are gone to what their nodes' disks keep."""
     q.contents = with_content(q.contents, on_disks(t, q, nodes_of(bits)))
 
 
-def inherit(t: Turn, q: Queue, heir: int, living: int, gone: int, entry: int | None) -> None:
-    """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
-    it, and all of it where they were synchronised: gm hands on to the survivors what the dead had broadcast, to the
-    heir before all if the master had not reached it. The record is still that of the old master."""
+def inherit(t: Turn, q: Queue, promoted: int, living: int, gone: int, entry: int | None) -> None:
+    """Make the promoted mirror's copy the queue's content; messages that only the old master held are lost.
+
+    Surviving mirrors keep the messages that the promoted one holds too, and synchronised survivors hold all of these:
+    gm passes on what the dead replica had broadcast. If the old master did not reach the promoted mirror, that mirror
+    gets these messages from a survivor that it reaches. The record is still that of the old master.
+    """
     late, abreast = dict(q.lagging), [node for node in nodes_of(living) if node in q.synchronised]
-    near = [node for node in abreast if node not in late and t.linked(heir, node)]
-    if heir in late and near:
-        q.contents = with_content(q.contents, {heir: q.contents[near[0]]})
-        confirms.replica_answers(t, q.name, heir, t.link_us(q.master, heir))
+    near = [node for node in abreast if node not in late and t.linked(promoted, node)]
+    if promoted in late and near:
+        q.contents = with_content(q.contents, {promoted: q.contents[near[0]]})
+        confirms.replica_answers(t, q.name, promoted, t.link_us(q.master, promoted))
     for node in abreast:
-        if node in late and t.linked(heir, node):
-            confirms.replica_answers(t, q.name, node, t.link_us(heir, node))
-    content = q.contents[heir] or EMPTY
+        if node in late and t.linked(promoted, node):
+            confirms.replica_answers(t, q.name, node, t.link_us(promoted, node))
+    content = q.contents[promoted] or EMPTY
     missing = runs.minus(q.content, content)
     held = {
-        node: content if node in abreast and t.linked(heir, node) else runs.common(q.contents[node] or EMPTY, content)
+        node: content if node in abreast and t.linked(promoted, node)
+        else runs.common(q.contents[node] or EMPTY, content)
         for node in nodes_of(living)
     }  # fmt: skip
     q.overcounted = overcounted(t, q, living, content)
     q.contents = with_content(q.contents, held | on_disks(t, q, nodes_of(gone)))
-    q.lagging = tuple(pair for pair in q.lagging if not t.linked(heir, pair[0]))
-    if heir in late and not near:
-        q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(heir, node))
+    q.lagging = tuple(pair for pair in q.lagging if not t.linked(promoted, pair[0]))
+    if promoted in late and not near:
+        q.lagging += tuple((node, 1) for node in abreast if node not in late and not t.linked(promoted, node))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = content, EMPTY, EMPTY, 0
     q.crashed &= ~(int(q.failed) << q.master)
-    q.failed, q.strays, q.stray_group, q.astray, q.heirless = False, (), 0, (), 0
+    q.failed, q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.not_promotable = False, (), 0, (), 0
     bookkeeping.lose(t, q.name, missing, "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, content)
 
 
 def overcounted(t: Turn, q: Queue, living: int, content: Runs) -> tuple[tuple[int, Runs], ...]:
-    """What mirrors that did not take over count as delivered, which the heir takes back: before 3.13.0 nobody tells
-    them (`rabbit_mirror_queue_master:promote_backing_queue_state`)."""
+    """Return, for each surviving mirror, the messages that it counts as delivered and the promoted mirror requeues.
+
+    Before 3.13.0 the promoted mirror does not broadcast the requeue
+    (`rabbit_mirror_queue_master:promote_backing_queue_state`).
+    """
     if t.settings.profile.requeues_at_mirrors:
         return ()
     known = dict(q.overcounted)
@@ -106,7 +115,7 @@ def overcounted(t: Turn, q: Queue, living: int, content: Runs) -> tuple[tuple[in
 
 
 def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
-    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    """Reduce the content of a queue without a master to what is on the disk of its master's node; the rest is lost."""
     content = q.content
     kept = runs.minus(on_disks(t, q, [q.master])[q.master] or EMPTY, q.unwritten)
     bookkeeping.lose(t, q.name, runs.minus(content, kept), loss_with_process(t, q), because=entry)
@@ -118,7 +127,7 @@ def keep_masters_copy(t: Turn, q: Queue, gone: int, entry: int | None) -> None:
 
 
 def loss_with_process(t: Turn, q: Queue) -> str:
-    """The cause of losing what a queue's last process held and its node's disk does not have."""
+    """Return the cause of losing messages that the queue's last process held and its node's disk does not keep."""
     if q.owner is not None:
         return "exclusive_queue"
     if t.is_running(q.master) and not q.crashed >> q.master & 1:
@@ -128,18 +137,21 @@ def loss_with_process(t: Turn, q: Queue) -> str:
     return "transient_message" if q.durable else "transient_queue"
 
 
-def keep_strays(t: Turn, q: Queue, bits: int) -> None:
-    """Mirrors that waited for the master stay on its record, with what they have of what it has; the others are
-    gone."""
+def keep_orphaned_mirrors(t: Turn, q: Queue, bits: int) -> None:
+    """Keep the mirrors at `bits`, which waited for the master, with those of their messages that the master has.
+
+    They are orphaned if the queue's policy no longer asks for mirrors.
+    """
     held = {node: runs.common(q.contents[node] or EMPTY, q.content) for node in nodes_of(bits)}
     q.contents, q.lagging, q.overcounted = with_content(q.contents, held), (), ()
-    q.strays = () if is_replicated(q) else q.mirrors
-    hollow = 0 if q.hollow == NOWHERE or not t.is_running(q.hollow) else 1 << q.hollow
-    q.stray_group, q.astray, q.heirless = bits_of(q.strays) | hollow if q.strays else 0, (), 0
+    q.orphaned_mirrors = () if is_replicated(q) else q.mirrors
+    orphaned_gm = 0 if q.orphaned_gm == NOWHERE or not t.is_running(q.orphaned_gm) else 1 << q.orphaned_gm
+    q.orphaned_group = bits_of(q.orphaned_mirrors) | orphaned_gm if q.orphaned_mirrors else 0
+    q.orphaned_publishes, q.not_promotable = (), 0
 
 
 PORTS = (
     "holds_all", "begin_copy", "note_silent", "purge_copies", "delete_copies", "fill_copies", "leave_on_disks",
-    "inherit", "keep_masters_copy", "keep_strays",
+    "inherit", "keep_masters_copy", "keep_orphaned_mirrors",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The names of the ports, which each kernel implements."""

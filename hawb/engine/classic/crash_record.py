@@ -14,7 +14,7 @@ from hawb.rules.policies import HaMode
 
 
 def fall_with_node(t: Turn, q: Queue) -> bool:
-    """Whether the node is gone on which a queue's process crashed for good: then the queue is down like any other."""
+    """Take the queue down like any other if its process crashed for good on a node that is gone; return True if so."""
     if not q.failed or t.is_running(q.master):
         return False
     q.failed, q.absent = False, leaves_memory(t, q)
@@ -24,20 +24,23 @@ def fall_with_node(t: Turn, q: Queue) -> bool:
 
 
 def has_room(_: Turn, q: Queue) -> bool:
-    """Whether the record in memory counts no mirror that never started, so that exactly asks for no other."""
-    return not q.abandoned or q.failed or not q.crashed >> q.master & 1
+    """Return False if the record counts a mirror that never started, so that ha-mode exactly asks for no other."""
+    return not q.awaits_master or q.failed or not q.crashed >> q.master & 1
 
 
 def forget_crashes(_: Turn, q: Queue, node: int) -> None:
-    """A node that is back has no process that has crashed."""
+    """Clear the crashes on a node that is back."""
     q.crashed &= ~(1 << node)
     q.crashes = tuple(pair for pair in q.crashes if pair[0] != node)
 
 
 def crash_beside_itself(t: Turn, q: Queue) -> bool:
-    """Whether a master's process crashes at each attempt to start with its node. Where the record on the node's disk
-    names it as a mirror too, as that of an heir may, and ha-mode exactly keeps it as one, it would start a mirror
-    beside itself; what it has written by then names none (a 3.10.8 cluster)."""
+    """Return True if the master's process crashes whenever its node boots; note the crash.
+
+    That happens if the record on the node's disk names the node as a mirror too, as that of a promoted mirror may, and
+    ha-mode exactly keeps that mirror: the process would start a mirror beside itself. The record that it has written by
+    then names no mirrors (a 3.10.8 cluster).
+    """
     exactly = is_replicated(q) and q.mirroring.mode == HaMode.EXACTLY
     if not exactly or q.master not in q.mirrors_on_disk[: q.mirroring.count - 1]:
         return False

@@ -13,7 +13,7 @@ once in state crashed; 3.8.9 and 3.10.8 clusters did so.
 
 from __future__ import annotations
 
-from hawb.engine.classic.failover import bury
+from hawb.engine.classic.failover import remove_from_queue
 from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mirrors import end_master, enlist, synchronise_drained
 from hawb.engine.classic.outage import recover
@@ -35,7 +35,7 @@ RETRY_US = 25_000
 
 
 def crash(turn: Turn, name: str, node: int | None) -> None:
-    """The process of a queue at `node` (None: its master's) dies."""
+    """Crash the process of a queue at `node`; None stands for its master's node."""
     queue = turn.queues.get(name)
     if queue is None:
         turn.refuse(None, f"{described(name)} was not found")
@@ -60,22 +60,21 @@ def crash(turn: Turn, name: str, node: int | None) -> None:
 
 
 def miscounted(turn: Turn, event: MirrorMiscounts) -> None:
-    """A mirror stops with an error (`rabbit_mirror_queue_slave:update_delta`, badmatch); another takes its place."""
+    """Crash a mirror with badmatch (`rabbit_mirror_queue_slave:update_delta`); its supervisor starts another."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and event.node in queue.mirrors and turn.alive(queue, event.node):
         crash(turn, event.queue, event.node)
 
 
 def reject_fails(turn: Turn, event: RejectFails) -> None:
-    """A master stops with an error (`rabbit_variable_queue:lookup_pending_ack`, gb_trees:get; a 3.10.8 cluster's
-    did)."""
+    """Crash a master in gb_trees:get (`rabbit_variable_queue:lookup_pending_ack`; a 3.10.8 cluster's master did)."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and event.node == queue.master:
         crash(turn, event.queue, event.node)
 
 
 def noticed(turn: Turn, event: CrashNoticed) -> None:
-    """Channels and the other replicas learn of a crash: channels nack waiting messages, replicas act on the death."""
+    """Report a crash to channels, which nack waiting messages, and to the other replicas."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
@@ -83,7 +82,7 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
     others = any(turn.alive(queue, node) for node in (queue.master, *queue.mirrors))
     confirms.replica_crashed(turn, name, event.node)
     turn.change_queue(name, failed=event.final and was_master)
-    bury(turn, turn.own(name), True)
+    remove_from_queue(turn, turn.own(name), True)
     if turn.queues[name].up:
         turn.change_queue(name, failed=False)
     if event.final:
@@ -99,11 +98,11 @@ def noticed(turn: Turn, event: CrashNoticed) -> None:
 
 
 def restart(turn: Turn, event: ProcessRestarts) -> None:
-    """The supervisor has started the process again, which looks for its role."""
+    """Restart the crashed process, which finds its role (`rabbit_prequeue:init`)."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.crashed >> event.node & 1 or not turn.is_running(event.node):
         return
-    if not queue.up and not queue.abandoned:
+    if not queue.up and not queue.awaits_master:
         turn.schedule(RETRY_US, event)
         return
     queue = turn.change_queue(queue.name, crashed=queue.crashed & ~(1 << event.node))

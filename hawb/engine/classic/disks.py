@@ -1,7 +1,7 @@
-"""What is left of a classic queue on the disks of nodes that are gone.
+"""What a node that is down has of a classic queue on its disk.
 
-Source: `rabbit_variable_queue`, `rabbit_queue_index`: only persistent messages of a durable queue are found again, and
-a mirror that starts deletes what it finds.
+Source: `rabbit_variable_queue`, `rabbit_queue_index`: a master that starts finds only the persistent messages of a
+durable queue, and a mirror that starts deletes what it finds.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from hawb.engine.core.turn import Turn
 
 
 def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs | None]:
-    """What the replicas at `nodes`, which are gone, would find on their disks: persistent messages of a durable queue,
-    and nothing where the copy was deleted because the node still runs, or with its disk. A
-    process that crashed deletes nothing."""
+    """Return what the ended replicas at `nodes` would find on their disks.
+
+    That is the persistent messages of a durable queue; nothing if the disk is empty, or if the copy was deleted because
+    the node still runs. A process that crashed deletes nothing.
+    """
     kept = persistent(queue.batches)
     return {
         node: None
@@ -31,7 +33,7 @@ def on_disks(turn: Turn, queue: Queue, nodes: Iterable[int]) -> dict[int, Runs |
 
 
 def lose_unwritten(turn: Turn, name: str, node: int) -> None:
-    """A host loses power: messages that its replica had not yet answered for are not on its disk."""
+    """Drop the messages that a replica has not confirmed yet, since its host lost power before they were on disk."""
     queue = turn.queues[name]
     shares = [share for waiting in turn.unconfirmed for share in waiting.shares if share.queue == name]
     late = runs.normal(pair for share in shares for at, due_us in share.due_us
@@ -45,12 +47,12 @@ def lose_unwritten(turn: Turn, name: str, node: int) -> None:
 
 
 def persistent(batches: tuple[Batch, ...]) -> Runs:
-    """The numbers of persistent messages."""
+    """Return the numbers of persistent messages."""
     return runs.normal((batch.first, batch.last) for batch in batches if batch.persistent)
 
 
 def uncounted_from(turn: Turn, queue: Queue, kept: Runs) -> int:
-    """From which message on a master that comes back with what it has `kept` forgets who was sent it; 0: from none.
+    """Return the first message whose delivery a master forgets that starts with `kept` messages; 0 if none.
 
     It counts how far deliveries have come, message by message, and writes that down when it is shut down. A transient
     message that was not delivered by then never will be, so the count stands still there (`rabbit_variable_queue`,

@@ -1,13 +1,13 @@
-"""Replicas die, and what is left of a queue: a mirror takes over, or nobody does until the master's node is back.
+"""Act on dead replicas of a mirrored queue: promote a mirror, or leave the queue to wait for its master's node.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, `rabbit_mirror_queue_slave:promote_me`,
-`rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. The decisions themselves stand in
-`hawb.rules.promotion`; this module carries them out: `bury` decides, `promote` and `refuse_promotion` act. A queue
-without a master is in `outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under
-ha-promote-on-failure when-synced.
+`rabbit_mirror_queue_coordinator`, `rabbit_mirror_queue_master:terminate`, `gm`. `hawb.rules.promotion` decides; here
+`remove_from_queue` asks it, `promote` and `refuse_promotion` carry the decision out. A queue without a master is in
+`outage`. A mirror refuses in `rabbit_mirror_queue_slave`, gm_deaths, under ha-promote-on-failure when-synced.
 
-Surviving replicas act on one view of who is dead: gm tells each of them only after it has received all that the dead
-had broadcast, so a promoted mirror never misses what another survivor saw. Here that is one event for each queue.
+The surviving replicas act on one view of the dead: gm reports a death to a member only after the member has received
+everything that the dead replica had broadcast. A promoted mirror therefore has all that another survivor has. Here that
+is one event for each queue.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hawb.engine.classic.failover_ports import (
     detach,
     disk_record,
     follow_new_master,
-    heirless_bits,
     is_there,
     keep_disk_record,
     listed,
+    not_promotable_bits,
     stall,
 )
 from hawb.engine.classic.journal import (
@@ -42,9 +42,8 @@ from hawb.engine.classic.journal import (
     say_promotion_refused,
 )
 from hawb.engine.classic.mirrors import add_mirrors, drop_mirrors, end_master, synchronise_drained
-from hawb.engine.classic.orphaned_mirrors import heed as heed_strays
-from hawb.engine.classic.orphaned_mirrors import is_alone
-from hawb.engine.classic.outage import abandon, answer_in_vain
+from hawb.engine.classic.orphaned_mirrors import is_alone, promote_orphaned_mirror
+from hawb.engine.classic.outage import answer_lost_publishes, await_master
 from hawb.engine.classic.ports import (
     ADDING,
     ALL_REPLICAS,
@@ -85,8 +84,11 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def shut_down_master(t, q):
-    """A master ends in a controlled way. With no mirror synchronised and ha-promote-on-shutdown when-synced it takes
-    its mirrors with it, and the queue waits for this node."""
+    """End a master in a controlled way (`rabbit_mirror_queue_master:terminate`).
+
+    With no mirror synchronised and ha-promote-on-shutdown when-synced it stops its mirrors too, and the queue waits for
+    its node.
+    """
     say_master_down(t, q, NODE_STOPPED)
     end_master(t, q, True)
     asked = mirroring_of(t, q)
@@ -95,45 +97,48 @@ def shut_down_master(t, q):
     if takes_mirrors_down(len(synchronised(t, q)), asked.promote_on_shutdown):
         say_mirrors_stopped(t, q)
         drop_mirrors(t, q, ALL_REPLICAS, MASTER_SHUTDOWN)
-        abandon(t, q, MIRRORS_STOPPED)
+        await_master(t, q, MIRRORS_STOPPED)
 
 
-def bury(t, q, at_once):
-    """The survivors of a queue act on the deaths of the others (`rabbit_mirror_queue_misc:remove_from_queue`). While
-    they take a master for alive that has gone they leave everything to it, and so they do, unless it has to be settled
-    `at_once`, while a node that counts as running does not answer; then only channels know who is dead."""
+def remove_from_queue(t, q, at_once):
+    """Remove the dead replicas from the queue's record, and promote a mirror if the master is among them.
+
+    This is `rabbit_mirror_queue_misc:remove_from_queue`. While the survivors take a dead master for alive, or a node
+    that counts as running does not answer, the record stays as it is and only the channels drop dead replicas.
+    `at_once` does not wait for such a node.
+    """
     stalled = not at_once and len(mirrors(t, q)) > 0 and stall(t, q, REPLICA_GONE)
-    if stalled or (not q.abandoned and is_unmissed(t, q.master)):
+    if stalled or (not q.awaits_master and is_unmissed(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
         return
-    if fall_with_node(t, q) or heed_strays(t, q):
+    if fall_with_node(t, q) or promote_orphaned_mirror(t, q):
         return
-    if is_alone(t, q) and not q.up and not q.abandoned:
-        end_with_master(t, q, heirless_bits(t, q))
-        abandon(t, q, NO_MIRROR)
+    if is_alone(t, q) and not q.up and not q.awaits_master:
+        end_with_master(t, q, not_promotable_bits(t, q))
+        await_master(t, q, NO_MIRROR)
         return
     if not q.up and is_running(t, q.master):
         drop_unreachable(t, q)
     alive = alive_bits(t, q)
     dead = mirror_bits(t, q) & ~alive
-    if q.hollow != NOWHERE and is_running(t, q.hollow):
-        heed_hollow(t, q, dead)
+    if q.orphaned_gm != NOWHERE and is_running(t, q.orphaned_gm):
+        skip_promotion(t, q, dead)
         return
-    bury_hollow(q)
-    heir = candidate(q.master, mirrors(t, q), listed(t, alive))
-    counted = len(synchronised(t, q)) + bits_in(q.unburied_synchronised)
-    if heir == q.master or (q.abandoned and not dead and not q.unburied):
-        bury_mirrors(t, q, dead)
-    elif heir == NOBODY:
-        leave_unburied(t, q, dead)
+    note_orphaned_gm_dead(q)
+    chosen = candidate(q.master, mirrors(t, q), listed(t, alive))
+    counted = len(synchronised(t, q)) + bits_in(q.dead_gm_synchronised)
+    if chosen == q.master or (q.awaits_master and not dead and not q.dead_gm_members):
+        remove_dead_mirrors(t, q, dead)
+    elif chosen == NOBODY:
+        leave_dead_in_group(t, q, dead)
     elif refuses_on_failure(counted, mirroring_of(t, q).promote_on_failure):
-        refuse_promotion(t, q, heir)
+        refuse_promotion(t, q, chosen)
     else:
-        promote(t, q, heir)
+        promote(t, q, chosen)
 
 
 def missed_bits(t, q):
-    """The replicas that are gone and whose nodes nobody takes for running any more."""
+    """Return the dead replicas whose nodes count as down on every running node, as bits."""
     dead, missed = (mirror_bits(t, q) | 1 << q.master) & ~alive_bits(t, q), 0
     for node in range(t.setup.nodes):
         missed |= int(dead >> node & 1 == 1 and not is_unmissed(t, node)) << node
@@ -141,7 +146,7 @@ def missed_bits(t, q):
 
 
 def end_with_master(t, q, bits):
-    """Mirrors end as their master does, and nobody writes which could be recovered."""
+    """Remove the mirrors that end with their master, and leave the list of recoverable mirrors as it is."""
     say_mirrors_removed(t, q, bits, DIED)
     strike_mirrors(t, q, bits)
     delete_copies(t, q, bits)
@@ -149,8 +154,11 @@ def end_with_master(t, q, bits):
 
 
 def drop_unreachable(t, q):
-    """A master's process is gone and its node is not. Mirrors behind links that drop everything do not hear of it, and
-    whoever is master next begins without them."""
+    """Remove the mirrors that the ended master's node does not reach.
+
+    The node runs, and links that drop all packets keep these mirrors from learning of the death. The next master begins
+    without them.
+    """
     silent = 0
     for node in mirrors(t, q):
         silent |= int(is_alive(t, q, node) and not linked(t, q.master, node)) << node
@@ -158,19 +166,22 @@ def drop_unreachable(t, q):
         drop_mirrors(t, q, silent, OUT_OF_REACH)
 
 
-def promote(t, q, heir):
-    """The oldest mirror becomes master with what it holds, which is nothing if it has joined since the master died;
-    what only the old master held is lost, since a replica that comes back is wiped."""
-    was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, heir)
-    living = alive_bits(t, q) & ~(1 << heir)
-    gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << heir)
-    entry = say_promoted(t, q, heir)
+def promote(t, q, promoted):
+    """Make the oldest mirror the master, with the messages that it holds.
+
+    A mirror that joined after the master died holds none. Messages that only the old master held are lost, because a
+    replica that comes back deletes its copy.
+    """
+    was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, promoted)
+    living = alive_bits(t, q) & ~(1 << promoted)
+    gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << promoted)
+    entry = say_promoted(t, q, promoted)
     detach(t, q)
-    inherit(t, q, heir, living, gone, entry)
-    strike_mirrors(t, q, gone | 1 << heir)
+    inherit(t, q, promoted, living, gone, entry)
+    strike_mirrors(t, q, gone | 1 << promoted)
     note_recoverable(t, q)
-    q.master, q.up, q.abandoned, q.hollow = heir, True, False, NOWHERE
-    q.depth_unknown = q.unburied = q.unburied_synchronised = 0
+    q.master, q.up, q.awaits_master, q.orphaned_gm = promoted, True, False, NOWHERE
+    q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
     note_silent(t, q)
     note_promotion(t, q, counted)
     count_times(t, q)
@@ -185,8 +196,8 @@ def promote(t, q, heir):
     deliver(t, q)
 
 
-def bury_mirrors(t, q, dead):
-    """Mirrors that died are struck out and, under ha-mode exactly, others started."""
+def remove_dead_mirrors(t, q, dead):
+    """Remove dead mirrors from the record and, under ha-mode exactly, start others."""
     if not dead:
         return
     say_mirrors_removed(t, q, dead, DIED)
@@ -194,8 +205,8 @@ def bury_mirrors(t, q, dead):
     note_recoverable(t, q)
     leave_on_disks(t, q, dead)
     forget_replicas(t, q, dead)
-    if q.abandoned:
-        answer_in_vain(t, q, False)
+    if q.awaits_master:
+        answer_lost_publishes(t, q, False)
         return
     if q.syncing:
         leave_sync(t, q, dead)
@@ -204,94 +215,105 @@ def bury_mirrors(t, q, dead):
     plan(t, q, 0, AUTOMATIC_SYNC, 0, 0, AT_HAND)
 
 
-def leave_unburied(t, q, dead):
-    """Nobody is left to strike the dead out of the record, unless a master that was shut down has taken its group along
-    (`rabbit_mirror_queue_misc:stop_all_slaves` empties `gm_pids`). A mirror that joins finds them there and dead
-    (`gm:validate_members`), and does what a mirror does whose master has died."""
-    count_unburied(t, q, dead)
-    if not q.abandoned:
+def leave_dead_in_group(t, q, dead):
+    """Keep the dead replicas in the record's group, since no mirror is left to remove them.
+
+    A master that was shut down with its mirrors has emptied the group (`rabbit_mirror_queue_misc:stop_all_slaves`
+    clears `gm_pids`). Otherwise the next mirror that joins finds the dead replicas there (`gm:validate_members`) and
+    acts as if its master had died.
+    """
+    count_dead_members(t, q, dead)
+    if not q.awaits_master:
         if q.stopped and takes_group_along(t, q):
-            q.unburied = q.unburied_synchronised = 0
+            q.dead_gm_members = q.dead_gm_synchronised = 0
         else:
-            q.unburied |= 1 << q.master
-        abandon(t, q, NO_MIRROR)
+            q.dead_gm_members |= 1 << q.master
+        await_master(t, q, NO_MIRROR)
     if is_there(t, q):
         if not mirroring_of(t, q).mirrored:
-            q.unburied = q.unburied_synchronised = 0
-        bury_mirrors(t, q, dead)
+            q.dead_gm_members = q.dead_gm_synchronised = 0
+        remove_dead_mirrors(t, q, dead)
 
 
-def count_unburied(t, q, dead):
-    """Mirrors that are dead stay on the record, as synchronised as they were."""
-    q.unburied |= dead
+def count_dead_members(t, q, dead):
+    """Count dead mirrors as members of the group, each as synchronised as it was."""
+    q.dead_gm_members |= dead
     for node in synchronised(t, q):
-        q.unburied_synchronised |= dead & 1 << node
+        q.dead_gm_synchronised |= dead & 1 << node
 
 
 def takes_group_along(t, q):
-    """Whether a master that is shut down leaves its group without a member, and so without anybody who is missed."""
+    """Return True if a master that is shut down leaves its group without members."""
     return takes_mirrors_down(len(synchronised(t, q)), mirroring_of(t, q).promote_on_shutdown)
 
 
-def refuse_promotion(t, q, heir):
-    """The mirror that should take over deletes its copy and ends instead; the queue waits for its master's node. Its
-    member of the group it leaves behind, so that the others never hear that it is gone: they strike out the dead, and
-    live on as mirrors that wait for it (`rabbit_mirror_queue_slave`, gm_deaths; seen on 3.10.8 clusters). Where it is
-    the first to hear of the death nobody else does, and the record stays as it is."""
-    if q.abandoned:
-        answer_in_vain(t, q, False)
-    others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << heir)
-    dead = mirror_bits(t, q) & ~others & ~(1 << heir)
+def refuse_promotion(t, q, node):
+    """Delete the promotion candidate's copy and end its queue process; the queue waits for its master's node.
+
+    The candidate's gm process goes on, so that the other mirrors do not learn that the queue process has ended. They
+    remove the dead and wait for the candidate (`rabbit_mirror_queue_slave`, gm_deaths; 3.10.8 clusters did so). If the
+    candidate is the first to learn of the death, no other mirror learns of it, and the record on disk stays as it was.
+    """
+    if q.awaits_master:
+        answer_lost_publishes(t, q, False)
+    others = alive_bits(t, q) & mirror_bits(t, q) & ~(1 << node)
+    dead = mirror_bits(t, q) & ~others & ~(1 << node)
     on_disk = disk_record(t, q)
-    unwritten = not others or (not q.abandoned and hears_first(t, q, others))
-    if not q.abandoned or others:
-        q.unburied = q.unburied_synchronised = 0
+    unwritten = not others or (not q.awaits_master and hears_first(t, q, others))
+    if not q.awaits_master or others:
+        q.dead_gm_members = q.dead_gm_synchronised = 0
     if not others:
-        q.unburied |= int(not q.abandoned) << q.master
-        count_unburied(t, q, dead)
-    say_promotion_refused(t, q, heir)
-    q.hollow = heir
-    strike_mirrors(t, q, dead | 1 << heir)
+        q.dead_gm_members |= int(not q.awaits_master) << q.master
+        count_dead_members(t, q, dead)
+    say_promotion_refused(t, q, node)
+    q.orphaned_gm = node
+    strike_mirrors(t, q, dead | 1 << node)
     forget_synchronised(t, q)
     if not unwritten:
         note_recoverable(t, q)
     leave_on_disks(t, q, dead)
-    delete_copies(t, q, 1 << heir)
-    forget_replicas(t, q, 1 << heir)
-    if q.abandoned:
-        answer_in_vain(t, q, True)
+    delete_copies(t, q, 1 << node)
+    forget_replicas(t, q, 1 << node)
+    if q.awaits_master:
+        answer_lost_publishes(t, q, True)
     else:
-        abandon(t, q, PROMOTION_REFUSED)
+        await_master(t, q, PROMOTION_REFUSED)
     if unwritten:
         keep_disk_record(t, q, on_disk)
 
 
 def hears_first(t, q, others):
-    """Whether the mirror that refuses, or what it left behind, hears of a death before any other mirror: who stands
-    behind the dead in the ring of the group does, where mirrors join behind any member (`gm:join_group`). It matters
-    where the record on disk names mirrors, which those that hear would strike out, and is drawn there alone."""
+    """Return True if the mirror that refuses, or its orphaned gm process, learns of a death before any other mirror.
+
+    gm reports a death to the neighbour of the dead member in the group's ring, where mirrors join at random places
+    (`gm:join_group`). The order matters only if the record on disk names mirrors, since a mirror that learns of the
+    death first would remove them there; only then is a random number drawn.
+    """
     if disk_record(t, q) == NO_RECORD:
         return False
     return below(1 + bits_in(others), t.setup.seed, GROUP_RING, next_number(t), 0) == 0
 
 
-def heed_hollow(t, q, dead):
-    """Whoever dies, the one that would take over is a member of the group whose process is gone. Mirrors that live
-    strike out the dead, if they hear of it, and wait for it; where none does, the dead stay on the record."""
+def skip_promotion(t, q, dead):
+    """Remove dead mirrors without promoting any, since the oldest member of the group is an orphaned gm process.
+
+    The running mirrors remove the dead if one of them learns of the death, and go on waiting for that process to
+    promote itself. Without running mirrors the dead stay in the record's group.
+    """
     living = mirror_bits(t, q) & ~dead
     if not living:
-        leave_unburied(t, q, dead)
+        leave_dead_in_group(t, q, dead)
         return
     on_disk = disk_record(t, q)
     unwritten = dead != 0 and hears_first(t, q, living)
-    q.unburied = q.unburied_synchronised = 0
-    bury_mirrors(t, q, dead)
+    q.dead_gm_members = q.dead_gm_synchronised = 0
+    remove_dead_mirrors(t, q, dead)
     if unwritten:
         keep_disk_record(t, q, on_disk)
 
 
-def bury_hollow(q):
-    """What a mirror that refused has left behind is gone with its node; the record still counts it."""
-    if q.hollow != NOWHERE:
-        q.unburied |= 1 << q.hollow
-        q.hollow = NOWHERE
+def note_orphaned_gm_dead(q):
+    """Count an orphaned gm process whose node went down as a dead member of the group."""
+    if q.orphaned_gm != NOWHERE:
+        q.dead_gm_members |= 1 << q.orphaned_gm
+        q.orphaned_gm = NOWHERE

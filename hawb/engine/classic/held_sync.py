@@ -1,9 +1,9 @@
-"""A synchronisation that a memory alarm holds, that is cancelled, or whose batches take longer than net_ticktime.
+"""A synchronisation that a memory alarm blocks, that is cancelled, or whose batches take longer than net_ticktime.
 
-Source: `rabbit_mirror_queue_sync` (`syncer_check_resources`, `syncer_loop`, `wait_for_resources`). A memory alarm
-anywhere holds it before the first batch and between batches, until none is left; a disk alarm does not. The queue stays
-blocked meanwhile, and a client may cancel. A held synchronisation notices that its last mirror is gone only when it
-goes on.
+Source: `rabbit_mirror_queue_sync` (`syncer_check_resources`, `syncer_loop`, `wait_for_resources`). A memory alarm on
+any node blocks it before the first batch and between batches, until no node has one; a disk alarm does not. The queue
+stays blocked meanwhile, and a client may cancel the synchronisation. A blocked synchronisation learns that its last
+mirror is gone only when it continues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hawb.engine.core.turn import Turn
 
 
 def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
-    """A batch keeps links so long that the nodes at their ends hear no tick of each other. Returns these links."""
+    """Return the links that a batch keeps busy for so long that the nodes at their ends miss each other's ticks."""
     queue = turn.queues.get(event.queue)
     if queue is None or queue.sync is None or queue.sync.number != event.number:
         return []
@@ -30,7 +30,7 @@ def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
 
 
 def heed_alarms(turn: Turn, node: int) -> None:
-    """A node looks at the alarms anew: the masters on it hold or continue their synchronisations."""
+    """Block or continue the synchronisations of the masters on a node, as the alarms that it knows require."""
     cause = turn.because
     for name in turn.queue_names():
         turn.because = cause
@@ -39,8 +39,10 @@ def heed_alarms(turn: Turn, node: int) -> None:
 
 
 def heed(turn: Turn, name: str) -> None:
-    """Holds a synchronisation while there is a memory alarm. A batch under way ends first; with the last batch the
-    synchronisation is over."""
+    """Block a synchronisation while there is a memory alarm, or continue it.
+
+    The batch being sent ends first; with the last batch the synchronisation is over.
+    """
     queue = turn.queues[name]
     sync, pause = queue.sync, SyncPauses(name, queue.sync.number)
     if not alarms.holds_synchronisation(turn, queue.master):
@@ -55,14 +57,14 @@ def heed(turn: Turn, name: str) -> None:
 
 
 def pause(turn: Turn, event: SyncPauses) -> None:
-    """The batch under way has arrived and the next one is held."""
+    """Block a synchronisation between two batches."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.sync is not None and queue.sync.number == event.number:
         sync_course.hold(turn, turn.own(event.queue))
 
 
 def go_on(turn: Turn, queue: Queue) -> None:
-    """Continues a held synchronisation with the time that was left; `queue` is written to."""
+    """Continue a blocked synchronisation for the time that was left."""
     if not queue.sync.mirrors:
         abort_sync(turn, queue, MIRRORS_GONE)
         return
@@ -73,7 +75,7 @@ def go_on(turn: Turn, queue: Queue) -> None:
 
 
 def cancel(turn: Turn, event: SyncCancelled) -> None:
-    """rabbitmqctl cancel_sync_queue; nothing happens when none runs."""
+    """Handle `rabbitmqctl cancel_sync_queue`, which does nothing without a synchronisation."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.sync is not None:
         abort_sync(turn, turn.own(event.queue), CANCELLED)

@@ -1,7 +1,7 @@
-"""Mirrors of a classic queue while it lives: which there should be, how they join, count as synchronised and leave.
+"""Mirrors of a queue whose master runs: which ones policy asks for, how they join, become synchronised and leave.
 
-Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. Which replicas policy asks for is decided in
-`hawb.rules.selection`; what happens when a replica dies is in `failover`.
+Source: `rabbit_mirror_queue_misc`, `rabbit_mirror_queue_slave`. `hawb.rules.selection` decides which replicas policy
+asks for; `failover` handles dead replicas.
 """
 
 from __future__ import annotations
@@ -54,23 +54,27 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def add_mirrors(t, q, returning, recorded, spared):
-    """Starts the mirrors that policy asks for and that are missing; each joins after a link latency. A node where the
-    queue's process has just crashed gets no other in its place, nor does the one that is `spared`. `returning` says
-    that a node boots meanwhile, and `recorded` is the record on disk where it names mirrors that are dead."""
+    """Start the mirrors that policy asks for and that are missing; each joins after a link latency.
+
+    No mirror starts where the queue's process has just crashed, nor at a node of `spared` (bits). `returning` is
+    nonzero if a node boots meanwhile, and `recorded` is the record on disk if it names mirrors that are dead.
+    """
     for node in wanted(t, q, startable_bits(t, q) & ~spared, recorded):
         if node != q.master and not is_mirror(t, q, node):
             join_later(t, q, node, returning, recorded)
 
 
 def join(t, q, node, returning, recorded):
-    """A mirror joins, empty whatever it held before, and is synchronised at once if the queue is empty. It does not
-    where a master has gone that nobody has missed: whoever is master next looks who is wanted, and a node that has come
-    up waits until then. A mirror that finds dead replicas in the record acts on their deaths
-    (`rabbit_mirror_queue_slave:handle_go`)."""
+    """Let an empty mirror join, whatever its node's disk holds; it is synchronised at once if the queue is empty.
+
+    It does not join while the master is down and undetected: the next master decides which mirrors it wants, and the
+    mirror of a node that has booted waits until then. A mirror that finds dead replicas in the record acts on their
+    deaths (`rabbit_mirror_queue_slave:handle_go`).
+    """
     is_replica = is_mirror(t, q, node) or (q.up and node == q.master)
     if not mirroring_of(t, q).mirrored or is_replica or not is_running(t, node):
         return
-    undecided = not q.up and not q.abandoned
+    undecided = not q.up and not q.awaits_master
     if undecided and returning:
         stall_join(t, q, node, returning, recorded)
     if undecided or (q.up and not linked(t, q.master, node)):
@@ -78,9 +82,9 @@ def join(t, q, node, returning, recorded):
     if not recorded and node not in wanted(t, q, mirror_bits(t, q) | 1 << q.master | 1 << node, NO_RECORD):
         return
     enlist(t, q, node)
-    if q.abandoned:
+    if q.awaits_master:
         lack_waiting(t, q, node)
-    if q.unburied:
+    if q.dead_gm_members:
         plan(t, q, 0, REPLICA_GONE, 0, 0, AT_HAND)
     synchronise_drained(t, q, JOINED)
     if returning:
@@ -89,20 +93,22 @@ def join(t, q, node, returning, recorded):
 
 
 def enlist(t, q, node):
-    """Adds an empty mirror at the end of the record's list."""
+    """Add an empty mirror at the end of the record's list."""
     put_last(t, q, node)
     note_recoverable(t, q)
     q.depth_unknown = 0
-    q.unburied &= ~(1 << node)
-    q.unburied_synchronised &= ~(1 << node)
+    q.dead_gm_members &= ~(1 << node)
+    q.dead_gm_synchronised &= ~(1 << node)
     begin_copy(t, q, node)
     note_silent(t, q)
     say_mirror_added(t, q, node)
 
 
 def synchronise_drained(t, q, how):
-    """Marks the mirrors that hold all that the master holds. A mirror that becomes synchronised goes to the head of the
-    list. Under ha-mode nodes this is when a master that is not listed may leave."""
+    """Mark the mirrors that hold all messages of the master as synchronised, the last one first in the list.
+
+    Under ha-mode nodes, a master that the policy does not list may leave then.
+    """
     if not q.up or q.syncing:
         return
     found = 0
@@ -121,8 +127,10 @@ def synchronise_drained(t, q, how):
 
 
 def leave_if_unlisted(t, q):
-    """Drops a master that ha-mode nodes does not list, once a mirror is synchronised
-    (`rabbit_mirror_queue_misc:maybe_drop_master_after_sync`)."""
+    """Drop a master that ha-mode nodes does not list, once a mirror is synchronised.
+
+    This is `rabbit_mirror_queue_misc:maybe_drop_master_after_sync`.
+    """
     asked = mirroring_of(t, q)
     if asked.mirrored and asked.mode == NODES and wanted(t, q, running_bits(t), NO_RECORD)[0] != q.master:
         drop_master(t, q, BY_POLICY)
@@ -132,10 +140,12 @@ def leave_if_unlisted(t, q):
 
 
 def take_effect(t, q, how, spared):
-    """The master brings its mirrors in line with its policy: missing ones are added first, then surplus replicas
-    dropped, the master before mirrors. One that synchronises does so afterwards, and without a master nothing happens
-    until one is back. One that has taken over starts mirrors that are missing, and leaves those that policy does not
-    ask for any more (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; seen on 3.8.9 and 3.10.8 clusters)."""
+    """Bring the mirrors in line with the queue's policy: add missing ones, then drop surplus replicas.
+
+    A master that synchronises does so afterwards, and a queue without a master does so once it has one. A mirror that
+    was just promoted (`how` has ADDING) adds missing mirrors and keeps surplus ones
+    (`rabbit_mirror_queue_misc:slaves_to_start_on_failure`; 3.8.9 and 3.10.8 clusters did so).
+    """
     if not q.up or q.syncing:
         return
     if not mirroring_of(t, q).mirrored:
@@ -150,7 +160,10 @@ def take_effect(t, q, how, spared):
 
 
 def drop_surplus(t, q):
-    """Drops replicas that policy no longer asks for. The dead that nobody has missed yet are buried in their time."""
+    """Drop the replicas that policy no longer asks for.
+
+    Those that died unnoticed are removed once their node counts as down.
+    """
     kept = 0
     for node in wanted(t, q, running_bits(t), NO_RECORD):
         kept |= 1 << node
@@ -165,14 +178,14 @@ def drop_surplus(t, q):
 
 
 def drop_master(t, q, reason):
-    """The master is taken away: its copy is deleted and the rest is a failover like any other."""
+    """End the master's process and delete its copy; the rest is a failover like any other."""
     entry = say_master_down(t, q, reason)
     end_master(t, q, False)
     plan(t, q, 0, REPLICA_GONE, 0, 0, entry)
 
 
 def drop_mirrors(t, q, bits, reason):
-    """Mirrors leave and delete their copies."""
+    """Remove mirrors from the record and delete their copies."""
     say_mirrors_removed(t, q, bits, reason)
     gone = mirror_bits(t, q) & bits
     strike_mirrors(t, q, gone)
@@ -182,8 +195,10 @@ def drop_mirrors(t, q, bits, reason):
 
 
 def end_master(t, q, stopped):
-    """The master's process ends. Nobody knows yet what becomes of the queue; a synchronisation ends with it, and the
-    mirrors that took part are left empty."""
+    """End the master's process, and with it a synchronisation, whose mirrors are left empty.
+
+    What becomes of the queue is decided later (`failover.remove_from_queue`).
+    """
     q.up, q.stopped = False, stopped
     if q.syncing:
         abort_sync(t, q, MASTER_DOWN)
@@ -191,8 +206,10 @@ def end_master(t, q, stopped):
 
 
 def abort_sync(t, q, reason):
-    """Ends a synchronisation early: the mirrors purge what they received, and what they had before is gone too. They
-    lost count of the master's depth (`rabbit_mirror_queue_sync:slave`). Cancelled, it is not tried again by itself."""
+    """End a synchronisation early: its mirrors are left empty and lose count of the master's depth.
+
+    See `rabbit_mirror_queue_sync:slave`. A cancelled synchronisation does not start again by itself.
+    """
     say_sync_ended(t, q, reason)
     left = q.sync_mirrors & mirror_bits(t, q)
     stop_sync(t, q)

@@ -1,10 +1,10 @@
-"""Strays: mirrors that stay on the record of a master that came back without a policy that mirrors.
+"""Orphaned mirrors stay on the record of a master that came back without a policy that mirrors the queue.
 
-They are in no group with that master, and it does not hear of them. They keep the messages that channels sent while
-they waited, and those that channels send now. As soon as another member of their own group dies, and no member is left
-whose process has ended (`failover.refuse_promotion`), the first stray finds itself the only one on the record that its
-group knows, and takes over with just these messages, though the master runs: two processes then serve one queue, and
-the master's messages are out of reach.
+They are not in that master's gm group, and it does not know them. They keep the messages that channels sent while they
+waited, and those that channels send now. When another member of their own group dies, and the group has no orphaned gm
+process left (`failover.refuse_promotion`), the first of them finds itself the oldest recorded member of its group. It
+becomes master with just these messages, although the old master runs: two processes then serve one queue, and clients
+no longer reach the old master's messages.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue`, which goes by `gm_pids`; 3.8.9 and 3.10.8 clusters.
 """
@@ -26,51 +26,58 @@ from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import release
 
 
-def heed(t: Turn, q: Queue) -> bool:
-    """If a member of the strays' group has died, lets the first stray take over; returns whether it did."""
-    lost = q.stray_group & ~bits_of(t.running())
+def promote_orphaned_mirror(t: Turn, q: Queue) -> bool:
+    """Promote the first orphaned mirror if a member of its group has died; return True if one was promoted."""
+    lost = q.orphaned_group & ~bits_of(t.running())
     if not lost:
         return False
-    q.stray_group &= ~lost
-    q.strays = tuple(node for node in q.strays if q.stray_group >> node & 1)
-    if not q.strays or q.stray_group != bits_of(q.strays):
+    q.orphaned_group &= ~lost
+    q.orphaned_mirrors = tuple(node for node in q.orphaned_mirrors if q.orphaned_group >> node & 1)
+    if not q.orphaned_mirrors or q.orphaned_group != bits_of(q.orphaned_mirrors):
         return False
-    take_over(t, q, next(node for node in q.mirrors if node in q.strays))
+    take_over(t, q, next(node for node in q.mirrors if node in q.orphaned_mirrors))
     return True
 
 
-def leave(t: Turn, q: Queue) -> None:
-    """Leaves mirrors that wait for a master alone, if policy asks for no mirrors: nobody tells them that there is a
-    master again, or none any more. They keep the messages that channels sent them, and the channels wait on."""
+def leave_orphaned_mirrors(t: Turn, q: Queue) -> None:
+    """Let the channels go on waiting for mirrors that are about to be orphaned because policy asks for no mirrors.
+
+    These mirrors keep the messages that channels sent them: no master confirms or drops them.
+    """
     if is_replicated(q):
         return
     waiting = alive_bits(t, q) & mirror_bits(t, q)
     if waiting:
-        hollow = 0 if q.hollow == NOWHERE else 1 << q.hollow & bits_of(t.running())
-        waiting_publishes.answer(t, q, waiting, hollow)
+        orphaned_gm = 0 if q.orphaned_gm == NOWHERE else 1 << q.orphaned_gm & bits_of(t.running())
+        waiting_publishes.answer(t, q, waiting, orphaned_gm)
 
 
 def is_alone(t: Turn, q: Queue) -> bool:
-    """Whether no mirror takes over when the master dies, so that the queue waits for the master's node: the mirrors are
-    in no group with it, or were in the group of a stray that took over, and end with it, though they count as
-    synchronised."""
-    others = mirror_bits(t, q) & ~q.heirless
-    return bool(q.strays) or (q.heirless != 0 and not others)
+    """Return True if no mirror can replace the master, so that the queue waits for the master's node.
+
+    The mirrors are orphaned, or they are those of an orphaned mirror that became master: these end with that master,
+    although they count as synchronised.
+    """
+    others = mirror_bits(t, q) & ~q.not_promotable
+    return bool(q.orphaned_mirrors) or (q.not_promotable != 0 and not others)
 
 
-def take_over(t: Turn, q: Queue, heir: int) -> None:
-    """A stray becomes master with the messages that channels have sent it since it began to wait, and those that it had
-    as a mirror before."""
-    was, had, sent = q.master, q.content, q.astray
-    own = q.contents[heir] or EMPTY
-    mirrors = tuple(node for node in q.strays if node != heir)
+def take_over(t: Turn, q: Queue, promoted: int) -> None:
+    """Make the orphaned mirror at a node the master.
+
+    It has the messages that channels have sent it since it began to wait, and those that it held as a mirror before.
+    """
+    was, had, sent = q.master, q.content, q.orphaned_publishes
+    own = q.contents[promoted] or EMPTY
+    mirrors = tuple(node for node in q.orphaned_mirrors if node != promoted)
     t.because = say_master_down(t, q, LEFT_BEHIND)
-    entry = say_promoted(t, q, heir)
+    entry = say_promoted(t, q, promoted)
     subscriptions.detach(t, q.name, was)
-    q.master, q.mirrors, q.synchronised, q.up, q.abandoned, q.absent = heir, mirrors, (), True, False, False
-    q.contents = with_content(q.contents, {was: None, heir: own} | dict.fromkeys(mirrors, EMPTY))
+    q.master, q.mirrors, q.synchronised, q.up, q.awaits_master, q.absent = promoted, mirrors, (), True, False, False
+    q.contents = with_content(q.contents, {was: None, promoted: own} | dict.fromkeys(mirrors, EMPTY))
     q.redelivered, q.unacknowledged, q.unwritten, q.uncounted_from = own, EMPTY, EMPTY, 0
-    q.strays, q.stray_group, q.astray, q.lagging, q.heirless = (), 0, (), (), bits_of(mirrors)
+    q.orphaned_mirrors, q.orphaned_group, q.orphaned_publishes, q.lagging = (), 0, (), ()
+    q.not_promotable = bits_of(mirrors)
     kept = runs.normal([*own, *(pair for _, numbers, _ in sent for pair in numbers)])
     bookkeeping.lose(t, q.name, runs.minus(had, kept), "unsynchronised_promotion", because=entry)
     bookkeeping.reclaim(t, q.name, own)
@@ -88,7 +95,7 @@ def take_over(t: Turn, q: Queue, heir: int) -> None:
 
 
 def take(t: Turn, q: Queue, operation: publishing.Publish, numbers: runs.Runs) -> None:
-    """The new master takes messages that a channel has sent, as far as it has room, and answers for them now."""
+    """Enqueue messages that a channel sent earlier, as far as the queue's limits allow, and confirm them now."""
     if numbers:
         copied = replace(operation, copied=(q.name,), count=runs.size(numbers))
         share = publishing.take(t, copied, q, numbers)

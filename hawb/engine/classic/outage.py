@@ -1,17 +1,17 @@
-"""A classic queue that nobody serves: its master is gone and has no heir, until the master's node is back.
+"""A classic queue without a master or promotion candidate, until the master's node is back.
 
 Source: `rabbit_amqqueue:on_node_down`, `rabbit_amqqueue:recover`, `rabbit_mirror_queue_master:init_with_existing_bq`.
 """
 
 from __future__ import annotations
 
-from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_strays
+from hawb.engine.classic.copies import delete_copies, keep_masters_copy, keep_orphaned_mirrors
 from hawb.engine.classic.failover_ports import adopt_limits, detach, disk_record, lose_master, on_disk_record
 from hawb.engine.classic.journal import JOINED, blame, say_mirrors_replaced, say_queue_down, say_queue_recovered
 from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
-from hawb.engine.classic.orphaned_mirrors import leave as leave_strays
+from hawb.engine.classic.orphaned_mirrors import leave_orphaned_mirrors
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
-from hawb.engine.classic.record import alive_bits, mirror_bits, waits_for_heir
+from hawb.engine.classic.record import alive_bits, mirror_bits, mirrors_await_master
 from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
 from hawb.engine.classic.waiting_publishes import STRUCK, answer_unheld
 from hawb.engine.classic.waiting_publishes import answer as answer_waiting
@@ -24,12 +24,13 @@ from hawb.engine.queues.transient import remains, remove
 SHARED = True  # the kernel of studies compiles this module
 
 
-def abandon(t, q, reason):
-    """No replica may serve the queue. A durable one waits for its master's node with what is on that node's disk;
-    mirrors that join meanwhile never take over: for them the master did not die, it was never there.
+def await_master(t, q, reason):
+    """Take the queue down until its master's node is back, because no replica may become master.
 
-    One that is not durable is gone, but for a replicated one: its record stays as long as any node does
-    (`rabbit_amqqueue:on_node_down`), names a master that will not come back, and can only be deleted.
+    A durable queue keeps what is on that node's disk. Mirrors that join meanwhile are never promoted: no master has
+    died since they joined. A queue that is not durable is removed, unless it is replicated: its record then stays as
+    long as any node runs (`rabbit_amqqueue:on_node_down`), names a master that does not come back, and can only be
+    deleted.
     """
     entry = say_queue_down(t, q, reason)
     living = alive_bits(t, q) & mirror_bits(t, q)
@@ -39,7 +40,7 @@ def abandon(t, q, reason):
     keep_masters_copy(t, q, gone, entry)
     forget_synchronised(t, q)
     keep_waiting(t, q, 0 if living else STRUCK)
-    q.abandoned, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
+    q.awaits_master, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
     blame(t, entry)
     if remains(t, q):
         release(t, q)
@@ -48,23 +49,24 @@ def abandon(t, q, reason):
         remove(t, q)
 
 
-def answer_in_vain(t, q, ended):
-    """Of the mirrors that wait for a master some are gone, or one ended by itself: of what publishers sent meanwhile
-    nobody has what only they had."""
-    holders = alive_bits(t, q) & mirror_bits(t, q) if waits_for_heir(t, q) else 0
+def answer_lost_publishes(t, q, ended):
+    """Answer for waiting messages that no running mirror has; `ended` is True if the last one ended by itself."""
+    holders = alive_bits(t, q) & mirror_bits(t, q) if mirrors_await_master(t, q) else 0
     answer_unheld(t, q, holders, ended)
 
 
 def recover(t, q, returning):
-    """The master's node is back, or only its process, and nobody took over meanwhile: the queue is served from its
-    disk, and the mirrors that policy asks for join empty, on nodes that run by now, in its order
-    (`rabbit_mirror_queue_master:init_with_existing_bq`)."""
+    """Start the master from its node's disk: the node is back (`returning`), or its crashed process is.
+
+    Mirrors that policy asks for join empty on the nodes that run, in the policy's order
+    (`rabbit_mirror_queue_master:init_with_existing_bq`).
+    """
     on_disk = disk_record(t, q)
-    leave_strays(t, q)
+    leave_orphaned_mirrors(t, q)
     replace_mirrors(t, q)
-    answer_in_vain(t, q, False)
-    q.up, q.abandoned, q.absent, q.hollow = True, False, False, NOWHERE
-    q.unburied = q.unburied_synchronised = 0
+    answer_lost_publishes(t, q, False)
+    q.up, q.awaits_master, q.absent, q.orphaned_gm = True, False, False, NOWHERE
+    q.dead_gm_members = q.dead_gm_synchronised = 0
     say_queue_recovered(t, q, returning)
     count_times(t, q)
     adopt_limits(t, q)
@@ -77,17 +79,19 @@ def recover(t, q, returning):
 
 
 def replace_mirrors(t, q):
-    """Mirrors that joined while the master was away are on no record any more, since the master puts the one from its
-    own disk in its place: where policy asks for them others join in their stead (`rabbit_amqqueue:internal_declare`,
-    `amqqueue:reset_mirroring_and_decorators`). Those that the one on disk names stay, whether policy asks for them or
-    not, and with them what they had from channels while there was no master."""
+    """Keep the mirrors that the master's record on disk names, and remove those that joined while the master was away.
+
+    The master writes its own record over the present one; other mirrors then join if policy asks for them
+    (`rabbit_amqqueue:internal_declare`, `amqqueue:reset_mirroring_and_decorators`). Mirrors that stay, whether policy
+    asks for them or not, keep the messages that channels sent them without a master.
+    """
     left = mirror_bits(t, q) & alive_bits(t, q) & on_disk_record(t, q)
     gone = mirror_bits(t, q) & ~left
     say_mirrors_replaced(t, q, gone, left)
     strike_mirrors(t, q, gone)
     forget_synchronised(t, q)
     delete_copies(t, q, gone)
-    keep_strays(t, q, left)
+    keep_orphaned_mirrors(t, q, left)
     forget_replicas(t, q, gone)
     if left:
         answer_waiting(t, q, left)

@@ -1,19 +1,19 @@
-"""The places that messages have in a replica's own backing queue, which is what an answer to a delivery names.
+"""The sequence numbers of messages in a replica's backing queue, which acknowledgements name.
 
 Source: `rabbit_variable_queue` (`next_seq_id`), `rabbit_mirror_queue_slave:process_instruction`,
-`rabbit_mirror_queue_sync:process_batch`. Each replica counts the messages that it gets, from 0 on, in the order in
-which they come. The first replicas get the same messages and count alike. A replica that joins later begins anew, and
-one that is synchronised counts the messages that it is sent then as new. So a place that one master has told means
-another message to the next master, or one that has yet to come, or none.
+`rabbit_mirror_queue_sync:process_batch`. Each replica numbers the messages that it receives from 0 on, in the order of
+their arrival. The first replicas receive the same messages and number them alike. A replica that joins later starts at
+0, and numbers the messages of a synchronisation as new ones. So a number that one master has sent to a client means
+another message at the next master, or a message still to come, or none.
 
-A message's place is kept as the first replicas count it, over all messages ever published under the queue's name;
-`Queue.places` has, for each node that counts otherwise, pieces of numbers and by how much their places are smaller
-there. Messages that no replica takes in (refused, discarded, or taken at once by a consumer that acknowledges
+A message's place is its number at the first replicas, over all messages ever published under the queue's name;
+`Queue.places` has, for each node that numbers otherwise, pieces of message numbers and by how much their places are
+smaller there. Messages that no replica takes in (refused, discarded, or taken at once by a consumer that acknowledges
 automatically: `rabbit_amqqueue_process:attempt_delivery`) have no place, and stand in `Queue.unplaced`.
 
 Left out: in RabbitMQ each level of a queue with x-max-priority counts by itself, here all levels count together;
 messages sent before a synchronisation ended early; that after a power loss or a kill a queue's index goes on at its
-next segment; messages that flow (`hawb.engine.clients.steady.flows`) and that no replica takes in.
+next segment; messages of clients with a rate (`hawb.engine.clients.steady.flows`) that no replica takes in.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ALIKE: tuple[Piece, ...] = ((1, OPEN, 0),)
 
 
 def join(turn: Turn, name: str, node: int) -> None:
-    """Notes that a replica begins, without any message."""
+    """Note that a replica begins without messages."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     change(turn, name, node, ((coming, OPEN, place(queue, coming) - queue.began - 1),))
 
 
 def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
-    """Notes that replicas have been sent all messages that their master holds, in its order."""
+    """Note that replicas have received all messages that their master holds, in its order."""
     queue, coming = turn.queues[name], turn.numbers.get(name, 0) + 1
     for node in nodes:
         following = place(queue, coming) - pieces_of(queue, node)[-1][2]
@@ -55,7 +55,7 @@ def synchronise(turn: Turn, name: str, nodes: Iterable[int]) -> None:
 
 
 def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
-    """Notes how a replica counts, where that matters."""
+    """Set the pieces of a replica, if its answers can be for messages of an earlier master."""
     if not turn.settings.profile.late_answers_count:
         return
     others = tuple(pair for pair in turn.queues[name].places if pair[0] != node)
@@ -65,24 +65,24 @@ def change(turn: Turn, name: str, node: int, pieces: tuple[Piece, ...]) -> None:
 
 
 def skip(turn: Turn, name: str, numbers: Runs) -> None:
-    """Notes that no replica takes these messages in."""
+    """Note that no replica takes these messages in."""
     queue = turn.queues.get(name)
     if numbers and queue is not None and not queue.has_group and not turn.flowing:
         turn.change_queue(name, unplaced=runs.union(queue.unplaced, numbers))
 
 
 def pieces_of(queue: Queue, node: int) -> tuple[Piece, ...]:
-    """The pieces that say how a replica counts."""
+    """Return the pieces that say how a replica numbers messages."""
     return dict(queue.places).get(node, ALIKE)
 
 
 def place(queue: Queue, number: int) -> int:
-    """The place of a message for the first replicas; for a message without one, the place of the next that has one."""
+    """Return a message's place at the first replicas; without one, the place of the next message that has one."""
     return number - runs.size(runs.common(queue.unplaced, ((1, number - 1),)))
 
 
 def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The messages that have the places `first` to `last` for the first replicas, messages to come included."""
+    """Yield the messages with the places `first` to `last` at the first replicas, messages to come included."""
     for gap_first, gap_last in queue.unplaced:
         if gap_first <= first:
             first, last = first + gap_last - gap_first + 1, last + gap_last - gap_first + 1
@@ -93,7 +93,7 @@ def numbers_from(queue: Queue, first: int, last: int) -> Iterator[tuple[int, int
 
 
 def told(queue: Queue, node: int, numbers: Runs) -> Runs:
-    """The places of messages that the replica at a node has delivered, in their order, one for one."""
+    """Return the places of messages that the replica at a node has delivered, in their order, one for one."""
 
     def places(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
         at = place(queue, first) - shift
@@ -103,7 +103,7 @@ def told(queue: Queue, node: int, numbers: Runs) -> Runs:
 
 
 def meant(queue: Queue, node: int, places: Runs) -> Runs:
-    """The messages that places mean to the replica at a node, in their order, one for one; negative for none."""
+    """Return the messages that places mean at the replica at a node, in their order, one for one; negative for none."""
 
     def numbers(first: int, last: int, shift: int) -> Iterator[tuple[int, int]]:
         return numbers_from(queue, first + shift, last + shift)
@@ -114,8 +114,10 @@ def meant(queue: Queue, node: int, places: Runs) -> Runs:
 
 
 def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, Runs]:
-    """The deliveries of a client that become stale with its queue's master at a node. A client with a rate has each
-    message once (`hawb.engine.clients.steady.flows`)."""
+    """Return the deliveries of a client that become stale when a node becomes master, as fields of the client.
+
+    A client with a rate has each message once (`hawb.engine.clients.steady.flows`).
+    """
     held = consumer.in_sequence
     if consumer.clock is not None:
         return {"stale": runs.normal(consumer.stale + held)}
@@ -127,16 +129,21 @@ def outdated(consumer: Consumer, queue: Queue | None, master: int) -> dict[str, 
 
 
 def heard(consumer: Consumer, queue: Queue) -> Runs:
-    """The messages that its queue's master takes a client's answers for stale deliveries to be for, one for one;
-    negative for none."""
+    """Return the messages for which the master takes a client's answers to stale deliveries, one for one.
+
+    A number is negative where the answer is for no message.
+    """
     if not (queue.places or consumer.places):
         return consumer.stale
     return meant(queue, queue.master, consumer.places or told(queue, NOWHERE, consumer.stale))
 
 
 def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
-    """For a search: the places that answers for replicas' messages, and for the next one, would name. They matter as
-    long as a client answers for messages when it likes: the answers of a client with a rate name none (`settling`)."""
+    """Return, for a search, the places that answers for the replicas' messages and for the next one would name.
+
+    They matter as long as a client answers for messages when it likes: the answers of a client with a rate name none
+    (`settling`).
+    """
     asked = {one.queue for one in state.consumers.values()
              if one.clock is None and not one.automatic and one.state != "closed"}  # fmt: skip
     known = (side.queues[name] for name in sorted(asked) if name in side.queues)
@@ -148,13 +155,13 @@ def matter(state: State, side: Side, names: tuple[int, ...]) -> tuple:
 
 
 def with_next(state: State, queue: Queue, content: Runs) -> Runs:
-    """The messages, and the next one to come."""
+    """Return the messages and the next one to come."""
     coming = state.numbers.get(queue.name, 0) + 1
     return (*content, (coming, coming))
 
 
 def translated(pairs: Runs, pieces: Iterable[tuple]) -> Runs:
-    """Each of `pairs` translated by the piece in which it stands; negative where it stands in none."""
+    """Return each of `pairs` translated by the piece in which it stands; negative where it stands in none."""
     known = list(pieces)
     found: list[tuple[int, int]] = []
     for start, end in pairs:

@@ -1,4 +1,4 @@
-"""What a queue's record says of its replicas."""
+"""Questions about the replicas in a queue's record."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def is_mirror(t, q, node):
-    """Whether the record names a mirror at a node."""
+    """Return True if the record names a mirror at a node."""
     return node in mirrors(t, q)
 
 
 def is_synchronised(t, q, node):
-    """Whether the record counts a mirror as synchronised."""
+    """Return True if the record counts the mirror at a node as synchronised."""
     return node in synchronised(t, q)
 
 
 def mirror_bits(t, q):
-    """The nodes of mirrors."""
+    """Return the nodes of mirrors, as bits."""
     bits = 0
     for node in mirrors(t, q):
         bits |= 1 << node
@@ -26,14 +26,17 @@ def mirror_bits(t, q):
 
 
 def alive_bits(t, q):
-    """The queue's replicas that are running processes."""
+    """Return the nodes where a replica's process runs, as bits."""
     bits = int(is_alive(t, q, q.master)) << q.master
     for node in mirrors(t, q):
         bits |= int(is_alive(t, q, node)) << node
     return bits
 
 
-def waits_for_heir(t, q):
-    """Whether a queue has mirrors that live though it has no master. What is published they have from the channel, and
-    keep until they hear of it from a master: the publisher hears nothing (`rabbit_mirror_queue_slave`)."""
-    return q.abandoned and not is_absent(t, q) and alive_bits(t, q) & mirror_bits(t, q) != 0
+def mirrors_await_master(t, q):
+    """Return True if the queue has no master and mirrors that run.
+
+    These have published messages from the channels and keep them until a master reports them; the publisher gets no
+    answer (`rabbit_mirror_queue_slave`).
+    """
+    return q.awaits_master and not is_absent(t, q) and alive_bits(t, q) & mirror_bits(t, q) != 0

@@ -1,7 +1,7 @@
-"""What a queue's record says, as far as that is said otherwise where it is compiled.
+"""The queue's record, as far as the kernel stores it otherwise.
 
-Its lists of nodes are RabbitMQ's: mirrors oldest first, synchronised ones newest first. Where mirrors change the record
-is written to disk without any (`q.mirrors_on_disk`).
+Its lists of nodes are RabbitMQ's: mirrors oldest first, synchronised ones newest first. A change of mirrors writes the
+record to disk without any mirrors (`q.mirrors_on_disk`).
 """
 
 from __future__ import annotations
@@ -14,51 +14,51 @@ NO_MIRRORS = Mirroring(
     mode=HaMode.ALL, count=None, nodes=(), sync_mode=SyncMode.MANUAL, sync_batch_size=None,
     promote_on_shutdown=Promote.WHEN_SYNCED, promote_on_failure=Promote.ALWAYS, mirrored=False,
 )  # fmt: skip
-"""What applies to a queue that is not mirrored, or no more: a mirror that is left over takes over."""
+"""The mirroring of a queue whose policy asks for none. A mirror that is left may be promoted."""
 
 is_alive = Turn.alive
-"""Whether the replica at a node is a running process."""
+"""Return True if the process of the replica at a node runs."""
 
 
 def is_replicated(q: Queue) -> bool:
-    """Whether policy asks for mirrors. Exclusive queues never have any."""
+    """Return True if policy asks for mirrors. Exclusive queues never have any."""
     return q.mirroring is not None and q.owner is None
 
 
 def mirroring_of(_: Turn, q: Queue) -> Mirroring:
-    """What policy asks for in the way of mirrors; NO_MIRRORS where it asks for none."""
+    """Return the mirroring that policy asks for; NO_MIRRORS if it asks for none."""
     return q.mirroring if is_replicated(q) else NO_MIRRORS
 
 
 def is_absent(_: Turn, q: Queue) -> bool:
-    """Whether only disks have the record."""
+    """Return True if only disks have the record."""
     return q.absent and not q.failed
 
 
 def mirrors(_: Turn, q: Queue) -> tuple[int, ...]:
-    """The mirrors, oldest first."""
+    """Return the mirrors, oldest first."""
     return q.mirrors
 
 
 def synchronised(_: Turn, q: Queue) -> tuple[int, ...]:
-    """The mirrors that the record counts as synchronised, newest first."""
+    """Return the mirrors that the record counts as synchronised, newest first."""
     return q.synchronised
 
 
 def put_last(_: Turn, q: Queue, node: int) -> None:
-    """A node has the youngest of the mirrors."""
+    """Add a mirror to the record as the youngest one."""
     q.mirrors = (*(mirror for mirror in q.mirrors if mirror != node), node)
     q.mirrors_on_disk = ()
 
 
 def put_first_synchronised(_: Turn, q: Queue, node: int) -> None:
-    """A mirror is the last that has become synchronised."""
+    """Mark a mirror as the one that became synchronised last."""
     q.synchronised = (node, *q.synchronised)
     q.mirrors_on_disk = ()
 
 
 def strike_mirrors(_: Turn, q: Queue, bits: int) -> None:
-    """Takes mirrors off the record."""
+    """Remove mirrors from the record."""
     if any(bits >> node & 1 for node in q.mirrors):
         q.mirrors = tuple(node for node in q.mirrors if not bits >> node & 1)
         q.synchronised = tuple(node for node in q.synchronised if not bits >> node & 1)
@@ -66,7 +66,7 @@ def strike_mirrors(_: Turn, q: Queue, bits: int) -> None:
 
 
 def forget_synchronised(_: Turn, q: Queue) -> None:
-    """No mirror counts as synchronised."""
+    """Mark all mirrors as not synchronised."""
     if q.synchronised:
         q.synchronised, q.mirrors_on_disk = (), ()
 
@@ -75,4 +75,4 @@ PORTS = (
     "is_alive", "mirroring_of", "is_absent", "mirrors", "synchronised", "put_last", "put_first_synchronised",
     "strike_mirrors", "forget_synchronised",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The names of the ports, which each kernel implements."""

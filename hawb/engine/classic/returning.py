@@ -1,4 +1,4 @@
-"""What a classic queue makes of a node that is back.
+"""A node starts again: its classic queues recover, and mirrors join on it.
 
 Source: `rabbit_mirror_queue_misc:on_vhost_up`, `rabbit_amqqueue:recover`.
 """
@@ -18,17 +18,19 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def load_record(t, q, node):
-    """The first node to come up knows from its disk that there is the queue. Which processes the others had it has from
-    nobody: nothing joins them before their masters' nodes are back (`rabbit_amqqueue:recover`,
-    `rabbit_mirror_queue_misc:on_vhost_up`)."""
+    """Read the record of the queue from the disk of the first node that boots.
+
+    The node does not know which processes other nodes had: no mirror joins a queue before its master's node is back
+    (`rabbit_amqqueue:recover`, `rabbit_mirror_queue_misc:on_vhost_up`).
+    """
     if q.master != node:
         strike_mirrors(t, q, mirror_bits(t, q))
-        q.unburied = q.unburied_synchronised = 0
-        q.hollow, q.absent = NOWHERE, True
+        q.dead_gm_members = q.dead_gm_synchronised = 0
+        q.orphaned_gm, q.absent = NOWHERE, True
 
 
 def return_to(t, q, node):
-    """A mirror that a node had is struck off the list and its copy deleted: it comes back as another, if at all."""
+    """Start the queue's master on a node that is back, or replace the node's old mirror by a new one if wanted."""
     if q.absent and q.master != node:
         delete_copies(t, q, 1 << node)
         return

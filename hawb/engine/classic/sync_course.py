@@ -1,6 +1,6 @@
-"""The course of a synchronisation: its effort, when it will have ended, and how a memory alarm holds it.
+"""Schedule, block and end the events of a synchronisation.
 
-Source: `rabbit_mirror_queue_sync`. What it does to mirrors is in `hawb.engine.classic.synchronisation`.
+Source: `rabbit_mirror_queue_sync`. `hawb.engine.classic.synchronisation` says what it does to mirrors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hawb.engine.core.turn import Turn
 
 
 def start(turn: Turn, queue: Queue, invited: list[int]) -> None:
-    """A synchronisation of mirrors begins; `queue` is written to."""
+    """Start a synchronisation of the `invited` mirrors."""
     effort = effort_of(turn.settings, queue)
     queue.sync = Sync(tuple(invited), effort, turn.now_us, turn.next_number())
     bookkeeping.count_times(turn, queue.name)
@@ -32,7 +32,7 @@ def start(turn: Turn, queue: Queue, invited: list[int]) -> None:
 
 
 def effort_of(settings: Settings, queue: Queue) -> Effort:
-    """The effort of synchronising a queue's mirrors."""
+    """Return the effort of synchronising a queue's mirrors."""
     timing, content = settings.timing, queue.content
     counts = ((runs.size(runs.common(content, ((batch.first, batch.last),))), batch) for batch in queue.batches)
     return Effort(
@@ -46,8 +46,7 @@ def effort_of(settings: Settings, queue: Queue) -> Effort:
 
 
 def plan(turn: Turn, queue: Queue) -> None:
-    """Puts the end of a synchronisation on the agenda, if nothing comes between, and the moment when a batch is too
-    slow."""
+    """Schedule the end of a synchronisation, and the moment when one of its batches is too slow."""
     name, sync, ticktime_us = queue.name, queue.sync, turn.setup.ticktime_us
     turn.schedule(sync.began_us + sync.effort.duration_us - turn.now_us, SyncFinished(name, sync.number))
     began_us = sync.effort.too_slow_us(ticktime_us)
@@ -56,19 +55,19 @@ def plan(turn: Turn, queue: Queue) -> None:
 
 
 def unplan(turn: Turn, queue: Queue) -> None:
-    """Takes the end of a synchronisation, and of a batch that is too slow, off the agenda."""
+    """Take the events of a synchronisation off the agenda."""
     for event in (SyncFinished, SyncPauses, SyncTooSlow):
         turn.unschedule(event(queue.name, queue.sync.number))
 
 
 def hold(turn: Turn, queue: Queue) -> None:
-    """Holds a synchronisation: from now on nothing is sent; `queue` is written to."""
+    """Block a synchronisation: nothing is sent from now on."""
     unplan(turn, queue)
     queue.sync = replace(queue.sync, held_us=turn.now_us)
     turn.emit("sync_held", node=queue.master, queue=queue.name)
 
 
 def leave_out(queue: Queue, dead: int) -> None:
-    """Mirrors, given as bits, take no part any more; `queue` is written to."""
+    """Remove dead mirrors, given as bits, from a synchronisation."""
     left = tuple(node for node in queue.sync.mirrors if not dead >> node & 1)
     queue.sync = replace(queue.sync, mirrors=left)

@@ -1,9 +1,9 @@
 """How long a synchronisation takes, batch by batch.
 
-A model: the larger of messages / sync_messages_s and bytes / network_mb_s, from 3.10 on of bytes /
-mirroring_sync_max_throughput too, and a link latency for each batch. Batches are of so many messages
-(ha-sync-batch-size, or mirroring_sync_batch_size); with a throughput limit one is also sent as soon as it has more
-bytes than that allows in a second (`rabbit_mirror_queue_sync:maybe_master_batch_send`).
+A model: the larger of messages / sync_messages_s and bytes / network_mb_s, from 3.10 on also of bytes /
+mirroring_sync_max_throughput, plus a link latency for each batch. A batch has ha-sync-batch-size (or
+mirroring_sync_batch_size) messages; with a throughput limit it is also sent once it has more bytes than the limit
+allows in a second (`rabbit_mirror_queue_sync:maybe_master_batch_send`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from msgspec import Struct
 
 
 class Effort(Struct, frozen=True):
-    """The messages that are to be sent, and how fast that goes. `pieces` are (messages, bytes of each) in delivery
-    order; `most_bytes_per_s` is 0 without a limit."""
+    """The messages that a synchronisation sends, and how fast it sends them.
+
+    `pieces` are (messages, bytes of each) in delivery order; `most_bytes_per_s` is 0 without a limit.
+    """
 
     pieces: tuple[tuple[int, int], ...]
     batch_size: int
@@ -27,26 +29,26 @@ class Effort(Struct, frozen=True):
 
     @property
     def messages(self) -> int:
-        """How many messages are to be sent."""
+        """Return how many messages are sent."""
         return sum(count for count, _ in self.pieces)
 
     @property
     def batches(self) -> int:
-        """How many batches are to be sent."""
+        """Return how many batches are sent."""
         return -(-self.messages // self.batch_size)
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes of message bodies are to be sent."""
+        """Return how many bytes of message bodies are sent."""
         return self._first_bytes(self.messages)
 
     @property
     def duration_us(self) -> int:
-        """How long it takes to send all."""
+        """Return how long it takes to send all messages."""
         return self.after_us(self.batches)
 
     def after_us(self, batches: int) -> int:
-        """How long it takes until so many batches have arrived."""
+        """Return how long it takes until `batches` batches have arrived."""
         messages = min(batches * self.batch_size, self.messages)
         size_bytes = self._first_bytes(messages)
         durations_us = [messages * 1_000_000 // self.messages_per_s, size_bytes * 1_000_000 // self.network_bytes_per_s]
@@ -55,11 +57,11 @@ class Effort(Struct, frozen=True):
         return max(durations_us) + batches * self.link_latency_us
 
     def end_of_batch_us(self, elapsed_us: int) -> int:
-        """When the batch ends that is under way after `elapsed_us`: `elapsed_us` itself between two batches."""
+        """Return when the batch ends that is being sent after `elapsed_us`; `elapsed_us` itself between two batches."""
         return self.after_us(bisect_left(range(self.batches), elapsed_us, key=self.after_us))
 
     def too_slow_us(self, limit_us: int) -> int | None:
-        """When the first batch begins that takes longer than `limit_us` on the link; None if none does."""
+        """Return when the first batch begins that takes longer than `limit_us` on the link; None if no batch does."""
         most_bytes = limit_us * self.network_bytes_per_s // 1_000_000
         if self.batch_size * max((size for _, size in self.pieces), default=0) <= most_bytes:
             return None

@@ -1,9 +1,9 @@
-"""Explicit synchronisation: the master sends everything it has, in batches, and serves nobody meanwhile.
+"""Explicit synchronisation: the master sends its messages in batches, and the queue is blocked meanwhile.
 
-Source: `rabbit_mirror_queue_sync`, `rabbit_mirror_queue_master:sync_mirrors`. Mirrors that are synchronised decline;
-the others purge what they hold and receive all of it. The slowest sets the pace. Ended early, they are left empty
-(`mirrors.abort_sync`). How long it takes is in `hawb.engine.classic.sync_effort`; that a memory alarm holds it in
-`hawb.engine.classic.held_sync`.
+Source: `rabbit_mirror_queue_sync`, `rabbit_mirror_queue_master:sync_mirrors`. Synchronised mirrors decline; the others
+purge their copies and receive all messages. The slowest mirror sets the pace. A synchronisation that ends early leaves
+its mirrors empty (`mirrors.abort_sync`). `sync_effort` says how long it takes, `held_sync` how a memory alarm blocks
+it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hawb.engine.classic.ports import (
     SYNC_FINISHED,
     catch_up_on_limits,
     count_times,
+    defer_sync,
     deliver,
     is_held,
     is_overdue,
     leave_out,
-    park_sync,
     plan,
     release,
     start_sync,
@@ -35,26 +35,27 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def synchronise(t, q):
-    """A mirror came, a policy changed or a master did: ha-sync-mode automatic looks whether there is something to
-    do."""
+    """Start a synchronisation if ha-sync-mode is automatic and a mirror needs it.
+
+    Called when a mirror joins, a policy changes or a master is new.
+    """
     asked = mirroring_of(t, q)
     if q.up and not q.syncing and asked.mirrored and asked.sync_automatic:
         begin(t, q)
 
 
 def synchronise_by_hand(t, q, node):
-    """rabbitmqctl sync_queue reaches the queue's master at a node, which looks at it when it has nothing else to
-    synchronise."""
+    """Start the synchronisation that `rabbitmqctl sync_queue` asks for, after the one in progress if there is one."""
     if not q.up or not mirroring_of(t, q).mirrored:
         return
     if q.syncing:
-        park_sync(t, q, node)
+        defer_sync(t, q, node)
     elif not begin(t, q):
         say_sync_not_needed(t, q)
 
 
 def begin(t, q):
-    """Begins a synchronisation; False when every mirror is synchronised already."""
+    """Start a synchronisation; return False if all running mirrors are synchronised already."""
     invited = 0
     for node in mirrors(t, q):
         invited |= int(is_running(t, node) and not is_synchronised(t, q, node)) << node
@@ -64,8 +65,10 @@ def begin(t, q):
 
 
 def finish(t, q, number):
-    """The last batch has arrived: the mirrors that took part hold what the master holds. Where one of them does not
-    answer it goes on until that is missed, or reached again."""
+    """End a synchronisation whose last batch has arrived: its mirrors hold all messages of the master.
+
+    While one of them does not answer, it goes on until that node counts as down or answers again.
+    """
     if not q.syncing or q.sync_number != number:
         return
     took_part = 0
@@ -87,8 +90,10 @@ def finish(t, q, number):
 
 
 def leave_sync(t, q, dead):
-    """Mirrors that died leave a synchronisation; the others go on, and without others it ends. One that an alarm holds
-    notices that afterwards."""
+    """Remove dead mirrors from a synchronisation, which ends if none is left.
+
+    While a memory alarm blocks it, it ends only when it continues.
+    """
     leave_out(t, q, dead)
     if not q.sync_mirrors and not is_held(t, q):
         abort_sync(t, q, MIRRORS_GONE)
@@ -97,6 +102,6 @@ def leave_sync(t, q, dead):
 
 
 def finish_late(t, q):
-    """A synchronisation that waited for a mirror which did not answer ends now, if all the rest of it is done."""
+    """End a synchronisation that waited for a mirror which did not answer, if the rest of it is done."""
     if q.syncing and is_overdue(t, q):
         plan(t, q, 0, SYNC_FINISHED, q.sync_number, 0, AT_HAND)

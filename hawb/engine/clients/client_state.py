@@ -11,8 +11,8 @@ from hawb.engine.core.runs import EMPTY, Runs, run, size, union, within
 
 NEVER_US = 1 << 62
 """The time of an answer that does not come."""
-HOLLOW_US = NEVER_US + 1
-"""The time of an answer for which nobody waits: the process has ended, and its group does not know that yet."""
+ORPHANED_GM_US = NEVER_US + 1
+"""The time of the answer of an orphaned gm process, for which no channel waits."""
 
 
 class Clock(Struct, frozen=True):

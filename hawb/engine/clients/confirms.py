@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from hawb.engine.clients import answers
-from hawb.engine.clients.client_state import HOLLOW_US, NEVER_US, Share, Unconfirmed
+from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share, Unconfirmed
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.cluster.reachability import can_tell
 from hawb.engine.core import runs
 from hawb.engine.core.events import ConfirmsDue
 from hawb.engine.core.operations import Publish
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import NOWHERE, Parked
+from hawb.engine.core.state import NOWHERE, WaitingOperation
 from hawb.engine.core.turn import Turn
 
 
@@ -124,21 +124,23 @@ def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
     steady_confirms.forget_replicas(turn, queue, gone)
 
 
-def strays_gone(turn: Turn, nodes: Iterable[int]) -> None:
-    """Nodes are gone, and with them members of a group that no queue has on its record any more. The group's other
-    members notice, find no record of theirs either, and end: no channel waits for them."""
+def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
+    """Drop the confirms that wait for orphaned mirrors whose group had a member on one of `nodes`, which are down.
+
+    The other members of such a group see the death, find no record of the queue that names them, and end.
+    """
     gone = frozenset(nodes)
 
-    def without_strays(share: Share) -> Share:
-        queue, strays = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us >= NEVER_US]
-        if gone.isdisjoint(strays) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
+    def without_them(share: Share) -> Share:
+        queue, orphaned = turn.queues.get(share.queue), [at for at, due_us in share.due_us if due_us >= NEVER_US]
+        if gone.isdisjoint(orphaned) or (queue is not None and not gone.isdisjoint((queue.master, *queue.mirrors))):
             return share
-        return replace(share, due_us=(), answered=share.answered or turn.settings.profile.strays_confirm)
+        return replace(share, due_us=(), answered=share.answered or turn.settings.profile.orphaned_mirrors_confirm)
 
     def loses_one(waiting: Unconfirmed) -> bool:
-        return turn.is_here(waiting.node) and any(without_strays(share) is not share for share in waiting.shares)
+        return turn.is_here(waiting.node) and any(without_them(share) is not share for share in waiting.shares)
 
-    _update(turn, without_strays, loses_one)
+    _update(turn, without_them, loses_one)
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
@@ -154,7 +156,7 @@ def replica_crashed(turn: Turn, queue: str, node: int) -> None:
 
 def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
     return any(
-        share.queue == queue and at == node and turn.now_us < due_us < HOLLOW_US
+        share.queue == queue and at == node and turn.now_us < due_us < ORPHANED_GM_US
         for share in waiting.shares
         for at, due_us in share.due_us
     )
@@ -177,18 +179,18 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
     for name in turn.queue_names():
-        parked = tuple(_orphaned(one, node) for one in turn.queues[name].parked)
-        if parked != turn.queues[name].parked:
-            turn.change_queue(name, parked=parked)
+        waiting = tuple(_orphaned(one, node) for one in turn.queues[name].waiting)
+        if waiting != turn.queues[name].waiting:
+            turn.change_queue(name, waiting=waiting)
     steady_confirms.client_gone(turn, node, reason)
 
 
-def _orphaned(parked: Parked, node: int) -> Parked:
+def _orphaned(one: WaitingOperation, node: int) -> WaitingOperation:
     """A waiting publish whose channel is gone with a node: it still waits, but for no channel; a new one there is
     another."""
-    if not isinstance(parked.operation, Publish) or parked.operation.node != node:
-        return parked
-    return replace(parked, operation=replace(parked.operation, orphaned=True))
+    if not isinstance(one.operation, Publish) or one.operation.node != node:
+        return one
+    return replace(one, operation=replace(one.operation, orphaned=True))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
@@ -199,7 +201,7 @@ def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
 def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
     answered = share.answered or any(node in gone and due_us <= turn.now_us for node, due_us in share.due_us)
     left = tuple(pair for pair in share.due_us if pair[0] not in gone)
-    waits = any(due_us != HOLLOW_US for _, due_us in left)
+    waits = any(due_us != ORPHANED_GM_US for _, due_us in left)
     return replace(share, due_us=left if waits else (), answered=answered)
 
 

@@ -126,8 +126,8 @@ def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
     """Ends the chosen connections, with the requests that waited in them or in their channels."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
     enqueuers.forget(turn, chosen)
-    held_back = [parked for parked in turn.held_back if chosen(connection_of(turn, parked.operation))]
-    turn.held_back = tuple(parked for parked in turn.held_back if parked not in held_back)
+    held_back = [one for one in turn.held_back if chosen(connection_of(turn, one.operation))]
+    turn.held_back = tuple(one for one in turn.held_back if one not in held_back)
     for request in (waiting.operation for waiting in (*take(turn, chosen), *held_back)):
         for name in request.queues if isinstance(request, Publish) else ():
             bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")

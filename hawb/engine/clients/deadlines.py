@@ -130,7 +130,7 @@ def passed_on(turn: Turn, consumer: Consumer) -> int:
     """Return for how many deliveries a client has answered without its queue having heard."""
     queue, group = turn.queues.get(consumer.queue), turn.groups.get(consumer.queue)
     waiting = [entry[-1] for entry in turn.agenda.of_queue(consumer.queue)]
-    waiting += [] if queue is None else [parked.operation for parked in queue.parked]
+    waiting += [] if queue is None else [one.operation for one in queue.waiting]
     waiting += [] if group is None else [proposal.operation for proposal in group.waiting]
     answers = [one.count for one in waiting if isinstance(one, Settle) and one.consumer == consumer.name]
     return consumer.unanswered if None in answers else sum(answers)

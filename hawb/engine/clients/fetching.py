@@ -22,7 +22,7 @@ from hawb.engine.clients.settling import acknowledge, note_acknowledged
 from hawb.engine.clients.single_active import is_single_active
 from hawb.engine.core import runs
 from hawb.engine.core.naming import described
-from hawb.engine.core.operations import ConsumerCloses, Get, InVain
+from hawb.engine.core.operations import AbandonedRequest, ConsumerCloses, Get
 from hawb.engine.core.state import QUORUM
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry, limits
@@ -87,9 +87,12 @@ def answer_get(turn: Turn, operation: Get) -> None:
         limits.tell_publishers(turn, queue.name)
 
 
-def in_vain(turn: Turn, operation: InVain) -> None:
-    """A quorum queue has committed the get of a client that is gone: messages are checked out to its channel, and come
-    back when the leader finds the channel dead (`rabbit_fifo`, `{down, Pid, noproc}`)."""
+def abandoned_request(turn: Turn, operation: AbandonedRequest) -> None:
+    """Check messages out to the channel of a client that is gone, and return them to the queue.
+
+    A quorum queue has committed the client's get or subscription, and its leader finds the channel dead (`rabbit_fifo`,
+    `{down, Pid, noproc}`).
+    """
     queue = turn.queues[operation.queue]
     ordered = in_order(queue, runs.minus(ready(queue), expiry.expired(turn, queue)))
     numbers = runs.head(ordered, operation.count)

@@ -21,16 +21,16 @@ from hawb.engine.classic.confirming import answer_us, group_answer_us
 from hawb.engine.classic.mailbox import keeps
 from hawb.engine.classic.record_ports import is_replicated
 from hawb.engine.clients import confirms, flow_control
-from hawb.engine.clients.client_state import HOLLOW_US, NEVER_US, Share
+from hawb.engine.clients.client_state import NEVER_US, ORPHANED_GM_US, Share
 from hawb.engine.clients.consuming import circle, deliver
 from hawb.engine.clients.flow_control import silent_mirrors
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.operations import DeadLetters, Enqueue, Messages, Publish
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import STREAM, Batch, Parked, Queue
+from hawb.engine.core.state import STREAM, Batch, Queue, WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import dead_letters, expiry, limits
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 from hawb.engine.queues.contents import ready, with_batch, without
 from hawb.engine.queues.dead_letters import EXPIRED, MAXLEN
 from hawb.engine.quorum import fifo, held_back, requests
@@ -47,7 +47,7 @@ def publish(turn: Turn, operation: Publish) -> None:
     asked = (queue for queue in queues if queue.name != operation.struck)
     busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
-        park(turn, busy, operation)
+        defer(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
     operation = operation and held_back.let_through(turn, operation)
@@ -72,7 +72,7 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
     if not held_up:
         return operation
     tightest = min(held_up, key=held_up.__getitem__)
-    park(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
+    defer(turn, turn.queues[tightest], replace(operation, count=operation.count - held_up[tightest]))
     turn.emit("publisher_held_up", node=operation.node, queue=tightest, messages=operation.count - held_up[tightest])
     return replace(operation, count=held_up[tightest]) if held_up[tightest] else None
 
@@ -85,7 +85,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
     elif queue is not None and queue.has_group and not queue.absent:
         requests.take_dead_letters(turn, event, number(turn, queue.name, event.count))
     elif queue is not None and keeps(turn, queue, event.node):
-        park(turn, queue, event)
+        defer(turn, queue, event)
     elif queue is None or queue.absent or not queue.up:
         reason = "no_queue" if queue is None else "no_master"
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason=reason)
@@ -119,12 +119,13 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """Publishes messages to one queue; returns its share, None where no replica will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
     if operation.orphaned or not turn.is_running(operation.node):
-        return route_for_nobody(turn, operation, name, numbers)
+        return route_without_client(turn, operation, name, numbers)
     if name == operation.struck:
-        note_astray(turn, operation, name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
-        ended = operation.ended and turn.settings.profile.strays_confirm
-        due_us = [(node, NEVER_US) for node in operation.kept_by] + [(node, HOLLOW_US) for node in operation.hollow_at]
+        ended = operation.ended and turn.settings.profile.orphaned_mirrors_confirm
+        due_us = [(node, NEVER_US) for node in operation.kept_by]
+        due_us += [(node, ORPHANED_GM_US) for node in operation.orphaned_gm_at]
         return Share(name, numbers, tuple(due_us), answered=ended)
     queue = turn.queues.get(name)
     if queue is None:
@@ -148,50 +149,51 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     return Share(name, numbers, ())
 
 
-def route_for_nobody(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+def route_without_client(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
     """Publishes messages to one queue for a client whose channel is gone. The heir of a queue's master keeps the
     messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
     queue = turn.queues.get(name)
     if queue is not None and not queue.has_group and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
     else:
-        note_astray(turn, operation, name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "client_node_gone")
 
 
-def note_astray(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """Mirrors that are left on the record of a queue that policy mirrors no more have messages from channels, and keep
-    them for the time when they take over (`hawb.engine.classic.orphaned_mirrors`)."""
+def keep_for_orphaned_mirrors(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
+    """Note that a queue's orphaned mirrors have the messages from the channel, in case one of them becomes master
+    (`hawb.engine.classic.orphaned_mirrors`)."""
     queue = turn.queues.get(name)
-    if queue is not None and queue.strays and (operation.kept_by or queue.up):
-        turn.change_queue(name, astray=(*queue.astray, (operation, numbers, turn.step)))
+    if queue is not None and queue.orphaned_mirrors and (operation.kept_by or queue.up):
+        turn.change_queue(name, orphaned_publishes=(*queue.orphaned_publishes, (operation, numbers, turn.step)))
 
 
 def strike(
-    parked: Parked, name: str, kept_by: tuple[int, ...] = (), hollow_at: tuple[int, ...] = (), ended: bool = False
-) -> Parked:
+    one: WaitingOperation, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (),
+    ended: bool = False,
+) -> WaitingOperation:
     """A waiting publish after its queue's master is gone for good: messages in the mailbox went with it. Their channels
     hear of the death, and nack them, unless mirrors keep them. If the last such mirror ends by itself, 3.8's channels
     take that for a confirm, like the deletion of a queue (`rabbit_channel:handle_publishing_queue_down`)."""
-    if not isinstance(parked.operation, Publish):
-        return parked
+    if not isinstance(one.operation, Publish):
+        return one
     operation = replace(
-        parked.operation, struck=name, kept_by=kept_by, hollow_at=hollow_at, ended=ended, lacked_by=()
+        one.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
     )
-    return replace(parked, operation=operation)
+    return replace(one, operation=operation)
 
 
-def copied(turn: Turn, parked: Parked, name: str) -> Parked:
+def copied(turn: Turn, one: WaitingOperation, name: str) -> WaitingOperation:
     """A waiting publish after its queue's master is gone and has an heir: the mirrors have the messages from the
     channels, and keep them marked as delivered, since they cannot know what the master did with them
     (`rabbit_mirror_queue_slave`). Messages to several queues wait for the first of these, while the mirrors of the
     others have them as well."""
-    if not isinstance(parked.operation, Publish):
-        return parked
-    waiting = (turn.queues[other] for other in parked.operation.queues if other in turn.queues)
-    others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.abandoned))
-    had = (*parked.operation.copied, name, *others)
-    return replace(parked, operation=replace(parked.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
+    if not isinstance(one.operation, Publish):
+        return one
+    waiting = (turn.queues[other] for other in one.operation.queues if other in turn.queues)
+    others = (queue.name for queue in waiting if is_replicated(queue) and not (queue.up or queue.awaits_master))
+    had = (*one.operation.copied, name, *others)
+    return replace(one, operation=replace(one.operation, copied=tuple(dict.fromkeys(had)), lacked_by=()))
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:
@@ -258,7 +260,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     the same commit."""
     replicas = (queue.master, *queue.mirrors)
     hosts = sorted({queue.holder, *queue.members}) if queue.has_group else replicas
-    takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.strays]
+    takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.orphaned_mirrors]
     sent_bytes = 0 if queue.has_group else (len(takers) - 1) * runs.size(numbers) * operation.size_bytes
     turn.book(queue.name, bytes_replicated=turn.account(queue.name).bytes_replicated + sent_bytes)
     turn.change_queue(
@@ -271,7 +273,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
         redelivered=runs.union(queue.redelivered, numbers) if queue.name in operation.copied else queue.redelivered,
     )
     if isinstance(operation, Publish):
-        note_astray(turn, operation, queue.name, numbers)
+        keep_for_orphaned_mirrors(turn, operation, queue.name, numbers)
     told = {"replicas": turn.settings.named(takers), "bytes_replicated": sent_bytes}
     if queue.has_group:
         group = turn.groups[queue.name]
@@ -282,7 +284,7 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
     due_us = [
         (node, NEVER_US if never_answers(turn, operation, queue, node) else heard_us(turn, operation, queue, node))
         for node in replicas
-        if node in takers or node in queue.strays
+        if node in takers or node in queue.orphaned_mirrors
     ]
     return (*due_us, *((node, NEVER_US) for node in silent_mirrors(turn, queue)))
 
@@ -294,7 +296,7 @@ def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> b
     no more hears of no message at all."""
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False
-    if node in queue.strays and not is_replicated(queue):
+    if node in queue.orphaned_mirrors and not is_replicated(queue):
         return True
     channel, behind = (operation.node, operation.publisher), (node, NEVER_US)
     own = (waiting.shares for waiting in turn.unconfirmed if (waiting.node, waiting.publisher) == channel)

@@ -24,7 +24,7 @@ from hawb.engine.core import runs
 from hawb.engine.core.events import RejectFails
 from hawb.engine.core.operations import Settle
 from hawb.engine.core.runs import EMPTY, Runs
-from hawb.engine.core.state import QUORUM, Parked, Queue
+from hawb.engine.core.state import QUORUM, Queue, WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import dead_letters
 from hawb.engine.queues.contents import take_out
@@ -192,12 +192,12 @@ def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
         turn.emit("acknowledgement_ignored", queue=consumer.queue, consumer=consumer.name, ids=others)
 
 
-def unheard(parked: Parked) -> Parked:
+def unheard(one: WaitingOperation) -> WaitingOperation:
     """A waiting operation after its queue's master is gone: answers were sent to that master, and reach nobody
     (`rabbit_classic_queue:settle`)."""
-    if not isinstance(parked.operation, Settle):
-        return parked
-    return replace(parked, operation=replace(parked.operation, unheard=True))
+    if not isinstance(one.operation, Settle):
+        return one
+    return replace(one, operation=replace(one.operation, unheard=True))
 
 
 def arrived(turn: Turn, consumer: Consumer) -> Runs:

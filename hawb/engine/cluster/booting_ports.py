@@ -6,7 +6,7 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`.
 
 from __future__ import annotations
 
-from hawb.engine.classic.failover import bury
+from hawb.engine.classic.failover import remove_from_queue
 from hawb.engine.classic.returning import load_record, return_to
 from hawb.engine.core.events import ReplicaGone
 from hawb.engine.core.state import CLASSIC, Queue
@@ -47,11 +47,11 @@ def store_starts(turn: Turn, node: int) -> None:
 def settle_stalled(turn: Turn) -> None:
     """A node comes up among others, and what they had still to settle is settled: what it finds is a queue that is
     served, or is down."""
-    waiting = [parked.operation for parked in turn.stalled if isinstance(parked.operation, ReplicaGone)]
-    turn.stalled = tuple(parked for parked in turn.stalled if parked.operation not in waiting)
+    waiting = [one.operation for one in turn.stalled if isinstance(one.operation, ReplicaGone)]
+    turn.stalled = tuple(one for one in turn.stalled if one.operation not in waiting)
     for _side in turn.each_side():
         for name in (event.queue for event in waiting if event.queue in turn.queues):
-            bury(turn, turn.own(name), True)
+            remove_from_queue(turn, turn.own(name), True)
 
 
 def load_group_record(turn: Turn, queue: Queue, node: int, *, alone: bool) -> None:

@@ -18,14 +18,24 @@ from __future__ import annotations
 from msgspec.structs import astuple, replace
 
 from hawb.engine.classic.mirrors import end_master
-from hawb.engine.classic.outage import abandon
+from hawb.engine.classic.outage import await_master
 from hawb.engine.cluster.node_ports import place_of_change
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.events import MetadataAsked, MetadataChanged, MetadataCommitted, MetadataTimesOut, NodeMarked
 from hawb.engine.core.naming import described, split_queue
 from hawb.engine.core.operations import Bind, ConnectionFails, Declare, Delete
 from hawb.engine.core.runs import EMPTY
-from hawb.engine.core.state import DOWN, NOWHERE, QUORUM, WAITING, Parked, Proposed, Queue, StoreView, with_content
+from hawb.engine.core.state import (
+    DOWN,
+    NOWHERE,
+    QUORUM,
+    WAITING,
+    Proposed,
+    Queue,
+    StoreView,
+    WaitingOperation,
+    with_content,
+)
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import exchanges, expiry, lifecycle
 from hawb.engine.raft_groups import hosting
@@ -123,7 +133,7 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
     held = runs.size(deleted)
     turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=held)
     end_master(turn, queue, False)
-    abandon(turn, queue, "deleted_by_half")
+    await_master(turn, queue, "deleted_by_half")
 
 
 # What waits
@@ -141,9 +151,9 @@ def reach_leader(turn: Turn, event: MetadataAsked) -> None:
     hosting.command(turn, turn.groups.own(STORE), view.master, proposal)
 
 
-def waiting_as(turn: Turn, number: int) -> Parked | None:
+def waiting_as(turn: Turn, number: int) -> WaitingOperation | None:
     """The change that waits under a number; None if it does not any more."""
-    return next((parked for parked in turn.stalled if parked.number == number), None)
+    return next((one for one in turn.stalled if one.number == number), None)
 
 
 def commit_late(turn: Turn, event: MetadataCommitted) -> None:
@@ -151,7 +161,7 @@ def commit_late(turn: Turn, event: MetadataCommitted) -> None:
     out has left a record behind, and no process of a queue (a 4.3.6 cluster)."""
     waiting, operation = waiting_as(turn, event.number), event.operation
     if waiting is not None:
-        turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+        turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
         turn.unschedule(MetadataTimesOut(event.number))
         turn.schedule(0, operation, step=waiting.step)
     elif isinstance(operation, Declare) and operation.queue not in turn.queues:
@@ -172,7 +182,7 @@ def times_out(turn: Turn, event: MetadataTimesOut) -> None:
     waiting = waiting_as(turn, event.number)
     if waiting is None:
         return
-    turn.stalled = tuple(parked for parked in turn.stalled if parked is not waiting)
+    turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
     operation = waiting.operation
     if isinstance(operation, Declare | Delete | Bind):
         turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")

@@ -32,5 +32,5 @@ def lose_copy(t, q, node, why):
     """A node has no copy of a queue any more. Of one that waits for that node nothing is left."""
     if q.master != node:
         delete_copies(t, q, 1 << node)
-    elif q.abandoned:
+    elif q.awaits_master:
         lose_content(t, q, why)

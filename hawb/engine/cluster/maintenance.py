@@ -33,7 +33,7 @@ from hawb.engine.core.events import (
 )
 from hawb.engine.core.state import QUORUM, STREAM, Queue, bits_of
 from hawb.engine.core.turn import Turn
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 from hawb.engine.raft_groups import member_changes
 from hawb.rules import rebalancing
 
@@ -50,7 +50,7 @@ def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
     if queue is None or not queue.up or not is_replicated(queue) or not turn.is_running(event.node):
         return
     if queue.sync is not None:
-        park(turn, queue, event)
+        defer(turn, queue, event)
         return
     turn.because = turn.emit(
         "leadership_transferred", node=event.node, queue=queue.name, was=turn.settings.names[queue.master]

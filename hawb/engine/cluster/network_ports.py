@@ -14,7 +14,7 @@ from hawb.engine.clients import confirms, consuming, subscriptions
 from hawb.engine.cluster import alarms, reachability, remembered
 from hawb.engine.core import bookkeeping, runs
 from hawb.engine.core.events import LinksTimeOut
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.state import CLASSIC, Queue, nodes_of, with_content
 from hawb.engine.core.turn import TIMER, Turn
@@ -181,7 +181,7 @@ def give_up_what_waited(t: Turn) -> None:
 def split_off(t: Turn, group: int, old: int) -> None:
     """A group of nodes, given as bits, has records of its own from now on, as those of its old side are, and what was
     planned for them."""
-    side = OpenSide(replace(t.sides[old].snapshot(), number=t.next_number()))
+    side = MutableSide(replace(t.sides[old].snapshot(), number=t.next_number()))
     t.sides[side.number] = side
     for node in nodes_of(group):
         t.nodes[node].side = side.number
@@ -232,7 +232,7 @@ def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
         bookkeeping.give_up(t, name, leave(side, name, node), "side_given_up", because=entry)
 
 
-def leave(side: OpenSide, name: str, node: int) -> Runs:
+def leave(side: MutableSide, name: str, node: int) -> Runs:
     """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it: of a
     quorum queue nothing, since its members are one group on all sides."""
     queue = side.queues[name]

@@ -19,8 +19,8 @@ from hawb.engine.core.events import (
 )
 from hawb.engine.core.state import (
     NOWHERE,
-    Parked,
     Proposed,
+    WaitingOperation,
     bits_of,
     nodes_of,
 )
@@ -163,13 +163,13 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
 
 def is_stalled(t: Turn, change: object) -> bool:
     """Whether a change waits already."""
-    return any(parked.operation == change for parked in t.stalled)
+    return any(one.operation == change for one in t.stalled)
 
 
 def put_off(t: Turn, change: Any) -> None:
     """A change waits; for Khepri not for ever."""
     number = t.next_number()
-    t.stalled = (*t.stalled, Parked(number, change, t.step))
+    t.stalled = (*t.stalled, WaitingOperation(number, change, t.step))
     if t.setup.khepri:
         t.schedule(STORE_PATIENCE_US, MetadataTimesOut(number))
         t.schedule(0, MetadataAsked(number))
@@ -217,7 +217,7 @@ def try_again(t: Turn, k: int) -> None:
 
 def keep_stalled(t: Turn, kept: int) -> None:
     """Only these go on waiting, given as bits."""
-    t.stalled = tuple(parked for k, parked in enumerate(t.stalled) if kept >> k & 1)
+    t.stalled = tuple(one for k, one in enumerate(t.stalled) if kept >> k & 1)
 
 
 PORTS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hawb.engine.core import bookkeeping
 from hawb.engine.core.agenda import EVENT, SIDE
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.state import CLASSIC, NOWHERE, Queue, bits_of
 from hawb.engine.core.turn import Turn, place_of
 from hawb.engine.queues.policy_changes import OPERATOR, USER, reconsider
@@ -33,17 +33,17 @@ def rejoin(turn: Turn) -> None:
             bookkeeping.count_times(turn, name)
 
 
-def nodes_on(turn: Turn, side: OpenSide) -> list[int]:
+def nodes_on(turn: Turn, side: MutableSide) -> list[int]:
     """The nodes of a side."""
     return [node for node, value in enumerate(turn.nodes) if value.side == side.number]
 
 
-def best_side(turn: Turn) -> OpenSide:
+def best_side(turn: Turn) -> MutableSide:
     """The side that could write metadata; if none could, all know the same."""
     return next((side for side in turn.sides.values() if side.store.up), next(iter(turn.sides.values())))
 
 
-def take_in(turn: Turn, best: OpenSide, side: OpenSide) -> None:
+def take_in(turn: Turn, best: MutableSide, side: MutableSide) -> None:
     """The nodes of a side take over the metadata of the best one, which learns of their queues' processes. What a side
     alone still counted as a queue's is given up."""
     for entry in sorted(entry for entry in turn.agenda if entry[SIDE] == side.number):
@@ -64,14 +64,14 @@ def take_in(turn: Turn, best: OpenSide, side: OpenSide) -> None:
     del turn.sides[side.number]
 
 
-def is_hosted(turn: Turn, side: OpenSide, name: str | None) -> bool:
+def is_hosted(turn: Turn, side: MutableSide, name: str | None) -> bool:
     """Whether a classic queue's process is on a node of a side."""
     queue = side.queues.get(name) if name is not None else None
     hosted = queue is not None and queue.type == CLASSIC and queue.master != NOWHERE
     return hosted and turn.nodes[queue.master].side == side.number
 
 
-def adopt(turn: Turn, best: OpenSide, queue: Queue) -> Queue:
+def adopt(turn: Turn, best: MutableSide, queue: Queue) -> Queue:
     """A queue whose process was out of sight is there again, under the policies of the majority. Returns what was known
     of it there."""
     had, best.queues[queue.name] = best.queues[queue.name], queue

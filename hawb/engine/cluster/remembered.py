@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hawb.engine.classic.disks import persistent
 from hawb.engine.core import runs
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.state import NOWHERE, Queue, with_content
 from hawb.engine.core.turn import Turn
@@ -25,10 +25,10 @@ def remember(turn: Turn, node: int) -> None:
     turn.change_node(node, remembers=remembered)
 
 
-def restored(turn: Turn, node: int) -> OpenSide:
+def restored(turn: Turn, node: int) -> MutableSide:
     """What a node remembers, as the records of a new side, with what is on disks now."""
     remembered, now = turn.nodes[node].remembers, turn.sides[turn.nodes[node].side]
-    side = OpenSide(replace(remembered, number=turn.next_number()))
+    side = MutableSide(replace(remembered, number=turn.next_number()))
     for name, queue in list(side.queues.items()):
         if queue.has_group and name in now.queues:
             side.queues[name] = as_recorded(queue, now.queues[name])
@@ -78,8 +78,9 @@ def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
         contents=tuple(content if at == node or at == queue.master else None for at, content in enumerate(contents)),
         batches=queue.batches if now is None else united(queue.batches, now.batches),
         redelivered=perhaps_delivered(turn, queue.name, queue.master, contents[queue.master] or EMPTY),
-        mirrors=(), synchronised=(), depth_unknown=0, crashed=0, consumers=(), parked=(), active_consumer=None,
-        unacknowledged=EMPTY, sync=None, up=False, abandoned=True, unburied=0, unburied_synchronised=0, hollow=NOWHERE,
-        strays=(), stray_group=0, astray=(), heirless=0,
+        mirrors=(), synchronised=(), depth_unknown=0, crashed=0, consumers=(), waiting=(), active_consumer=None,
+        unacknowledged=EMPTY, sync=None, up=False, awaits_master=True, orphaned_gm=NOWHERE,
+        dead_gm_members=0, dead_gm_synchronised=0,
+        orphaned_mirrors=(), orphaned_group=0, orphaned_publishes=(), not_promotable=0,
         ttl_timer_us=None,
     )  # fmt: skip

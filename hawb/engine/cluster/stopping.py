@@ -25,7 +25,6 @@ from hawb.engine.cluster.stopping_ports import (
     KILLED,
     LOST_POWER,
     be_missed,
-    bury_replicas,
     clients_gone,
     close_masters_consumers,
     disconnect,
@@ -34,6 +33,7 @@ from hawb.engine.cluster.stopping_ports import (
     give_masters_away,
     lose_unwritten,
     publishers_gone,
+    remove_dead_replicas,
     say_missed,
     say_paused,
     say_stopped,
@@ -188,7 +188,7 @@ def miss(t, gone):
     decide_who_pauses(t)
     publishers_gone(t, dead)
     members_missed(t)
-    bury_replicas(t, gone, dead)
+    remove_dead_replicas(t, gone, dead)
     clients_gone(t, gone, dead)
     pause(t)
 

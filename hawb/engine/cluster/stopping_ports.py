@@ -6,7 +6,7 @@ Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 from __future__ import annotations
 
 from hawb.engine.classic import disks
-from hawb.engine.classic.failover import bury, shut_down_master
+from hawb.engine.classic.failover import remove_from_queue, shut_down_master
 from hawb.engine.classic.mirrors import end_master
 from hawb.engine.clients import confirms, connections
 from hawb.engine.cluster import alarms
@@ -150,23 +150,23 @@ def publishers_gone(t: Turn, dead: int) -> None:
         visibility.channels_gone(t, node)
 
 
-def bury_replicas(t: Turn, gone: int, dead: int) -> None:
+def remove_dead_replicas(t: Turn, gone: int, dead: int) -> None:
     """Queues learn that replicas of theirs are gone, and channels that mirrors are which no queue has on its record."""
     cause = t.because
     for name in t.queue_names():
         t.because = cause
         queue = t.queues[name]
         if queue.type == CLASSIC and hearers(queue) & gone:
-            bury(t, t.own(name), False)
+            remove_from_queue(t, t.own(name), False)
     t.because = cause
-    confirms.strays_gone(t, nodes_of(dead))
+    confirms.orphaned_mirrors_gone(t, nodes_of(dead))
     if not t.running():
         transient.forget(t)
 
 
 def hearers(queue: Queue) -> int:
     """The nodes whose loss a queue acts on, as bits."""
-    return bits_of({queue.master, queue.hollow, *queue.mirrors} - {NOWHERE}) | queue.stray_group
+    return bits_of({queue.master, queue.orphaned_gm, *queue.mirrors} - {NOWHERE}) | queue.orphaned_group
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:
@@ -204,6 +204,6 @@ PORTS = (
     "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_struck",
     "say_missed", "be_missed", "withdraw_missed", "will_have_stopped", "end_masters", "shut_down_masters",
     "close_masters_consumers", "members_down", "members_missed", "lose_unwritten", "fall_silent", "publishers_gone",
-    "bury_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
+    "remove_dead_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
 )  # fmt: skip
 """The names of what others have to have: what stands here, and what nodes remember and members of quorum queues do."""

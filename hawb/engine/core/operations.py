@@ -88,8 +88,8 @@ class Publish(Messages, frozen=True, kw_only=True):
     """The one of `queues` whose master died with the messages in its mailbox."""
     kept_by: tuple[int, ...] = ()
     """The mirrors of that queue that have the messages."""
-    hollow_at: tuple[int, ...] = ()
-    """Where that queue's group has a member whose queue process has ended."""
+    orphaned_gm_at: tuple[int, ...] = ()
+    """The node of that queue's orphaned gm process (`hawb.engine.core.state.Queue`)."""
     ended: bool = False
     """True if the last of `kept_by` ended by itself."""
     lacked_by: tuple[int, ...] = ()
@@ -136,8 +136,8 @@ class Get(Operation, frozen=True, kw_only=True):
     holder: str | None
 
 
-class InVain(Operation, frozen=True, kw_only=True):
-    """A get, or a subscription, of a client that has gone since. It takes `count` messages nevertheless."""
+class AbandonedRequest(Operation, frozen=True, kw_only=True):
+    """A get or subscription of up to `count` messages that a quorum queue commits although its client is gone."""
 
     count: int
 

@@ -136,7 +136,7 @@ class Sync(Struct, frozen=True):
     """Since when a memory alarm blocks it; None if none does."""
 
 
-class Parked(Struct, frozen=True):
+class WaitingOperation(Struct, frozen=True):
     """A client's operation that waits for its queue to serve again, and the step it belongs to."""
 
     number: int
@@ -144,7 +144,7 @@ class Parked(Struct, frozen=True):
     step: int
 
 
-class Proposed(Parked, frozen=True):
+class Proposed(WaitingOperation, frozen=True):
     """A change of the metadata that waits in the log of a leader without a majority."""
 
 
@@ -184,27 +184,27 @@ class Queue(Struct):
     """True if the master's process runs."""
     stopped: bool = False
     """True if the master's process last ended in a controlled way."""
-    abandoned: bool = False
+    awaits_master: bool = False
     """True if no mirror can take over, so that the queue waits for its master's node."""
-    unburied: int = 0
+    dead_gm_members: int = 0
     """Nodes of dead replicas, as bits, that the record of a queue without a master still counts in its group. A mirror
     that joins takes over."""
-    unburied_synchronised: int = 0
+    dead_gm_synchronised: int = 0
     """Those of them that count as synchronised."""
-    hollow: int = NOWHERE
+    orphaned_gm: int = NOWHERE
     """The node of a mirror that refused to take over: its queue process has ended, its gm process has not. It stands
     before all other mirrors."""
     mirrors_on_disk: tuple[int, ...] = ()
     """The mirrors that the record on disk names. A change of policy writes them, the next change of mirrors clears
     them."""
-    strays: tuple[int, ...] = ()
+    orphaned_mirrors: tuple[int, ...] = ()
     """Orphaned mirrors, on the record of a master that came back without mirrors
     (`hawb.engine.classic.orphaned_mirrors`)."""
-    stray_group: int = 0
+    orphaned_group: int = 0
     """The group that orphaned mirrors have of their own, as bits."""
-    heirless: int = 0
+    not_promotable: int = 0
     """Mirrors, as bits, of an orphaned mirror that took over. They end with it and cannot be promoted."""
-    astray: tuple[tuple[object, Runs, int], ...] = ()
+    orphaned_publishes: tuple[tuple[object, Runs, int], ...] = ()
     """Publishes that channels have sent to orphaned mirrors: (operation, numbers, step)."""
     absent: bool = False
     """True if only disks have the record. No node joins the queue before its master's node is back."""
@@ -228,7 +228,7 @@ class Queue(Struct):
     """The recent crashes: (node, time_us)."""
     failed: bool = False
     """True if the master's process crashed too often to be restarted."""
-    parked: tuple[Parked, ...] = ()
+    waiting: tuple[WaitingOperation, ...] = ()
     """Operations of clients that wait for the queue to serve again."""
     sync: Sync | None = None
     members: tuple[int, ...] = ()
@@ -369,7 +369,7 @@ class State(Struct, frozen=True):
     unconfirmed: tuple[Unconfirmed, ...] = ()
     groups: Mapping[str, Group] = {}
     """The Raft groups of quorum queues, by queue name. All sides of a partition share them."""
-    held_back: tuple[Parked, ...] = ()
+    held_back: tuple[WaitingOperation, ...] = ()
     """Publishes over channels that wait for their registration with a Raft group."""
     agenda: Collection[tuple] = ()
     """The scheduled events, in no order (`hawb.engine.core.agenda`)."""
@@ -379,7 +379,7 @@ class State(Struct, frozen=True):
     """Links over which the members of Raft groups suspect each other of being down."""
     under_way: tuple[UnderWay, ...] = ()
     """Deliveries sent over cut links that have neither arrived nor been given up."""
-    stalled: tuple[Parked, ...] = ()
+    stalled: tuple[WaitingOperation, ...] = ()
     """Operations that wait because a change of the metadata must reach a node that does not answer."""
     connections: frozenset[tuple[str, int, str]] = frozenset()
     """Clients' connections: name, node, virtual host."""

@@ -22,7 +22,7 @@ from hawb.engine.core import agenda, runs
 from hawb.engine.core.agenda import EVENT, REACTION, SIDE, TIMER
 from hawb.engine.core.ledger import Account, Loss
 from hawb.engine.core.moment import Moment, Refusal
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.settings import Settings, Setup, setup_of
 from hawb.engine.core.state import NOWHERE, RUNNING, Node, Queue, Side, State
@@ -77,7 +77,7 @@ class Turn:
         self.step = step
         self.because: int | None = None
         self.nodes: list[Node] = list(map(copy, state.nodes))
-        self.sides = {side.number: OpenSide(side) for side in state.sides}
+        self.sides = {side.number: MutableSide(side) for side in state.sides}
         self.focus = self.sides[state.sides[0].number]
         self.cuts = dict(state.cuts)
         self.suspected = state.suspected
@@ -108,7 +108,7 @@ class Turn:
 
     def finish(self) -> Moment:
         """Return the moment that this turn has reached."""
-        self.tell_flows()
+        self.write_flows()
         before = self.before.state
         state = State(
             time_us=self.now_us,
@@ -250,7 +250,7 @@ class Turn:
 
     def stand(self, time_us: int) -> None:
         """Advance time to `time_us`, unless that is past, and write the trace of the flows until then."""
-        self.tell_flows()
+        self.write_flows()
         self.now_us = max(self.now_us, time_us)
 
     def settled(self) -> bool:
@@ -395,7 +395,7 @@ class Turn:
     ) -> int | None:
         """Write a trace entry and return its number; None if no trace is written.
 
-        While flows of clients with a rate are computed, entries about messages are merged, and `tell_flows` writes
+        While flows of clients with a rate are computed, entries about messages are merged, and `write_flows` writes
         them. An entry about a loss is written at once, because the ledger refers to it.
         """
         if self._trace is None:
@@ -407,7 +407,7 @@ class Turn:
         cause = self.because if because is None else because
         return self._trace.write(self.now_us, step, event, node, queue, detail, cause)
 
-    def tell_flows(self) -> None:
+    def write_flows(self) -> None:
         """Write the merged trace entries about flows until now."""
         if self._trace is not None:
             self._trace.end_flows(self.now_us)

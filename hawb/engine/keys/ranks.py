@@ -27,7 +27,7 @@ def present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
     ]
     held += [share.numbers for waiting in state.unconfirmed for share in waiting.shares if share.queue == name]
     held += [queue.pending for queue in queues]
-    held += [numbers for queue in queues for _, numbers, _ in queue.astray]
+    held += [numbers for queue in queues for _, numbers, _ in queue.orphaned_publishes]
     held += quorum_key.numbers_of(state, name) if name in state.groups else ()
     held += [
         run.numbers for one in state.publishers.values() if one.queue == name for run in one.unanswered

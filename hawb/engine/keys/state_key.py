@@ -52,8 +52,8 @@ from hawb.rules.locators import CLIENT_LOCAL, LEADER_LOCATORS
 from hawb.rules.policies import HaMode
 
 NODE_FIELDS = {"node", "master", "forgotten", "removed", "replica"}
-NODE_SETS = {"kept_by", "hollow_at", "lacked_by"}
-NODES_FIELDS = {"mirrors", "mirrors_on_disk", "strays", "synchronised", "recoverable", "members"}
+NODE_SETS = {"kept_by", "orphaned_gm_at", "lacked_by"}
+NODES_FIELDS = {"mirrors", "mirrors_on_disk", "orphaned_mirrors", "synchronised", "recoverable", "members"}
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:
@@ -76,8 +76,8 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_group(state, name, ranks, names) for name in sorted(state.groups)),
         tuple(sorted(link for link, _ in state.cuts)),
         tuple(sorted(state.suspected)),
-        tuple(_meaning(state, parked.operation, names) for parked in state.stalled),
-        tuple(_meaning(state, parked.operation, names) for parked in state.held_back),
+        tuple(_meaning(state, one.operation, names) for one in state.stalled),
+        tuple(_meaning(state, one.operation, names) for one in state.held_back),
         tuple((sent.link, *_meaning(state, sent.delivery, names)) for sent in state.under_way),
         tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
         tuple(sorted((names[node], resource) for node, resource in state.alarms)),
@@ -187,10 +187,12 @@ def _node(state: State, node: int, names: tuple[int, ...], sides: dict[int, int]
 
 def _queue(state: State, queue: Queue, rank: Ranks, names: tuple[int, ...]) -> tuple:
     ages = queue.sync or queue.crashes or any(batch.expires_us is not None for batch in queue.batches)
-    parked = tuple(_meaning(state, parked.operation, names) for parked in queue.parked)
+    waiting = tuple(_meaning(state, one.operation, names) for one in queue.waiting)
     fifo = queue.fifo and quorum_key.fifo_key(state, queue, names, rank)
-    astray = tuple((_meaning(state, operation, names), rank(numbers)) for operation, numbers, _ in queue.astray)
-    return _record(queue, rank, names, state.time_us if ages else None), parked, fifo, astray
+    orphaned = tuple(
+        (_meaning(state, operation, names), rank(numbers)) for operation, numbers, _ in queue.orphaned_publishes
+    )
+    return _record(queue, rank, names, state.time_us if ages else None), waiting, fifo, orphaned
 
 
 @lru_cache(KEPT)
@@ -199,12 +201,14 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
     # The first stands on the agenda.
-    for field in ("ttl_timer_us", "parked", "fifo", "began", "places", "unplaced", "astray"):
+    for field in ("ttl_timer_us", "waiting", "fifo", "began", "places", "unplaced", "orphaned_publishes"):
         del fields[field]
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
     batches = ((rank(((batch.first, batch.last),)), batch) for batch in queue.batches)
     fields["batches"] = tuple((present, *_batch(time_us, batch)) for present, batch in batches if present)
-    for field in ("depth_unknown", "unburied", "unburied_synchronised", "crashed", "stray_group", "heirless"):
+    for field in (
+        "depth_unknown", "dead_gm_members", "dead_gm_synchronised", "crashed", "orphaned_group", "not_promotable",
+    ):  # fmt: skip
         fields[field] = bits_of(names[node] for node in nodes_of(fields[field]))
     crashes = ((names[node], time_us - crashed_us) for node, crashed_us in queue.crashes)
     fields["crashes"] = tuple((node, ago_us) for node, ago_us in crashes if ago_us <= PERIOD_US)
@@ -214,7 +218,7 @@ def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | No
     fields["lagging"] = tuple((names[node], rank.before(since)) for node, since in queue.lagging)
     fields["uncounted_from"] = queue.uncounted_from and rank.before(queue.uncounted_from) + 1
     fields["unwritten"], fields["pending"] = rank(queue.unwritten), rank(queue.pending)
-    fields["hollow"] = queue.hollow if queue.hollow == NOWHERE else names[queue.hollow]
+    fields["orphaned_gm"] = queue.orphaned_gm if queue.orphaned_gm == NOWHERE else names[queue.orphaned_gm]
     fields["holder"] = queue.holder if queue.holder == NOWHERE else names[queue.holder]
     fields["sync"] = None if queue.sync is None else _sync(time_us, queue.sync, names)
     return tuple(fields.values())
@@ -348,8 +352,8 @@ def _meaning(state: State, event: Struct, names: tuple[int, ...]) -> tuple:
     if isinstance(event, BootAttempt | BootGivesUp | Stopped):
         return names[event.node], state.nodes[event.node].boots == event.boot
     if isinstance(event, GiveUp):
-        waiting = [parked.number for side in state.sides if event.queue in side.queues
-                   for parked in side.queues[event.queue].parked]  # fmt: skip
+        waiting = [one.number for side in state.sides if event.queue in side.queues
+                   for one in side.queues[event.queue].waiting]  # fmt: skip
         return event.queue, event.number in waiting and waiting.index(event.number)
     if isinstance(event, ProposalGivenUp | RegistrationGivenUp):
         group = state.groups.get(event.queue)

@@ -24,7 +24,7 @@ from hawb.engine.core.operations import (
     Publish,
     Resume,
 )
-from hawb.engine.core.state import Parked, Queue
+from hawb.engine.core.state import Queue, WaitingOperation
 from hawb.engine.core.turn import REACTION, TIMER, Turn
 
 PATIENCE_US = 60_000_000
@@ -46,7 +46,7 @@ def served(turn: Turn, operation: Operation) -> Queue | None:
     elif is_stopped(turn, queue):
         turn.refuse(404, f"NOT_FOUND - {described(queue.name)} process is stopped by supervisor")
     else:
-        park(turn, queue, operation)
+        defer(turn, queue, operation)
     return None
 
 
@@ -94,7 +94,7 @@ def is_absent(queue: Queue) -> bool:
     A classic queue without replicas leaves memory when its node goes down. Any queue does when all nodes are down, and
     it is read into memory again by the node of its master, or of any of its members. A queue whose policy no longer
     asks for replicas stays in memory, and clients try as long as for any other."""
-    return queue.absent and not queue.failed and (queue.abandoned or queue.has_group)
+    return queue.absent and not queue.failed and (queue.awaits_master or queue.has_group)
 
 
 def has_record(turn: Turn, operation: Operation, queue: Queue) -> bool:
@@ -115,15 +115,15 @@ def ends_with_crash(queue: Queue) -> bool:
     return queue.failed or (not is_replicated(queue) and bool(queue.crashed >> queue.master & 1))
 
 
-def park(turn: Turn, queue: Queue, operation: Operation) -> None:
+def defer(turn: Turn, queue: Queue, operation: Operation) -> None:
     """Make an operation wait until the queue serves again.
 
     Where no replica may serve it, the operation is refused after 60 s, with two exceptions. Messages that mirrors have
     wait for a master. A deletion waits for as long as a mirror's process lives
     (`rabbit_classic_queue:wait_for_promoted_or_stopped`)."""
     number = turn.next_number()
-    turn.change_queue(queue.name, parked=(*queue.parked, Parked(number, operation, turn.step)))
-    if queue.abandoned and not isinstance(operation, Publish | DeadLetters | Delete):
+    turn.change_queue(queue.name, waiting=(*queue.waiting, WaitingOperation(number, operation, turn.step)))
+    if queue.awaits_master and not isinstance(operation, Publish | DeadLetters | Delete):
         # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
         priority = TIMER if isinstance(operation, Resume) else REACTION
         turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)
@@ -131,20 +131,20 @@ def park(turn: Turn, queue: Queue, operation: Operation) -> None:
 
 def release(turn: Turn, name: str, kind: type = object) -> None:
     """Let the operations of a kind that wait for a queue try again, in their order."""
-    waiting = turn.queues[name].parked
-    released = [parked for parked in waiting if isinstance(parked.operation, kind)]
-    for parked in released:
-        turn.unschedule(GiveUp(name, parked.number))
-        turn.schedule(0, parked.operation, step=parked.step)
+    waiting = turn.queues[name].waiting
+    released = [one for one in waiting if isinstance(one.operation, kind)]
+    for one in released:
+        turn.unschedule(GiveUp(name, one.number))
+        turn.schedule(0, one.operation, step=one.step)
     if released:
-        turn.change_queue(name, parked=tuple(parked for parked in waiting if parked not in released))
+        turn.change_queue(name, waiting=tuple(one for one in waiting if one not in released))
 
 
 def withdraw(turn: Turn, event: GiveUp) -> Operation:
     """Takes an operation that has waited long enough off its queue's waiting ones, and returns it."""
-    waiting = turn.queues[event.queue].parked
-    turn.change_queue(event.queue, parked=tuple(parked for parked in waiting if parked.number != event.number))
-    return next(parked.operation for parked in waiting if parked.number == event.number)
+    waiting = turn.queues[event.queue].waiting
+    turn.change_queue(event.queue, waiting=tuple(one for one in waiting if one.number != event.number))
+    return next(one.operation for one in waiting if one.number == event.number)
 
 
 def keep_own(turn: Turn, name: str) -> None:
@@ -154,12 +154,12 @@ def keep_own(turn: Turn, name: str) -> None:
 
 def drop(turn: Turn, name: str, chosen: Callable[[Operation], bool]) -> None:
     """The chosen of the operations that wait for a queue wait no more, and are not done."""
-    waiting = turn.queues[name].parked
-    dropped = [parked for parked in waiting if chosen(parked.operation)]
-    for parked in dropped:
-        turn.unschedule(GiveUp(name, parked.number))
+    waiting = turn.queues[name].waiting
+    dropped = [one for one in waiting if chosen(one.operation)]
+    for one in dropped:
+        turn.unschedule(GiveUp(name, one.number))
     if dropped:
-        turn.change_queue(name, parked=tuple(parked for parked in waiting if parked not in dropped))
+        turn.change_queue(name, waiting=tuple(one for one in waiting if one not in dropped))
 
 
 def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: str) -> None:

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from hawb.engine.core import runs
 from hawb.engine.core.events import AnswersDue, HoldEnds, MessagesExpire, QueueExpires, RetriesDue
-from hawb.engine.core.open_side import OpenSide
+from hawb.engine.core.mutable_side import MutableSide
 from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.state import NOWHERE, QUORUM, Batch, Queue
 from hawb.engine.core.turn import TIMER, Turn
@@ -121,7 +121,7 @@ def set_timer(turn: Turn, name: str, due_us: int) -> None:
     turn.focus = focus
 
 
-def side_of_timer(turn: Turn, queue: Queue) -> OpenSide:
+def side_of_timer(turn: Turn, queue: Queue) -> MutableSide:
     """The side on which a queue looks at its head: the one in focus; for a quorum queue that of the leader which the
     side in focus sees, if the leader's side knows the queue."""
     if not queue.has_group or queue.master == NOWHERE:

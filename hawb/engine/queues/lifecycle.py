@@ -15,7 +15,7 @@ from hawb.engine.classic.journal import JOINED
 from hawb.engine.classic.mailbox import is_stopped
 from hawb.engine.classic.mirrors import synchronise_drained
 from hawb.engine.classic.ports import listed_by, wanted
-from hawb.engine.classic.record import waits_for_heir
+from hawb.engine.classic.record import mirrors_await_master
 from hawb.engine.clients import confirms, subscriptions
 from hawb.engine.cluster import metadata
 from hawb.engine.core import bookkeeping, randomness, runs
@@ -26,7 +26,16 @@ from hawb.engine.core.runs import EMPTY
 from hawb.engine.core.state import CLASSIC, QUORUM, STREAM, Queue, bits_of, with_content
 from hawb.engine.core.turn import TIMER, Turn
 from hawb.engine.queues import expiry, limits
-from hawb.engine.queues.access import fail, has_record, is_absent, park, refuse_locked, refuse_reserved, release, served
+from hawb.engine.queues.access import (
+    defer,
+    fail,
+    has_record,
+    is_absent,
+    refuse_locked,
+    refuse_reserved,
+    release,
+    served,
+)
 from hawb.engine.queues.contents import ready, take_out
 from hawb.engine.queues.policy_changes import InForce, in_force
 from hawb.engine.quorum import creation, fifo, queue_record
@@ -192,7 +201,7 @@ def leave_record(turn: Turn, operation: Declare) -> None:
         return
     create(turn, operation)
     queue = turn.own(operation.queue)
-    queue.up, queue.abandoned = False, True
+    queue.up, queue.awaits_master = False, True
     turn.emit("master_down", node=queue.master, queue=queue.name, reason="metadata_timed_out", messages=0)
     turn.emit("queue_down", node=queue.master, queue=queue.name, reason="declared_by_half")
     bookkeeping.count_times(turn, queue.name)
@@ -281,7 +290,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         return
     if is_absent(queue):
         served(turn, operation)  # refuses it
-    elif is_abandoned(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
+    elif has_no_live_replica(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
         fail(turn, operation, 541, "INTERNAL_ERROR")
     elif metadata.stall(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
@@ -294,7 +303,7 @@ def delete(turn: Turn, operation: Delete) -> None:
             remove(turn, queue.name, "client")
     elif queue.failed:
         remove(turn, queue.name, "client")
-    elif is_abandoned(turn, queue):
+    elif has_no_live_replica(turn, queue):
         if operation.if_empty:
             turn.refuse(406, f"PRECONDITION_FAILED - {described(queue.name)} not empty")
         else:
@@ -309,9 +318,9 @@ def delete(turn: Turn, operation: Delete) -> None:
         remove(turn, queue.name, "client")
 
 
-def is_abandoned(turn: Turn, queue: Queue) -> bool:
-    """Whether a classic queue has neither a master nor a mirror that lives."""
-    return queue.abandoned and not is_absent(queue) and not waits_for_heir(turn, queue)
+def has_no_live_replica(turn: Turn, queue: Queue) -> bool:
+    """Return True if a classic queue that the cluster knows has no running master or mirror."""
+    return queue.awaits_master and not is_absent(queue) and not mirrors_await_master(turn, queue)
 
 
 def purge(turn: Turn, operation: Purge) -> None:
@@ -341,7 +350,7 @@ def expire(turn: Turn, event: QueueExpires) -> None:
     if queue.limits_in_effect.expires_ms is None:
         return
     if queue.sync is not None:
-        park(turn, queue, event)
+        defer(turn, queue, event)
     else:
         remove(turn, event.queue, "expired")
 

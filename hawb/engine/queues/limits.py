@@ -26,7 +26,7 @@ from hawb.engine.core.runs import EMPTY, Runs
 from hawb.engine.core.state import QUORUM, Queue
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 from hawb.engine.queues.contents import counted_bytes, first, in_order, pieces, ready, size_bytes
 from hawb.engine.queues.dead_letters import MAXLEN, forget_letters, let_go
 from hawb.engine.quorum import fifo
@@ -99,7 +99,7 @@ def policy_changed(turn: Turn, event: PolicyChanged) -> None:
     if queue is None or not queue.up or queue.master != event.node:
         return
     if queue.sync is not None:
-        park(turn, queue, event)
+        defer(turn, queue, event)
     else:
         adopt(turn, queue.name)
 

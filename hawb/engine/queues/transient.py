@@ -26,7 +26,7 @@ def remains(t: Turn, q: Queue) -> bool:
 def spared(t: Turn, q: Queue) -> int:
     """The dead master's node, as bits, if it is back: a new master starts no mirror there, just as the master of a
     queue that is not durable is not started again."""
-    back = q.abandoned and not q.durable and t.is_running(q.master)
+    back = q.awaits_master and not q.durable and t.is_running(q.master)
     return int(back) << q.master
 
 
@@ -40,7 +40,7 @@ def go_with_node(t: Turn, q: Queue) -> None:
     queue's record: without a policy that mirrors, the record goes too, and nobody tells mirrors that wait for their
     master, nor publishers."""
     if not is_replicated(q):
-        orphaned_mirrors.leave(t, q)
+        orphaned_mirrors.leave_orphaned_mirrors(t, q)
         remove(t, q)
 
 
@@ -49,5 +49,5 @@ def forget(t: Turn) -> None:
     if t.setup.khepri:
         return
     for name in t.queue_names():
-        if t.queues[name].abandoned and not t.queues[name].durable:
+        if t.queues[name].awaits_master and not t.queues[name].durable:
             remove(t, t.queues[name])

@@ -1,10 +1,8 @@
-"""Quorum queues and streams come and go: where members are placed, who leads first, and what a declaration is refused
-for.
+"""Declare and delete quorum queues and streams: where members are placed, which leads first, what is refused.
 
-The rules stand in `hawb.rules.quorum`, `hawb.rules.quorum_declaration` and `hawb.rules.streams`.
-The declaring node asks for a member on each
-node chosen, whether it runs or not; with most of them running a leader is elected before the client hears, with fewer
-there is no queue.
+The rules stand in `hawb.rules.quorum`, `hawb.rules.quorum_declaration` and `hawb.rules.streams`. The declaring node
+starts a member on each chosen node, whether it runs or not. If most of them run, a leader is elected before the client
+gets its answer; otherwise the declaration fails.
 
 Source: `rabbit_quorum_queue:declare`, `rabbit_queue_location`, `ra:start_cluster`.
 """
@@ -35,7 +33,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
 def create(turn: Turn, operation: Declare) -> None:
-    """A new queue: policy, members, the first leader, in this order."""
+    """Declare a queue: find its policy, choose members, start them and elect the first leader."""
     name, kind = operation.queue, type_asked(operation)
     found, members, leader = placement(turn, operation)
     started = [member for member in members if member in turn.running() and turn.linked(leader, member)]
@@ -55,7 +53,7 @@ def create(turn: Turn, operation: Declare) -> None:
 
 
 def placement(turn: Turn, operation: Declare) -> tuple[InForce, list[int], int]:
-    """The policies in force for a new queue, its members and its first leader, in this order."""
+    """Return the policies in force for a new queue, its members and its first leader."""
     kind = type_asked(operation)
     found = in_force(turn, operation.queue, kind, declaring=True)
     wanted = group_settings(turn, found, kind, operation.arguments)
@@ -64,7 +62,7 @@ def placement(turn: Turn, operation: Declare) -> tuple[InForce, list[int], int]:
 
 
 def leave_record(turn: Turn, operation: Declare) -> None:
-    """The record of a queue whose declaration timed out: its members have not been started."""
+    """Write the record of a queue whose declaration timed out; its members do not run."""
     name = operation.queue
     found, members, leader = placement(turn, operation)
     enter(turn, operation, found, members, leader)
@@ -75,9 +73,11 @@ def leave_record(turn: Turn, operation: Declare) -> None:
 
 
 def delete_by_half(turn: Turn, queue: Queue, origin: int) -> None:
-    """The members that a node reaches end and delete what they have, and then the record cannot be deleted: it stays,
-    and they are started anew, with nothing, when their nodes boot (`rabbit_quorum_queue:delete`, force_delete_queue,
-    recover; a 4.3.6 cluster)."""
+    """Delete the members that a node reaches, but not the queue's record, which cannot be deleted without a majority.
+
+    The members start empty when their nodes boot (`rabbit_quorum_queue:delete`, force_delete_queue, recover; a 4.3.6
+    cluster).
+    """
     name, group = queue.name, turn.groups.own(queue.name)
     ended = [node for node in group.members if hosts(turn, group, node) and turn.linked(origin, node)]
     if not ended:
@@ -96,12 +96,12 @@ def delete_by_half(turn: Turn, queue: Queue, origin: int) -> None:
 
 
 def type_asked(operation: Declare) -> str:
-    """The type that is declared: quorum or stream."""
+    """Return the declared type: quorum or stream."""
     return dict(operation.arguments)["x-queue-type"]
 
 
 def is_formed(turn: Turn, operation: Declare, leader: int, started: int, members: int) -> bool:
-    """Whether enough members of a quorum queue start to elect a leader; if not, the step was refused."""
+    """Return True if enough members of a quorum queue start to elect a leader; refuse the step otherwise."""
     if started >= quorum.majority(members):
         return True
     names, name = turn.settings.names, described(operation.queue)
@@ -111,7 +111,7 @@ def is_formed(turn: Turn, operation: Declare, leader: int, started: int, members
 
 
 def tell_ignored(turn: Turn, queue: Queue) -> None:
-    """Says which arguments change nothing: to RabbitMQ, or only here."""
+    """Write to the trace which arguments RabbitMQ ignores, and which ones are not simulated."""
     rules, arguments = of_streams if queue.type == STREAM else quorum_declaration, dict(queue.arguments)
     ignored = rules.ignored_arguments(arguments, turn.settings.profile)
     if ignored:
@@ -122,7 +122,7 @@ def tell_ignored(turn: Turn, queue: Queue) -> None:
 
 
 def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], leader: int) -> None:
-    """The record of a queue without anything in it."""
+    """Add the record of an empty queue."""
     vhost, _ = split_queue(operation.queue)
     turn.add_queue(
         Queue(
@@ -145,7 +145,7 @@ def enter(turn: Turn, operation: Declare, found: InForce, members: list[int], le
 
 
 def record(turn: Turn, found: InForce, kind: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
-    """The fields of a quorum queue's or stream's record that policies and arguments decide."""
+    """Return the fields of a quorum queue's or stream's record that policies and arguments decide."""
     return found.record(kind, arguments) | {"quorum_settings": group_settings(turn, found, kind, arguments)}
 
 
@@ -164,7 +164,7 @@ def choose_members(turn: Turn, kind: str, wanted: int, client: int) -> list[int]
 
 
 def choose_leader(turn: Turn, kind: str, locator: int, client: int, members: list[int]) -> int:
-    """The member that is made to stand for election first."""
+    """Return the member that stands for election first."""
     queues = turn.queues.values()
     drained = [node for node, value in enumerate(turn.nodes) if value.drained]
     candidates = quorum.leader_candidates(members, turn.running(), drained)
@@ -179,7 +179,7 @@ def choose_leader(turn: Turn, kind: str, locator: int, client: int, members: lis
 
 
 def disband(turn: Turn, queue: Queue) -> None:
-    """A queue's group is gone with it. What had not been committed was never taken."""
+    """Remove a deleted queue's group; uncommitted messages count as refused."""
     turn.groups.pop(queue.name, None)
     pending = queue.pending
     if pending:
@@ -193,9 +193,11 @@ def disband(turn: Turn, queue: Queue) -> None:
 def stand(
     turn: Turn, name: str, members: tuple[int, ...], leader: int, content: runs.Runs, stopped: tuple[int, ...] = ()
 ) -> None:
-    """The group of a queue that exists at the start, with everything that is in it in every log, and committed: led by
-    `leader` if that runs and a majority does; otherwise whoever can be is elected. `stopped` are members that do not
-    run though their nodes do."""
+    """Create the group of a queue that exists at the start, with all its messages in each log, committed.
+
+    `leader` leads if it runs and a majority does; otherwise the group elects a leader if it can. `stopped` are members
+    that do not run although their nodes do.
+    """
     turn.groups[name] = standing(name, turn.next_number(), members, runs.size(content))
     turn.change_queue(
         name, members=tuple(sorted(members)), holder=leader, master=NOWHERE, up=False,

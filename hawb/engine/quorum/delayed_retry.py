@@ -1,9 +1,9 @@
-"""When messages that a quorum queue of 4.3 has kept back are ready again (`hawb.engine.quorum.retries`).
+"""When messages whose retry a quorum queue of 4.3 delays are ready again (`hawb.engine.quorum.retries`).
 
 Source: `rabbit_fifo:apply` of `{timeout, {expire_msgs, shallow}}`, `expire_shallow`.
 
-Left out: the annotation x-opt-delivery-time and deferred messages, which only AMQP 1.0 knows, and the command that has
-messages tried again before their time.
+Left out: the annotation x-opt-delivery-time and deferred messages, which only AMQP 1.0 knows, and the command that
+retries messages before their time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from hawb.engine.quorum import fifo, requests, retries
 
 
 def retries_due(turn: Turn, event: RetriesDue) -> None:
-    """A leader's timer fires: it has the queue look which messages have waited long enough. If none has, since they
-    were purged, it sets the next one."""
+    """Fire a leader's timer: propose a retry if a message is due, or set the timer for the next one."""
     queue = turn.queues.get(event.queue)
     if queue is None or not event.node == queue.master != NOWHERE:
         return
@@ -33,7 +32,7 @@ def retries_due(turn: Turn, event: RetriesDue) -> None:
 
 
 def retry(turn: Turn, operation: Retry) -> None:
-    """It is committed that messages have waited long enough."""
+    """Make the messages that are due ready again; the retry is committed."""
     known = fifo.of(turn.queues[operation.queue])
     due = tuple(pair for pair in known.delayed if pair[0] <= turn.now_us)
     ordered = retries.waiting(replace(known, delayed=due))

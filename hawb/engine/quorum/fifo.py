@@ -1,16 +1,16 @@
-"""What rabbit_fifo, a quorum queue's state machine, does otherwise than a classic queue.
+"""`rabbit_fifo`, the state machine of a quorum queue, where it differs from a classic queue.
 
 Source: `rabbit_fifo`, `rabbit_fifo_q` (4.0), `rabbit_fifo_client` and `rabbit_quorum_queue:consume` of 3.8.9, 3.10.8,
-3.13.7 and 4.0.5. All of it happens when a command is committed. The classic queue's modules ask here where the types
-differ; what differs between releases is in RELEASES and `hawb.rules.quorum_profiles`.
+3.13.7 and 4.0.5. All of it happens when a command is committed. The classic queue's modules call these functions where
+the types differ; RELEASES and `hawb.rules.quorum_profiles` have what differs between releases.
 
-A message that is given back goes to the returns, which are served first, in the order in which it had been delivered.
-From 3.10 on one that a client gives back to a queue without a delivery limit is written to the log anew, and so stands
-at the queue's end (`requeue`); one whose consumer went away is returned as ever. Each return counts. (A client that
-gives back more than 32 messages at once to 3.8.9, 3.10.8 or 3.13.7 gets them back in the order of an Erlang map, which
-is not simulated.)
+A returned message joins the returns, which are delivered first, in the order of their earlier delivery. From 3.10 on a
+message that a client requeues to a queue without a delivery limit is written to the log again, and so goes to the
+queue's end (`requeue`); a message whose consumer is gone joins the returns as before. Each return counts. (A client
+that requeues more than 32 messages at once to 3.8.9, 3.10.8 or 3.13.7 gets them back in the order of an Erlang map,
+which is not simulated.)
 
-Memory limits (max-in-memory-length and -bytes) decide where a body is and change nothing that a client sees.
+Memory limits (max-in-memory-length and -bytes) decide where a body is stored and change nothing that a client sees.
 """
 
 from __future__ import annotations
@@ -46,36 +46,36 @@ WEIGHT = 2
 
 
 class Release(Struct, frozen=True):
-    """How a release's state machine differs.
-
-    `consumer_priority` is whether consumers of a higher x-priority are served first (3.8.10), `urgent_active` whether a
-    more urgent consumer takes over from a single active one (4.0), `priority_levels` how many levels of priority
-    messages have: two in 4.0, 32 in 4.3. `overpays` is whether a consumer gets a credit too many for each message that
-    is given up because it was given back too often (machine versions before 3: `return` adds what `complete` has
-    added), `activates_at_once` whether a consumer that comes while a cancelled one still holds messages becomes active
-    (3.8.9 counts who holds any, and for the same reason tells of nobody as active meanwhile), and `serves_again`
-    whether one that was cancelled, still holds messages and subscribes anew gets any (in 3.8.9 it stays cancelled).
-    `unblocks_unlimited` is whether publishers are told when the limit is taken away, `refuses_ha_failover` whether a
-    consumer may not give x-cancel-on-ha-failover: from 3.9 on it may give what its queue's type knows and what none
-    does, and since 4.0 none knows that (`rabbit_amqqueue:check_consume_arguments`). `counts_nacks` is whether what a
-    client gives back by basic.nack counts towards the delivery limit, as do messages whose consumer has gone: not in
-    4.3 (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`, which looks at failed deliveries alone).
-    `returns_activate` is whether a single active consumer that a more urgent one waits for steps back for it also with
-    a message that it gives back (`rabbit_fifo:return`, `update_or_remove_con`, 4.1.2).
-    `purges_dead_letters` is whether a purge takes the dead letters that wait for their targets, too (`dlx_purge`, 4.3).
-    """
+    """The differences of a release's state machine."""
 
     consumer_priority: bool = True
+    """True if consumers of a higher x-priority are served first (3.8.10)."""
     urgent_active: bool = False
+    """True if a consumer of a higher priority replaces a single active one (4.0)."""
     priority_levels: int = 1
+    """The levels of message priority: two in 4.0, 32 in 4.3."""
     overpays: bool = False
+    """True if a consumer gets one credit too many for each message over the delivery limit. In machine versions before
+    3 `return` adds the credit that `complete` has added."""
     activates_at_once: bool = True
+    """True if a new consumer becomes active while a cancelled one still holds messages. 3.8.9 counts the consumers that
+    hold messages, and reports none as active meanwhile."""
     serves_again: bool = True
+    """True if a cancelled consumer that holds messages is served once it subscribes again. In 3.8.9 it stays
+    cancelled."""
     unblocks_unlimited: bool = False
+    """True if blocked publishers are notified when the length limit is removed."""
     refuses_ha_failover: bool = True
+    """True if a consumer may not pass x-cancel-on-ha-failover. From 3.9 on it may pass arguments that its queue's type
+    supports or that no type does; since 4.0 no type supports this one (`rabbit_amqqueue:check_consume_arguments`)."""
     counts_nacks: bool = True
+    """True if basic.nack counts towards the delivery limit, as the end of a consumer does. In 4.3 only failed
+    deliveries count (`rabbit_channel:handle_method` basic.nack, `rabbit_fifo:return_one`)."""
     returns_activate: bool = False
+    """True if a single active consumer makes way for a waiting one of a higher priority also when it returns a message
+    (`rabbit_fifo:return`, `update_or_remove_con`, 4.1.2)."""
     purges_dead_letters: bool = False
+    """True if a purge also takes the dead letters that wait for their targets (`dlx_purge`, 4.3)."""
 
 
 _RELEASE_4_0 = Release(
@@ -98,37 +98,37 @@ RELEASES: dict[str, Release] = {
 
 
 def release(turn: Turn) -> Release:
-    """The release that the cluster runs."""
+    """Return the release that the cluster runs."""
     return RELEASES[turn.settings.profile.version]
 
 
 def new(turn: Turn) -> Fifo:
-    """The state machine of a queue that has just been declared."""
+    """Return the state machine of a queue that has just been declared."""
     return Fifo(levels=release(turn).priority_levels, used_us=turn.now_us, led_from_us=turn.now_us)
 
 
 def of(queue: Queue) -> Fifo:
-    """The state machine of a quorum queue."""
+    """Return the state machine of a quorum queue."""
     return queue.fifo or Fifo()
 
 
 def change(turn: Turn, name: str, **fields) -> Queue:
-    """The queue with other fields of its state machine."""
+    """Change fields of a queue's state machine, and return the queue."""
     return turn.change_queue(name, fifo=replace(of(turn.queues[name]), **fields))
 
 
 def limits_of(queue: Queue) -> Limits | QuorumSettings:
-    """What a queue of either type goes by."""
+    """Return the limits that a queue of either type applies."""
     return queue.limits_in_effect if queue.quorum_settings is None else queue.quorum_settings
 
 
 def delivery_limit(queue: Queue) -> float | None:
-    """How often a message may be given back; None: for ever."""
+    """Return how often a message may be returned; None for no limit."""
     return None if queue.quorum_settings is None else queue.quorum_settings.delivery_limit
 
 
 def keeps_dead_letters(queue: Queue) -> bool:
-    """Whether dead letters stay in the queue until their targets have confirmed them."""
+    """Return True if dead letters stay in the queue until their targets have confirmed them."""
     return queue.quorum_settings is not None and queue.quorum_settings.dead_letter_strategy == AT_LEAST_ONCE
 
 
@@ -136,31 +136,34 @@ def keeps_dead_letters(queue: Queue) -> bool:
 
 
 def purged(turn: Turn, queue: Queue) -> Runs:
-    """What a purge takes: what is ready or waits to be tried again, and in 4.3 dead letters."""
+    """Return the messages that a purge takes: ready and delayed ones, and in 4.3 dead letters."""
     waiting = runs.union(ready(queue), delayed(queue))
     return runs.union(waiting, discarded(queue)) if release(turn).purges_dead_letters else waiting
 
 
 def ready(queue: Queue) -> Runs:
-    """What is committed, with no consumer and no dead letter, and does not wait to be tried again."""
+    """Return the committed messages that are ready to be delivered."""
     held = runs.minus(queue.contents[queue.holder] or EMPTY, queue.unacknowledged)
     return runs.minus(runs.minus(held, discarded(queue)), delayed(queue))
 
 
 def discarded(queue: Queue) -> Runs:
-    """The dead letters that wait for their targets."""
+    """Return the dead letters that wait for their targets' confirms."""
     return runs.normal(pair for _, these in of(queue).discards for pair in these)
 
 
 def delayed(queue: Queue) -> Runs:
-    """The messages that wait before they are delivered again."""
+    """Return the messages whose retry is delayed."""
     return runs.normal(retries.waiting(of(queue)))
 
 
 def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
-    """Messages in the order in which they would be served if all consumers went away now: what was returned, what
-    consumers hold, the others as the log has them, those that wait, and last what is not committed yet. What they hold
-    comes back as it was `delivered` (`rabbit_fifo:return_all`), where only one of them holds any."""
+    """Return messages in the order of delivery if all consumers closed now.
+
+    That order is: returned messages, those that consumers hold, the others as logged, delayed ones, uncommitted ones.
+    Held messages are returned in the order in which they were `delivered` (`rabbit_fifo:return_all`), if only one
+    consumer holds any.
+    """
     fifo = of(queue)
     returned = runs.within(fifo.returns, numbers)
     held = runs.common(numbers, runs.union(queue.unacknowledged, discarded(queue)))
@@ -178,7 +181,7 @@ def in_order(queue: Queue, numbers: Runs, delivered: Runs = EMPTY) -> Runs:
 
 
 def as_logged(fifo: Fifo, numbers: Runs) -> Runs:
-    """Messages by their place in the log: by their numbers, but for those that were written again or late."""
+    """Return messages in the order of the log: by number, except for those that were requeued or committed late."""
     staying = runs.minus(numbers, runs.normal(pair for _, these in fifo.moved for pair in these))
     ordered = EMPTY
     for behind, these in fifo.moved:
@@ -189,8 +192,11 @@ def as_logged(fifo: Fifo, numbers: Runs) -> Runs:
 
 
 def by_level(queue: Queue, ordered: Runs) -> Runs:
-    """Messages of 4.0: two urgent ones, then another, unless the next urgent one is older than that
-    (`rabbit_fifo_q:next`). One that was requeued is urgent no more."""
+    """Return messages in the order of 4.0 (`rabbit_fifo_q:next`).
+
+    Two urgent messages go before one other, unless the next urgent message is older than the other one. A requeued
+    message is no longer urgent.
+    """
     moved = runs.normal(pair for _, these in of(queue).moved for pair in these)
     batches = ((batch.first, batch.last) for batch in queue.batches if (batch.priority or 0) >= URGENT)
     urgent = runs.within(ordered, runs.minus(runs.normal(batches), moved))
@@ -207,8 +213,10 @@ def by_level(queue: Queue, ordered: Runs) -> Runs:
 
 
 def by_priority(queue: Queue, ordered: Runs) -> Runs:
-    """Messages of 4.3: a higher priority always goes first (`rabbit_fifo_pq`). One that was requeued has the priority
-    of those that say none."""
+    """Return messages in the order of 4.3: the highest priority first (`rabbit_fifo_pq`).
+
+    A requeued message has the default priority.
+    """
     served = EMPTY
     for level in by_level_of_priority(queue):
         served = runs.chain(served, runs.within(ordered, level))
@@ -216,7 +224,7 @@ def by_priority(queue: Queue, ordered: Runs) -> Runs:
 
 
 def by_level_of_priority(queue: Queue) -> list[Runs]:
-    """The numbers of each priority, the highest first."""
+    """Return the numbers of each priority, the highest first."""
     moved = runs.normal(pair for _, these in of(queue).moved for pair in these)
     levels: dict[int, list[tuple[int, int]]] = {DEFAULT_PRIORITY: [*moved]}
     for batch in queue.batches:
@@ -226,8 +234,10 @@ def by_level_of_priority(queue: Queue) -> list[Runs]:
 
 
 def lines(queue: Queue) -> list[Runs]:
-    """The ready messages in lines, each with a head that is looked at whether it has expired: one, but in 4.3 that of
-    the returned ones and one for each priority (`rabbit_fifo:expire_batch`)."""
+    """Return the ready messages in lines; only the head of a line is checked for expiry (`rabbit_fifo:expire_batch`).
+
+    There is one line; in 4.3 one for returned messages and one for each priority.
+    """
     waiting, known = ready(queue), of(queue)
     ordered = in_order(queue, waiting)
     if known.levels <= TWO:
@@ -239,12 +249,12 @@ def lines(queue: Queue) -> list[Runs]:
 
 
 def place(ordered: Runs, number: int) -> tuple[int, int]:
-    """Where a message stands, to be compared with another's place."""
+    """Return a message's place among ordered runs, as a value to compare with other places."""
     return next((at, number) for at, (first, last) in enumerate(ordered) if first <= number <= last)
 
 
 def with_late(turn: Turn, name: str, numbers: Runs) -> None:
-    """Messages are committed. Where others with higher numbers were before them, they stand behind those."""
+    """Put newly committed messages behind those that were committed before them and have higher numbers."""
     queue = turn.queues[name]
     end = last_number(queue)
     if numbers and numbers[0][0] < end:
@@ -252,20 +262,20 @@ def with_late(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def last_number(queue: Queue) -> int:
-    """The highest number of what the queue holds or has put something behind."""
+    """Return the highest number of a message that the queue holds or that another message was put behind."""
     content, moved = queue.contents[queue.holder], of(queue).moved
     return max(content[-1][1] if content else 0, moved[-1][0] if moved else 0)
 
 
 def behind(moved: tuple[tuple[int, Runs], ...], end: int, ordered: Runs) -> tuple[tuple[int, Runs], ...]:
-    """`moved` and what now stands at the end."""
+    """Return `moved` with messages appended at the queue's end."""
     if moved and moved[-1][0] == end:
         return (*moved[:-1], (end, runs.chain(moved[-1][1], ordered)))
     return (*moved, (end, ordered))
 
 
 def without(pairs: tuple[tuple, ...], numbers: Runs) -> tuple[tuple, ...]:
-    """Messages by something, without some of them."""
+    """Return messages by some key, without those in `numbers`."""
     if not pairs:
         return pairs
     gone = runs.normal(numbers)
@@ -274,7 +284,7 @@ def without(pairs: tuple[tuple, ...], numbers: Runs) -> tuple[tuple, ...]:
 
 
 def checked_out(queue: Queue, numbers: Runs) -> Fifo:
-    """The state machine when messages that were ready are not any more."""
+    """Return the state machine after ready messages were delivered."""
     fifo = of(queue)
     if not (fifo.returns or fifo.moved or fifo.levels == TWO):
         return fifo
@@ -289,7 +299,7 @@ def checked_out(queue: Queue, numbers: Runs) -> Fifo:
 
 
 def dropped(queue: Queue, numbers: Runs) -> Fifo:
-    """The state machine when messages, ready or not, have left the queue."""
+    """Return the state machine after messages, ready or not, have left the queue."""
     fifo = checked_out(queue, runs.minus(numbers, runs.union(queue.unacknowledged, discarded(queue))))
     return replace(
         fifo,
@@ -300,13 +310,15 @@ def dropped(queue: Queue, numbers: Runs) -> Fifo:
     )
 
 
-# What is given back
+# Returned messages
 
 
 def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool, failed: bool = True) -> Runs:
-    """Messages that consumers held, in the order in which they were delivered, are ready again; `asked` is whether the
-    client said so, and `failed` whether their delivery counts as one that did. Returns those that were given back too
-    often, which still count as held."""
+    """Return messages that consumers held to the queue, in the order of their delivery.
+
+    `asked` is True if the client returned them, `failed` if their delivery counts as failed. Return the messages over
+    the delivery limit, which still count as held.
+    """
     queue = turn.queues[name]
     fifo, limit, numbers = of(queue), delivery_limit(queue), runs.normal(ordered)
     fails = failed and (release(turn).counts_nacks or not asked)
@@ -328,7 +340,7 @@ def give_back(turn: Turn, name: str, ordered: Runs, *, asked: bool, failed: bool
 
 
 def counted(counts: tuple[tuple[int, Runs], ...], numbers: Runs) -> tuple[tuple[int, Runs], ...]:
-    """How often messages were given back, when some are once more."""
+    """Return the delivery counts after some messages were returned once more."""
     known = runs.normal(pair for _, these in counts for pair in these)
     found: dict[int, Runs] = {1: runs.minus(numbers, known)}
     for count, these in counts:
@@ -342,9 +354,11 @@ def counted(counts: tuple[tuple[int, Runs], ...], numbers: Runs) -> tuple[tuple[
 
 
 def capacity(turn: Turn, consumer: Consumer) -> int | None:
-    """How many more messages a consumer of a queue of either type takes; None for no limit. A quorum queue counts what
-    is not settled against the prefetch of every consumer, since with automatic acknowledgement the channel settles
-    messages when it has them (`rabbit_fifo_client:maybe_auto_ack`)."""
+    """Return how many more messages a consumer of a queue of either type takes; None for no limit.
+
+    A quorum queue counts unsettled messages against the prefetch of every consumer, since with automatic
+    acknowledgement the channel settles messages once it has them (`rabbit_fifo_client:maybe_auto_ack`).
+    """
     queue = turn.queues.get(consumer.queue)
     if queue is None or queue.type != QUORUM or (consumer.automatic and consumer.clock is not None):
         return consumer.capacity
@@ -354,7 +368,7 @@ def capacity(turn: Turn, consumer: Consumer) -> int | None:
 
 
 def overpay(turn: Turn, name: str, consumer: str, count: int) -> None:
-    """A consumer of an old release gets a credit too many for each message of its that is given up."""
+    """Give a consumer of an old release one credit too many for each of its messages over the delivery limit."""
     if count and release(turn).overpays:
         extra = dict(of(turn.queues[name]).extra_credit)
         extra[consumer] = extra.get(consumer, 0) + count
@@ -362,14 +376,14 @@ def overpay(turn: Turn, name: str, consumer: str, count: int) -> None:
 
 
 def rank(turn: Turn, queue: Queue, consumer: str) -> int:
-    """The priority by which a consumer is served."""
+    """Return the priority by which a queue serves a consumer."""
     if queue.type == QUORUM and not release(turn).consumer_priority:
         return 0
     return turn.consumers[consumer].priority
 
 
 def is_served(queue: Queue, consumer: str) -> bool:
-    """Whether a queue of either type sends a consumer anything at all."""
+    """Return True if a queue of either type delivers messages to a consumer."""
     if queue.type != QUORUM:
         return True
     fifo = of(queue)
@@ -379,6 +393,6 @@ def is_served(queue: Queue, consumer: str) -> bool:
 
 
 def missing(turn: Turn, consumer: Consumer) -> Runs:
-    """What the queue has sent a consumer and has not arrived, since the sender is gone."""
+    """Return the messages sent to a consumer that have not arrived because the sender is gone."""
     queue = turn.queues.get(consumer.queue)
     return EMPTY if queue is None else runs.normal(dict(of(queue).missing).get(consumer.name, EMPTY))

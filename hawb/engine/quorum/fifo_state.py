@@ -1,4 +1,4 @@
-"""What a quorum queue's state machine is made of, beside its messages.
+"""The state of a quorum queue's state machine, apart from its messages.
 
 Source: `rabbit_fifo` (`#rabbit_fifo{}`, `#enqueuer{}`).
 """
@@ -11,9 +11,11 @@ from hawb.engine.core.runs import EMPTY, Runs
 
 
 class Enqueuer(Struct, frozen=True):
-    """A channel that publishes to a quorum queue. `blocked` is whether the queue has told it to reject what is
-    published, and `rejecting` whether it does so from `from_us` on, when it hears that; before that it does the
-    opposite."""
+    """A channel that publishes to a quorum queue.
+
+    `blocked` is True if the queue has sent it reject_publish. `rejecting` is what the channel does from `from_us` on,
+    when it has received that; before that it does the opposite.
+    """
 
     channel: tuple
     blocked: bool = False
@@ -22,38 +24,43 @@ class Enqueuer(Struct, frozen=True):
 
 
 class Fifo(Struct, frozen=True):
-    """What a quorum queue's state machine keeps beside its messages (`hawb.engine.quorum.fifo`). Messages are in the
-    order in which they are served.
+    """The state of a quorum queue's state machine, apart from its messages (`hawb.engine.quorum.fifo`).
 
-    `returns` are messages that were given back, served before all others. `moved` are others that do not stand where
-    their number says: behind which number, and which. `counts` says how often messages were given back. `discards` are
-    dead letters, by their reason, that stay until each of their targets has `confirmed` them. `missing` are messages
-    sent to consumers, by their names, that have not arrived because their sender is gone. `suspected` are consumers
-    whose nodes are out of reach, `quiescing` whether the active consumer gets no more because a more urgent one waits,
-    and `extra_credit` how many more messages a consumer may hold than its prefetch says. `roomy` is whether the queue
-    was below its soft limit after the last command. `levels` is how many levels of priority messages have: in
-    4.0 two, the others being those of a priority above 4, and `dequeued` how many messages, modulo 3, have left the
-    queue since it last was the others' turn. `used_us` is when the queue was last used and `led_from_us` when its
-    leader was elected. `delayed` are messages that were given back by the time until which they wait, `ends`
-    those with consumers by the time until which these may answer, others perhaps among them, and `timed_out` those that
-    consumers have lost because they did not and are still to answer for.
+    Runs of messages are in the order of delivery.
     """
 
     returns: Runs = EMPTY
+    """Returned messages, which are delivered before all others."""
     moved: tuple[tuple[int, Runs], ...] = ()
+    """Other messages that do not stand where their number says: (the number behind which they stand, messages)."""
     counts: tuple[tuple[int, Runs], ...] = ()
+    """How often messages were returned: (count, messages)."""
     discards: tuple[tuple[str, Runs], ...] = ()
+    """Dead letters by their reason. They stay until each of their targets has `confirmed` them."""
     confirmed: tuple[tuple[str, Runs], ...] = ()
     missing: tuple[tuple[str, Runs], ...] = ()
+    """Messages sent to consumers, by name, that have not arrived because their sender is gone."""
     suspected: frozenset[str] = frozenset()
+    """Consumers on nodes that the leader has lost the connection to."""
     quiescing: bool = False
+    """True if the active consumer gets no more messages because one of a higher priority waits."""
     extra_credit: tuple[tuple[str, int], ...] = ()
+    """How many more messages a consumer may hold than its prefetch."""
     enqueuers: tuple[Enqueuer, ...] = ()
     roomy: bool = True
+    """True if the queue was below its soft limit after the last command."""
     levels: int = 1
+    """The levels of message priority; in 4.0 two, priorities above 4 and the others."""
     dequeued: int = 0
+    """How many messages, modulo 3, have left the queue since the lower level's last turn in 4.0."""
     used_us: int = 0
+    """When the queue was last used."""
     led_from_us: int = 0
+    """When the leader was elected."""
     delayed: tuple[tuple[int, Runs], ...] = ()
+    """Returned messages whose retry is delayed: (due time, messages)."""
     ends: tuple[tuple[int, Runs], ...] = ()
+    """Messages with consumers by the time until which these may acknowledge them. Other messages may stand among
+    them."""
     timed_out: tuple[tuple[str, Runs], ...] = ()
+    """Messages that consumers lost because they did not acknowledge them in time, and still have to acknowledge."""

@@ -1,8 +1,8 @@
-"""What is published over a channel that waits to be known to a quorum queue waits in the channel's mailbox.
+"""Publishes that wait in a channel's mailbox while the channel registers as an enqueuer of a quorum queue.
 
-Classic queues have a message before its quorum queues are asked (`rabbit_queue_type:deliver` goes by the names of the
-types). Left out: several quorum queues that a message is for are asked at the same time here, what other queues confirm
-meanwhile is passed on to the client, and the messages of a transaction are not told apart.
+A channel publishes to classic queues before quorum queues (`rabbit_queue_type:deliver` goes by the names of the types).
+Left out: several quorum queues that a message is for are asked at the same time here, confirms of other queues reach
+the client meanwhile, and the messages of a transaction are not told apart.
 
 Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
 """
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hawb.engine.core.naming import split_queue
 from hawb.engine.core.operations import Publish
-from hawb.engine.core.state import Parked
+from hawb.engine.core.state import WaitingOperation
 from hawb.engine.core.turn import Turn
 from hawb.engine.raft_groups import registration
 from hawb.engine.raft_groups.enqueuers import channel_over
@@ -21,14 +21,14 @@ from hawb.engine.raft_groups.registration import is_registered, registration_us
 
 
 def is_waiting(turn: Turn, operation: Publish) -> bool:
-    """Whether the channel over which something is published waits to be known to a quorum queue."""
+    """Return True if the channel of a publish waits for its registration with a quorum queue."""
     vhosts, channel = {split_queue(name)[0] for name in operation.queues}, channel_over(turn, operation)
     groups = (group for name, group in turn.groups.items() if name in turn.queues and turn.queues[name].vhost in vhosts)
     return any(registration.is_waiting(turn, group, channel) for group in groups)
 
 
 def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
-    """Whether a channel will wait to be known to a queue if it publishes to it now."""
+    """Return True if a channel will wait for its registration with a queue when it publishes to it now."""
     queue, channel = turn.queues.get(name), channel_over(turn, operation)
     if queue is None or not queue.has_group or is_registered(turn, turn.groups[name], channel):
         return False
@@ -37,8 +37,10 @@ def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
 
 
 def let_through(turn: Turn, operation: Publish) -> Publish | None:
-    """What a channel gets to of a publish before it waits, None if that is nothing: of messages for several queues the
-    first. The rest is held back."""
+    """Return what a channel publishes before it waits; None if nothing. The rest is held back.
+
+    Of several messages for several queues, that is the first message.
+    """
     if operation.publisher is not None:
         return operation
     if is_waiting(turn, operation):
@@ -52,18 +54,18 @@ def let_through(turn: Turn, operation: Publish) -> Publish | None:
 
 
 def hold_back(turn: Turn, operation: Publish) -> None:
-    """Messages wait in a channel's mailbox."""
-    turn.held_back = (*turn.held_back, Parked(turn.next_number(), operation, turn.step))
+    """Let messages wait in a channel's mailbox."""
+    turn.held_back = (*turn.held_back, WaitingOperation(turn.next_number(), operation, turn.step))
     turn.emit("messages_held_back", node=operation.node, queue=operation.queue, messages=operation.count)
 
 
 def go_on(turn: Turn) -> None:
-    """Channels that wait no longer get to what they have held back, in its order."""
+    """Schedule the held back messages of channels that no longer wait, in their order."""
     focus, held_back, turn.held_back = turn.focus, turn.held_back, ()
-    for parked in held_back:
-        turn.look_from(parked.operation.node)
-        if is_waiting(turn, parked.operation):
-            turn.held_back = (*turn.held_back, parked)
+    for one in held_back:
+        turn.look_from(one.operation.node)
+        if is_waiting(turn, one.operation):
+            turn.held_back = (*turn.held_back, one)
         else:
-            turn.schedule(0, parked.operation, step=parked.step)
+            turn.schedule(0, one.operation, step=one.step)
     turn.focus = focus

@@ -1,10 +1,10 @@
-"""How long a quorum queue's log gets: where it may be cut, and what holds that up.
+"""Truncate a quorum queue's log: where it may be cut, and what prevents that.
 
-Whenever enough has been published a place is noted up to which the log could be cut. It is, at each member, at the last
-place before the oldest message that is still in the queue, delivered or not, or altogether when the queue is empty, if
-it gets enough entries shorter by that. A message counts by the command that brought it, but from 3.10 on one that a
-client gave back to a queue without a delivery limit by the command that did so. So one message that nobody answers for
-keeps everything behind it.
+After enough publishes the queue notes an index as a release cursor. Each member cuts its log at the last cursor before
+the oldest message in the queue, delivered or not, or at the end when the queue is empty, if that makes the log enough
+entries shorter. A message counts with the index of its enqueue command, but from 3.10 on a message that a client
+requeued to a queue without a delivery limit counts with the index of the requeue. So one unacknowledged message keeps
+all later entries.
 
 Left out is how 4.3 cuts, after as many bytes as it draws and whatever is still in the queue (`rabbit_fifo:do_snapshot`,
 `live_indexes`); its logs are cut here as those of 4.0.
@@ -28,8 +28,10 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
 def cut(turn: Turn, name: str, *, published: bool = False) -> None:
-    """After a command, one that `published` or another, members cut their logs where they may, those that lag when they
-    have come so far."""
+    """Cut the members' logs where they may be cut after a command; `published` is True if it was an enqueue.
+
+    Members that lag cut theirs when they have applied as much.
+    """
     queue = turn.queues.get(name)
     if queue is None or queue.type != QUORUM or name not in turn.groups:
         return
@@ -47,7 +49,7 @@ def cut(turn: Turn, name: str, *, published: bool = False) -> None:
 
 
 def note_place(turn: Turn, queue: Queue, group: Group) -> None:
-    """Notes one more place, if enough has been published since the last."""
+    """Note a release cursor, if enough has been published since the last one."""
     profile = QUORUM_PROFILES[turn.settings.profile.version]
     published = turn.numbers.get(queue.name, 0)
     length = runs.size(queue.content)
@@ -57,7 +59,7 @@ def note_place(turn: Turn, queue: Queue, group: Group) -> None:
 
 
 def note_requeued(queue: Queue, group: Group) -> None:
-    """Notes the index under which messages were written anew by the last command."""
+    """Note the index under which the last command requeued messages."""
     if not (queue.fifo and queue.fifo.moved) and not group.requeued:
         return
     content = queue.contents[queue.holder] or EMPTY
@@ -69,7 +71,7 @@ def note_requeued(queue: Queue, group: Group) -> None:
 
 
 def smallest_index(queue: Queue, group: Group) -> int:
-    """The index of the oldest message in the queue; NOTHING if it is empty."""
+    """Return the index of the oldest message in the queue; NOTHING if the queue is empty."""
     content = queue.contents[queue.holder] or EMPTY
     if not content:
         return quorum_costs.NOTHING

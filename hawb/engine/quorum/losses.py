@@ -1,13 +1,12 @@
-"""What a quorum queue loses when so many of its members lose their disks, or are given up by force, that nobody has all
-that was committed.
+"""Committed messages that a quorum queue loses when too many members lose their disks or are removed by force.
 
-Raft promises that whoever is elected has everything (section 5.4.3 of the paper), as long as disks keep what was
-written to them. A member that comes back without its disk votes as if it had never had anything (`ra_server:init`), so
-that one which lacks committed entries may be elected: its log is the queue's history from then on, and what stood
-behind its end is gone.
+Raft guarantees that an elected leader has all committed entries (section 5.4.3 of the paper), as long as disks keep
+what was written to them. A member that comes back without its disk votes as if it had never had an entry
+(`ra_server:init`), so that a member which lacks committed entries may be elected. Its log is the queue's history from
+then on; entries after its end are lost.
 
-Two things are not simulated: answers behind that end are forgotten by a real queue as well, so that what they settled
-is delivered again; and messages that clients hold are lost to the queue only once they come back, so here they stay.
+Two things are not simulated: a real queue also forgets acknowledgements after that end, so that it delivers these
+messages again; and it loses messages that clients hold only once they are returned, so here they stay.
 
 Source: `ra_server:init`, `rabbit_fifo`; the Raft paper, 5.4.3; 3.10.8 clusters.
 """
@@ -23,7 +22,7 @@ from hawb.raft.member import Member
 
 
 def end_with_log(turn: Turn, group: Group, leader: Member) -> None:
-    """A queue's history ends where the log of its new leader does, whose last entry is the one that opens its term."""
+    """Lose the applied entries that a new leader's log lacks. The last entry of its log is the no-op of its term."""
     name, end = group.name, leader.log.last_index - 1
     if end >= group.applied:
         return
@@ -42,14 +41,14 @@ CAUSES = {"disk_lost": "disk_lost", "node_reset": "disk_lost", "shrunk_by_force"
 
 
 def last_lost_copy(turn: Turn, name: str) -> tuple[str, int | None]:
-    """Why a queue's members last lost what they had on disk, and the event that tells of it."""
+    """Return why a queue's members last lost what they had on disk, and the number of the entry that reports it."""
     told = (*turn.before.trace(), *turn.entries)
     about = (entry for entry in reversed(told) if entry.event in CAUSES and entry.queue in (name, None))
     return next(((CAUSES[entry.event], entry.number) for entry in about), ("disk_lost", None))
 
 
 def kept(turn: Turn, name: str, leader: Member) -> Runs:
-    """The messages that a leader has: those that it knew as committed, and those in the rest of its log."""
+    """Return the messages that a leader has: committed ones that it applied, and those in the rest of its log."""
     if leader.log.last_index == 1:
         return EMPTY
     logged = runs.normal(pair for one in proposals(leader.log, leader.commit_index) for pair in one.numbers)

@@ -1,20 +1,20 @@
-"""Consumers of quorum queues on nodes that the leader has lost sight of: suspected, given up, served again.
+"""Consumers of quorum queues on nodes that the leader has lost the connection to: suspected, dropped, served again.
 
 Source: `rabbit_fifo:apply` (`noconnection`, `nodeup`, and in 4.3 the timer `consumer_disconnected_timeout`),
 `state_enter`, `rabbit_quorum_queue:get_consumer_disconnected_timeout`; clusters of 3.8.9, 3.10.8, 4.0.5 and 4.3.6.
 
-Such a consumer is suspected: it gets nothing more until its node is back. Before 4.3 what it holds is returned at once,
-but for that of cancelled consumers; answers for it come too late.
+The leader suspects such a consumer: it gets no messages until its node is back. Before 4.3 its messages are returned at
+once, except those of cancelled consumers, and its acknowledgements come too late.
 
-In 4.3 it stays the consumer's for `consumer_disconnected_timeout`, whether that is cancelled or not, and so does what
-was fetched. If the node is back before, the consumer goes on, and its answers count. If not, all is returned, which
-does not count towards the delivery limit. A single active consumer stays the active one as long, so that nobody is
-served, and then stands behind the others. The leader has the timer, so that a new leader counts that time anew.
+In 4.3 it keeps its messages, also fetched ones, for `consumer_disconnected_timeout`, cancelled or not. If the node is
+back before that, the consumer goes on, and its acknowledgements count. If not, its messages are returned, which does
+not count towards the delivery limit. A single active consumer stays active as long, so that no consumer is served, and
+then goes to the end of the waiting ones. The leader has the timer, so that a new leader starts it anew.
 
 Left out in 4.3: what a second loss of the same consumer does, under another leader. In the source of 4.3.5 the consumer
-then stays suspected, and keeps what it holds, for as long as it lives; no broker was seen to do so. Here the new leader
-gives it the same time. A client that comes back under the name of one that is gone ends that one's channel at once, and
-what it held is returned.
+then stays suspected, and keeps its messages, for as long as it lives; no broker was seen to do so. Here the new leader
+starts the timer anew. A client that returns under the name of one that is gone closes that one's channel at once, and
+its messages are returned.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ from hawb.engine.quorum import fifo
 
 
 def outlasts_its_node(queue: Queue, consumer: Consumer) -> bool:
-    """Whether a quorum queue leaves a consumer what it holds when its node is gone: a cancelled one, unless there is
-    a single active consumer."""
+    """Return True if a cancelled consumer keeps its messages when its node is gone.
+
+    It does not under x-single-active-consumer.
+    """
     cancelled = consumer.subscription != 0 and consumer.name not in queue.consumers
     return cancelled and bool(consumer.held) and not is_single_active(queue)
 
 
 def suspect(turn: Turn, name: str, node: int) -> None:
-    """A quorum queue's leader has lost the connection to a node. The queue also keeps consumers that died with the
-    node, until it sees that node again and finds them gone."""
+    """Suspect the consumers on a node that the leader has lost the connection to.
+
+    The queue also keeps consumers that died with the node, until it is connected to the node again and finds them gone.
+    """
     queue = turn.queues[name]
     waits, had = patience_ms(queue) is not None, fifo.of(queue).suspected
     there = [one for one in turn.consumers.values() if one.queue == name and one.node == node]
@@ -63,12 +67,12 @@ def suspect(turn: Turn, name: str, node: int) -> None:
 
 
 def patience_ms(queue: Queue) -> int | None:
-    """How long a consumer out of reach keeps what it holds; None: not at all."""
+    """Return how long a disconnected consumer keeps its messages; None if it does not keep them."""
     return None if queue.quorum_settings is None else queue.quorum_settings.consumer_disconnected_timeout_ms
 
 
 def lose(turn: Turn, consumer: Consumer) -> None:
-    """Suspects a consumer whose messages are returned at once."""
+    """Suspect a consumer whose messages are returned at once."""
     spent = return_held(turn, consumer, "consumer_gone")
     if consumer.name in turn.queues[consumer.queue].consumers:
         fifo.overpay(turn, consumer.queue, consumer.name, spent)
@@ -76,8 +80,10 @@ def lose(turn: Turn, consumer: Consumer) -> None:
 
 
 def return_held(turn: Turn, consumer: Consumer, reason: str) -> int:
-    """Returns all that a consumer holds; it will still answer for what it knows of. Returns how many messages were
-    given up thereby."""
+    """Return all messages of a consumer to the queue, and return how many of them were over the delivery limit.
+
+    The consumer will still acknowledge those that it has received.
+    """
     held = runs.within(consumer.in_sequence, consumer.held)
     known = runs.minus(consumer.held, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY
     stale = runs.chain(consumer.stale, runs.within(held, known))
@@ -86,8 +92,10 @@ def return_held(turn: Turn, consumer: Consumer, reason: str) -> int:
 
 
 def hold_off(turn: Turn, name: str, consumer: str) -> None:
-    """Suspects a consumer, which gets back the credit for the messages that it held; an active one stands behind the
-    others from now on."""
+    """Suspect a consumer, which gets back the credit for its messages.
+
+    An active one goes to the end of the waiting consumers.
+    """
     queue = turn.queues[name]
     turn.change_consumer(consumer, blocked=False)
     fifo.change(turn, name, suspected=fifo.of(queue).suspected | {consumer})
@@ -101,8 +109,10 @@ def hold_off(turn: Turn, name: str, consumer: str) -> None:
 
 
 def wait_for(turn: Turn, consumer: Consumer) -> None:
-    """Suspects a consumer that keeps what it holds, and its place, for a while. One that waits to be the single active
-    one has nothing to lose."""
+    """Suspect a consumer that keeps its messages and its place until a timer fires.
+
+    A consumer that waits to become the single active one needs no timer.
+    """
     queue = turn.queues[consumer.queue]
     known = fifo.of(queue)
     if consumer.name in known.suspected:
@@ -117,28 +127,30 @@ def wait_for(turn: Turn, consumer: Consumer) -> None:
 
 
 def watch(turn: Turn, queue: Queue, consumer: str) -> None:
-    """The leader sets a timer for a consumer that it suspects."""
+    """Set the leader's timer for a suspected consumer."""
     unwatch(turn, queue.name, consumer)
     if turn.consumers[consumer].held or not is_single_active(queue) or queue.active_consumer == consumer:
         turn.schedule(patience_ms(queue) * 1_000, HoldEnds(queue.name, consumer, queue.master), priority=TIMER)
 
 
 def unwatch(turn: Turn, name: str, consumer: str) -> None:
-    """Takes timers for a consumer off the agenda."""
+    """Take the timers for a consumer off the agenda."""
     for event in {event for _, event in turn.planned(name, HoldEnds) if event.consumer == consumer}:
         turn.unschedule(event)
 
 
 def follow_leader(turn: Turn, name: str) -> None:
-    """A new leader knows of no timers, and finds that consumers are out of reach."""
+    """Set a new leader's timers for the suspected consumers."""
     queue = turn.queues[name]
     for consumer in sorted(fifo.of(queue).suspected) if patience_ms(queue) is not None else ():
         watch(turn, queue, consumer)
 
 
 def hold_ended(turn: Turn, name: str, consumer: str) -> None:
-    """It is committed that a consumer was out of reach for as long as it may hold messages. It stays suspected. One
-    that is no consumer any more is forgotten with the last message that it held."""
+    """Return the messages of a consumer that was disconnected for too long; the command is committed.
+
+    The consumer stays suspected. A cancelled one is removed with its last message.
+    """
     if name not in turn.queues or consumer not in fifo.of(turn.queues[name]).suspected:
         return
     return_held(turn, turn.consumers[consumer], "out_of_reach")
@@ -154,7 +166,7 @@ def hold_ended(turn: Turn, name: str, consumer: str) -> None:
 
 
 def unsuspect(turn: Turn, name: str, node: int) -> None:
-    """A node is back in reach: the consumers that are still there are served again, with what they hold."""
+    """Serve the consumers on a node again that is connected again, with the messages that they kept."""
     queue = turn.queues[name]
     there = sorted(one for one in fifo.of(queue).suspected if turn.consumers[one].node == node)
     back = [one for one in queue.consumers if one in there]

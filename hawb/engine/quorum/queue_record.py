@@ -1,4 +1,4 @@
-"""What a side's record says of a quorum queue beside who leads it."""
+"""Questions about a quorum queue's record on one side of a partition, and changes of its members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hawb.engine.raft_groups.group import Proposal
 
 
 def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposal | None:
-    """The proposal that an event is about; None if it is decided or its group gone."""
+    """Return the proposal that an event is about; None if it is decided or its group is gone."""
     group = turn.groups.get(event.queue)
     if group is None or group.number != event.group:
         return None
@@ -19,7 +19,7 @@ def waiting(turn: Turn, event: ProposalGivenUp | RegistrationGivenUp) -> Proposa
 
 
 def change_members(turn: Turn, queue: Queue, members: tuple[int, ...]) -> None:
-    """A leader's log has other members, who count from now on."""
+    """Give a queue the members in its leader's log."""
     for node in sorted(set(members) ^ set(queue.members)):
         turn.emit("member_added" if node in members else "member_removed", node=node, queue=queue.name)
     gone = set(queue.members) - set(members)
@@ -28,9 +28,11 @@ def change_members(turn: Turn, queue: Queue, members: tuple[int, ...]) -> None:
 
 
 def goes_on_all_sides(turn: Turn, name: str, node: int) -> bool:
-    """Whether a queue that a client at a node deletes is gone for everybody who runs, or with Khepri for nobody, as the
-    record stays; if not, the step was refused. A real one would stay on the sides that do not hear of it, with what is
-    left of its members (`rabbit_quorum_queue:delete`, force_delete_queue)."""
+    """Return True if deleting a queue at `node` has the same effect on all running nodes; refuse the step otherwise.
+
+    With Khepri a node without a majority deletes it nowhere. A real queue would stay on the sides that do not learn of
+    the deletion, with the members there (`rabbit_quorum_queue:delete`, force_delete_queue).
+    """
     if turn.setup.khepri and not metadata.is_writable(turn, node):
         return True
     elsewhere = {value.side for node, value in enumerate(turn.nodes) if turn.runs_anywhere(node)} - {turn.focus.number}

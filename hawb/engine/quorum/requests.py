@@ -1,12 +1,12 @@
-"""Quorum queues: how what clients ask of them is decided by a Raft group, and done once it is committed.
+"""Clients' operations on quorum queues: proposed to a Raft group, and applied once they are committed.
 
-What a client asks goes to the leader as a command of the group's log (a `Proposal`). When it is committed the queue
-does what a classic queue does when it is asked, by the same handlers (`hawb.engine.advance`), and where rabbit_fifo
-does otherwise that is in `hawb.engine.quorum.fifo`. Without a majority it waits (`hawb.engine.raft_groups.asking`):
-publishes and acknowledgements for as long as it takes, whatever a client waits for until its channel gives up.
+An operation goes to the leader as a command of the group's log (a `Proposal`). When it is committed, the handlers of
+classic queues apply it (`hawb.engine.advance`); `hawb.engine.quorum.fifo` has what `rabbit_fifo` does otherwise.
+Without a majority it waits (`hawb.engine.raft_groups.asking`): publishes and acknowledgements without limit, operations
+that a client waits for until its channel gives up.
 
-A message has its number when its channel has sent it, and stands in the queue as pending until it is committed. One
-whose client goes before any member has it was never taken.
+A message gets its number when its channel sends it, and is pending until it is committed. A message whose client goes
+before any member has it counts as never taken.
 
 Source: `rabbit_quorum_queue`, `rabbit_fifo_client`, `ra`.
 """
@@ -27,6 +27,7 @@ from hawb.engine.core.events import MetadataCommitted
 from hawb.engine.core.naming import described, split_queue
 from hawb.engine.core.operations import (
     NODE_DOWN,
+    AbandonedRequest,
     ChannelDown,
     Consume,
     ConsumerCancels,
@@ -35,7 +36,6 @@ from hawb.engine.core.operations import (
     Delete,
     Enqueue,
     Get,
-    InVain,
     NodeSuspected,
     Operation,
     Publish,
@@ -62,8 +62,10 @@ PURGE_US, DELETE_US = 30_000_000, 5_000_000
 
 
 def propose(turn: Turn, event: Any) -> bool:
-    """Take what a client asks of a quorum queue to its log; return False for anything else, and where only disks have
-    the queue's record, so that the operation is refused."""
+    """Propose a client's operation to its quorum queue; return False if the event is not one.
+
+    Return False too if only disks have the queue's record, so that the operation is refused.
+    """
     if not isinstance(event, (*AWAITED, Settle, ConsumerCloses)):
         return False
     consumer = turn.consumers.get(getattr(event, "consumer", None))
@@ -84,7 +86,7 @@ def propose(turn: Turn, event: Any) -> bool:
 
 
 def refused_by_channel(turn: Turn, event: Any) -> bool:
-    """Whether a channel refuses an operation by itself, so that no majority is asked; then its step was refused."""
+    """Return True if a channel refuses an operation by itself; refuse the step then."""
     if isinstance(event, Consume):
         return subscriptions.refused_by_channel(turn, event)
     if isinstance(event, Delete) and not queue_record.goes_on_all_sides(turn, event.queue, event.node):
@@ -99,7 +101,7 @@ def refused_by_channel(turn: Turn, event: Any) -> bool:
 
 
 def with_count(turn: Turn, event: object) -> object:
-    """An answer to all that a client holds is one to what it holds now."""
+    """Return an acknowledgement of all deliveries as one of so many deliveries."""
     if not isinstance(event, Settle) or event.count is not None:
         return event
     consumer = turn.consumers[event.consumer]
@@ -107,7 +109,10 @@ def with_count(turn: Turn, event: object) -> object:
 
 
 def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY, *, flows: bool = False) -> None:
-    """A channel at `node` (NOWHERE: the leader itself) wants something done; of what `flows` it has been by now."""
+    """Propose an operation of a channel at `node`; NOWHERE stands for the leader itself.
+
+    `flows` is True if a client with a rate has sent it since the last event.
+    """
     proposal = Proposal(turn.next_number(), operation, node, turn.step, numbers)
     group = turn.groups.own(name)
     group.waiting = (*group.waiting, proposal)
@@ -130,14 +135,16 @@ def put(turn: Turn, name: str, operation: Any, node: int, numbers: Runs = EMPTY,
 
 
 def is_in_reach(turn: Turn, name: str, node: int) -> bool:
-    """Whether what is asked at a node gets to a leader that can commit."""
+    """Return True if an operation at a node reaches a leader that can commit."""
     queue = turn.queues[name]
     return queue.up and (node == NOWHERE or turn.linked(node, queue.master))
 
 
 def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
-    """How long a channel waits for an operation. Where it knows of no leader it has nobody to ask for messages, or to
-    have them purged."""
+    """Return how long a channel waits for an operation.
+
+    If it knows no leader, it does not wait for a get or a purge.
+    """
     if isinstance(operation, Get | Purge) and queue.master == NOWHERE:
         return 0
     fixed_us = {Purge: PURGE_US, Delete: DELETE_US}
@@ -145,7 +152,7 @@ def patience_us(turn: Turn, queue: Queue, operation: object) -> int:
 
 
 def committed(turn: Turn) -> Iterator[object]:
-    """What has been committed and is to be done now, one after the other, with the leader's side in focus."""
+    """Yield the committed operations one after the other, with the leader's side of the partition current."""
     while turn.committed:
         name, leader, proposal, cause = turn.committed.pop(0)
         turn.look_from(leader)
@@ -159,25 +166,27 @@ def committed(turn: Turn) -> Iterator[object]:
         waits = asking.end_waiting(turn, group, proposal.number)
         turn.because, turn.step = cause, proposal.step
         enqueuers.note_taken(turn, group, proposal.operation)
-        yield proposal.operation if waits else for_nobody(proposal.operation)
+        yield proposal.operation if waits else without_waiting_client(proposal.operation)
         limits.tell_publishers(turn, name)
         log.cut(turn, name, published=isinstance(proposal.operation, Enqueue))
         if name in turn.groups and all(entry[0] != name for entry in turn.committed):
             leadership.refresh(turn, turn.groups.own(name))
 
 
-def for_nobody(operation: object) -> object:
-    """What a committed operation comes to when nobody waits for it any more: a client that read has failed."""
+def without_waiting_client(operation: object) -> object:
+    """Return what a committed operation does whose client no longer waits: a get or a subscription is abandoned."""
     if isinstance(operation, Get):
-        return InVain(operation.queue, operation.node, count=operation.count)
+        return AbandonedRequest(operation.queue, operation.node, count=operation.count)
     if isinstance(operation, Consume):
-        return InVain(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
+        return AbandonedRequest(operation.queue, operation.node, count=operation.prefetch or fifo.UNLIMITED_PREFETCH)
     return operation
 
 
 def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
-    """A channel has waited long enough for an operation, which is returned, and its client is told so. What is in the
-    leader's log may still be committed one day."""
+    """End a channel's wait for an operation, fail the client's step and return the operation.
+
+    The command may still be committed later if it is in the leader's log.
+    """
     proposal = queue_record.waiting(turn, event)
     if proposal is None:
         return None
@@ -190,9 +199,11 @@ def give_up(turn: Turn, event: ProposalGivenUp) -> object | None:
 
 
 def why_not(turn: Turn, name: str, operation: object) -> str:
-    """Return what RabbitMQ says of an operation that was not decided, beside its being an internal error
-    (`rabbit_quorum_queue`: `dequeue`, and `consume_error` since 4.1). A client that subscribes asks one member after
-    the other, and hears of the last (`rabbit_fifo_client:try_process_command`): here of one that is down."""
+    """Return RabbitMQ's reason for an operation that was not committed, to be put behind INTERNAL_ERROR.
+
+    See `rabbit_quorum_queue`: `dequeue`, and `consume_error` since 4.1. A client that subscribes asks one member after
+    the other and reports the last failure (`rabbit_fifo_client:try_process_command`): here of a member that is down.
+    """
     leader = turn.queues[name].master
     vhost, short = split_queue(name)
     server = f"{{'{quote(vhost, safe='')}_{short}','{turn.settings.names[leader]}'}}"
@@ -208,9 +219,11 @@ def why_not(turn: Turn, name: str, operation: object) -> str:
 
 
 def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share | None:
-    """A channel sends messages to a quorum queue, and waits until they are committed; or it rejects them, since it has
-    been told that the queue is full. None for what a steady publisher has sent since the last event to a queue that can
-    commit: that is committed by now. Behind what its channel has under way it is committed too, and done after that."""
+    """Propose a channel's messages to a quorum queue, or let the channel reject them if the queue has told it to.
+
+    Return None for the messages that a publisher with a rate has sent since the last event to a queue that can commit:
+    they are committed by now. Otherwise return the share to be confirmed.
+    """
     connection = f"{enqueuers.STEADY}{operation.publisher}" if operation.publisher else operation.connection
     order = Enqueue(
         queue.name, operation.node, connection, count=operation.count, size_bytes=operation.size_bytes,
@@ -246,23 +259,26 @@ def take(turn: Turn, operation: Publish, queue: Queue, numbers: Runs) -> Share |
 
 
 def settle_flowing(turn: Turn, consumer: Consumer, count: int) -> None:
-    """What a consumer with a rate has answered since the last event to a queue that can commit is committed by now: of
-    answers for what was returned meanwhile, which it still believes to hold, nothing."""
+    """Commit the acknowledgements that a consumer with a rate has sent since the last event, if the queue can commit.
+
+    Acknowledgements for messages returned meanwhile have no effect.
+    """
     settled = min(count, runs.size(consumer.in_sequence))
     if settled and takes_flows(turn, consumer.queue):
         flowing.commit_at_once(turn, turn.groups.own(consumer.queue), "settle", settled, 0)
 
 
 def takes_flows(turn: Turn, name: str) -> bool:
-    """Whether a leader that can commit takes what flows at once: not while it hands over, or while a change of members
-    is undecided, after which it may lead no more."""
+    """Return True if a leader that can commit appends commands of clients with a rate at once.
+
+    It does not while it transfers leadership, or while a change of members is uncommitted, after which it may not lead.
+    """
     leader = turn.groups[name].leaders()[0]
     return leader.transferring_to == NOWHERE and leader.log.configurations[-1][0] <= leader.commit_index
 
 
 def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
-    """What another queue has given up is sent to a quorum queue. Nobody waits for an answer, and nobody sends it again
-    once its sender is gone."""
+    """Propose dead letters of another queue; no process waits for a confirm or resends them once the sender is gone."""
     order = Enqueue(
         event.queue, event.node, count=event.count, size_bytes=event.size_bytes, persistent=event.persistent,
         priority=event.priority, deaths=event.deaths, routing_keys=event.routing_keys, numbers=numbers,
@@ -271,13 +287,15 @@ def take_dead_letters(turn: Turn, event: DeadLetters, numbers: Runs) -> None:
 
 
 def is_decided(turn: Turn, name: str) -> bool:
-    """Whether a queue is one whose group decides what happens to it."""
+    """Return True if a queue has a Raft group."""
     return name in turn.queues and turn.queues[name].has_group
 
 
 def suspect(turn: Turn, name: str, node: int) -> None:
-    """A leader has lost the connection to a node where consumers are; once for all of them. Without a leader nobody
-    has, and the next one looks for them (`visibility.look_for_channels`)."""
+    """Let a leader suspect the consumers on a node that it has lost the connection to, once for all of them.
+
+    Without a leader the next one looks for them (`visibility.look_for_channels`).
+    """
     group, suspected, focus = turn.groups[name], NodeSuspected(name, node), turn.focus
     leader = leadership.latest_leader(turn, group, leadership.hosted(turn, group))
     if leader != NOWHERE and all(one.operation != suspected for one in group.waiting):
@@ -287,10 +305,12 @@ def suspect(turn: Turn, name: str, node: int) -> None:
 
 
 def is_deaf(turn: Turn, queue: Queue) -> bool:
-    """Whether a quorum queue hears nothing of a change of its policy: that is one command to the leader that the record
-    names, who is the last there was, and fails where that one is gone (`rabbit_quorum_queue:policy_changed`). A member
-    that comes back has the settings it was declared with, and those in its log (`ra:restart_server`), in 4.0 until its
-    leader's first tick (`policy_changes.watch`)."""
+    """Return True if a change of its policy does not reach a quorum queue.
+
+    The change is one command to the leader that the record names, the last known one, and fails if that one is gone
+    (`rabbit_quorum_queue:policy_changed`). A member that comes back has the settings of the declaration and of its log
+    (`ra:restart_server`), in 4.0 until its leader's first tick (`policy_changes.watch`).
+    """
     if not queue.has_group or queue.master != NOWHERE:
         return False
     reached = any(turn.linked(node, queue.holder) for node in turn.running())
@@ -298,9 +318,11 @@ def is_deaf(turn: Turn, queue: Queue) -> bool:
 
 
 def channel_down(turn: Turn, name: str, reason: str) -> None:
-    """A consumer's channel is gone, which a leader notices that its node is linked to, whatever side that belongs to.
-    What it held is returned when that is committed. Of a node that died a leader only knows that it is out of reach, as
-    the consumers there are then. Where nobody leads, the next leader finds so."""
+    """Propose that a consumer's channel is gone; its messages are returned when that is committed.
+
+    A leader linked to the channel's node notices it, on whichever side of a partition. Of a node that died a leader
+    only knows that the connection is lost, and suspects the consumers there. Without a leader the next one notices.
+    """
     consumer = turn.change_consumer(name, state="closed")
     focus, group = turn.focus, turn.groups[consumer.queue]
     if reason == NODE_DOWN and not (leadership.is_led(turn, group) and turn.nodes[consumer.node].status == STOPPING):

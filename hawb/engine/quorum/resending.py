@@ -1,12 +1,12 @@
-"""The timer by which a channel looks for a quorum queue's leader, to send it again all that is pending.
+"""The timer by which a channel looks for a quorum queue's leader, to resend all pending messages.
 
 A channel sets it with the first message that finds quorum_commands_soft_limit messages pending. After 10 s it asks the
-queue's members who leads, and sends that leader all that is pending; where no member knows of a leader it sets the
+queue's members for the leader, and sends that leader all pending messages; if no member knows a leader it sets the
 timer again. With fewer messages pending than the limit the timer is cancelled.
 
-Here the timer is set only while messages could get lost: while a link drops everything, or where the queue does not
-know the channel (`hawb.engine.raft_groups.enqueuers.hears_of_leaders`). Otherwise each leader has them, or tells the
-channel.
+Here the timer is set only while messages could get lost: while a link drops everything, or if the queue does not know
+the channel (`hawb.engine.raft_groups.enqueuers.hears_of_leaders`). Otherwise each leader has the messages, or notifies
+the channel.
 
 Source: `rabbit_fifo_client` (`enqueue`, `set_timer`, `find_leader`, `handle_ra_event` of timeout), 3.8 to 4.1.
 """
@@ -26,7 +26,7 @@ PATIENCE_US = 10_000_000
 
 
 def set_timer(turn: Turn, group: Group, proposal: Proposal, channel: Channel) -> None:
-    """Set the timer of a channel if messages that it sends now are the first beyond the soft limit."""
+    """Set the timer of a channel if the messages that it sends now are the first beyond the soft limit."""
     limit = turn.settings.quorum_commands_soft_limit
     if not profile_of(turn).resends_at_soft_limit or turn.queues[group.name].type != QUORUM:
         return
@@ -38,12 +38,12 @@ def set_timer(turn: Turn, group: Group, proposal: Proposal, channel: Channel) ->
 
 
 def pending_of(group: Group, channel: Channel) -> int:
-    """Return how many messages a channel waits with."""
+    """Return how many messages a channel has pending."""
     return sum(runs.size(p.numbers) for p in group.waiting if p.node == channel[1] and sender(p.operation) == channel)
 
 
 def seek_leader(turn: Turn, event: LeaderSought) -> None:
-    """Send all again that is pending to the leader that the channel finds; without one the timer is set again."""
+    """Resend all pending messages to the leader that the channel finds; without a leader set the timer again."""
     group, channel = turn.groups.get(event.queue), (event.connection, event.node, event.mode)
     if group is None or group.number != event.group:
         return

@@ -1,9 +1,9 @@
-"""Messages that were given back to a quorum queue of 4.3 and wait before they are delivered again.
+"""Messages that were returned to a quorum queue of 4.3 and whose retry is delayed.
 
-Source: `rabbit_fifo` (`return_one`, `delayed_in`, `take_ready_delayed`, `timer_effect`). While it waits a message is
-neither ready nor with a consumer; listings count it among all messages alone. When its time is over it goes to the end
-of those that were returned, the earliest first. The leader has a timer for that; what then happens is in
-`hawb.engine.quorum.delayed_retry`.
+Source: `rabbit_fifo` (`return_one`, `delayed_in`, `take_ready_delayed`, `timer_effect`). A delayed message is neither
+ready nor with a consumer; listings count it among all messages alone. When it is due it goes to the end of the returned
+messages, the earliest first. The leader has a timer for that; `hawb.engine.quorum.delayed_retry` says what happens
+then.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from hawb.engine.quorum.fifo_state import Fifo
 
 
 def give_back(turn: Turn, queue: Queue, known: Fifo, ordered: Runs, *, failed: bool) -> Fifo:
-    """A queue's state machine when messages are given back, whose deliveries count as failed or do not: they stand with
-    the returned ones now, or wait."""
+    """Return a queue's state machine after messages are returned: they join the returned ones now, or are delayed.
+
+    `failed` is True if their deliveries count as failed.
+    """
     retry = None if queue.quorum_settings is None else queue.quorum_settings.delayed_retry
     if retry is None or not retry.concerns(failed=failed) or not ordered:
         return replace(known, returns=runs.chain(known.returns, ordered))
@@ -34,19 +36,19 @@ def give_back(turn: Turn, queue: Queue, known: Fifo, ordered: Runs, *, failed: b
 
 
 def by_failures(known: Fifo, numbers: Runs) -> list[tuple[int, Runs]]:
-    """Messages by how often their delivery has failed."""
+    """Return the messages by how often their delivery has failed."""
     counted = [(count, runs.common(these, numbers)) for count, these in known.counts]
     others = runs.minus(numbers, runs.normal(pair for _, these in counted for pair in these))
     return [(count, these) for count, these in ((0, others), *counted) if these]
 
 
 def waiting(known: Fifo) -> Runs:
-    """The messages that wait, in the order in which they will be ready."""
+    """Return the delayed messages in the order in which they are due."""
     return tuple(pair for _, these in known.delayed for pair in these)
 
 
 def set_timer(turn: Turn, name: str) -> None:
-    """The leader sets its timer for the first message that is to be ready, unless one is set that fires no later."""
+    """Set the leader's timer for the first delayed message, unless one fires no later."""
     queue = turn.queues[name]
     if queue.fifo is None or not queue.fifo.delayed or queue.master == NOWHERE:
         return

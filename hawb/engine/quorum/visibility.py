@@ -1,4 +1,4 @@
-"""What quorum queues and their channels do when somebody comes into sight or goes out of it: leaders, members, clients.
+"""Quorum queues and their channels when leaders, members or clients become reachable or unreachable.
 
 Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `rabbit_fifo` (`down`, `nodeup`).
 """
@@ -31,8 +31,10 @@ from hawb.engine.raft_groups.group import GONE, Group, Proposal
 
 
 def send_again(turn: Turn, event: LeaderElected) -> None:
-    """Channels send a new leader what it has not in its log and is not decided. What nobody is left to send, and no
-    member has, never happens."""
+    """Let channels resend to a new leader the undecided commands that its log lacks.
+
+    A command that no channel is left to send, and that no member has, is dropped.
+    """
     group = turn.groups.get(event.queue)
     if group is None or group.number != event.group or event.node not in group.members:
         return
@@ -52,19 +54,18 @@ def send_again(turn: Turn, event: LeaderElected) -> None:
 
 
 def hears_of_leader(turn: Turn, group: Group, one: Proposal) -> bool:
-    """Return True if the channel that waits with a proposal hears of the present leader, to send it there again."""
+    """Return True if the channel of a proposal learns of the present leader, so that it resends the command there."""
     channel = sender(one.operation)
     return streams.writes_to_leader(turn, group, channel) and hears_of_leaders(turn, group, channel)
 
 
 def began_with(group: Group, one: Proposal, leader: int) -> bool:
-    """Return True if a proposal was sent to a leader by a channel that does not hear of others."""
+    """Return True if a channel that does not learn of other leaders sent a proposal to this leader."""
     return dict(group.asked).get(sender(one.operation)) == leader
 
 
 def majority_reached(turn: Turn, event: MajorityReached) -> None:
-    """A leader that could not commit, or did not take commands, does: what it has noticed itself and what channels that
-    see it have waited with gets to it."""
+    """Append waiting commands once a leader can commit again: its own, and those of channels that it reaches."""
     group, queue = turn.groups.get(event.queue), turn.queues.get(event.queue)
     if group is not None and group.number == event.group and queue is not None and queue.master == event.node:
         offer_in_sight(turn, event.queue, event.node)
@@ -73,8 +74,11 @@ def majority_reached(turn: Turn, event: MajorityReached) -> None:
 
 
 def links_healed(turn: Turn) -> None:
-    """Channels that had not lost sight of anybody learn who leads, and send again what they had sent to another. Those
-    that had do so when they publish next (`rabbit_fifo_client:handle_ra_event`, and as seen on a 3.10.8 cluster)."""
+    """Let channels resend their commands after links work again.
+
+    Channels that never lost the connection learn of the leader now; the others resend when they publish next
+    (`rabbit_fifo_client:handle_ra_event`; a 3.10.8 cluster did so).
+    """
     for name in sorted(turn.groups):
         for _side in turn.each_side():
             queue = turn.queues.get(name)
@@ -85,8 +89,11 @@ def links_healed(turn: Turn) -> None:
 
 
 def offer_in_sight(turn: Turn, name: str, leader: int, *, arrives: bool = False) -> None:
-    """Append to the leader's log the commands of channels that know of this leader and reach it; the leader's side of
-    the partition is in focus. With `arrives`, links work again, and commands that were sent to it before arrive too."""
+    """Append to the leader's log the commands of channels that know this leader and reach it.
+
+    The leader's side of the partition is current. With `arrives`, links work again, and commands that were sent to it
+    before arrive too.
+    """
     group = turn.groups.own(name)
     hearing = [one for one in group.waiting if hears_of_leader(turn, group, one)]
     hearing += [one for one in group.waiting if arrives and began_with(group, one, leader)]
@@ -95,7 +102,7 @@ def offer_in_sight(turn: Turn, name: str, leader: int, *, arrives: bool = False)
 
 
 def channels_gone(turn: Turn, node: int) -> None:
-    """The channels at a node are gone: nobody sends again what they have asked."""
+    """End the channels at a node, which resend no commands any more."""
     for name in sorted(turn.groups.keys() & turn.queues.keys()):
         group = turn.groups.own(name)
         for enqueuer in fifo.of(turn.queues[name]).enqueuers:
@@ -106,7 +113,7 @@ def channels_gone(turn: Turn, node: int) -> None:
 
 
 def log_cut(turn: Turn, event: LogCut) -> None:
-    """What a log no longer has may be nowhere any more."""
+    """Drop commands that no log has any more and no channel resends."""
     if event.queue in turn.groups:
         drop_orphans(turn, turn.groups.own(event.queue))
         if event.queue in turn.queues:
@@ -114,7 +121,7 @@ def log_cut(turn: Turn, event: LogCut) -> None:
 
 
 def lost_sight(turn: Turn, nodes: Iterable[int]) -> None:
-    """The side in focus has lost sight of nodes that run: its leaders suspect the consumers there."""
+    """Let the leaders on the current side suspect the consumers on nodes that this side has lost."""
     for name in sorted(turn.groups):
         queue = turn.queues.get(name)
         if queue is not None and queue.type == QUORUM and queue.up and turn.is_here(queue.master):
@@ -123,8 +130,10 @@ def lost_sight(turn: Turn, nodes: Iterable[int]) -> None:
 
 
 def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
-    """A new leader suspects consumers on nodes that have been given up and that it does not reach. Where the links work
-    again its monitors connect them, whatever the nodes' records say."""
+    """Let a new leader suspect the consumers on nodes of other sides that it does not reach.
+
+    If the links work again, its monitors connect to them, whatever the nodes' records say.
+    """
     nodes = {turn.consumers[consumer].node for consumer in turn.queues[name].consumers}
     given_up = [node for node in sorted(nodes) if turn.runs_anywhere(node) and not turn.is_here(node)]
     for node in [node for node in given_up if not turn.linked(leader, node)]:
@@ -132,8 +141,10 @@ def suspect_unreached(turn: Turn, name: str, leader: int) -> None:
 
 
 def look_for_channels(turn: Turn, name: str, leader: int) -> None:
-    """A new leader looks for all channels that the queue knows, and finds that some are gone, where their nodes are up,
-    be it again or for the last time, and in reach; those on other nodes it suspects."""
+    """Let a new leader monitor all channels that the queue knows.
+
+    It finds channels gone whose nodes are up and reachable, and suspects those on other nodes.
+    """
 
     def is_reached(node: int) -> bool:
         return reachability.is_up(turn, node) and turn.linked(node, leader)
@@ -145,7 +156,7 @@ def look_for_channels(turn: Turn, name: str, leader: int) -> None:
 
 
 def dead_ones(turn: Turn, name: str) -> list[Consumer]:
-    """Consumers that died with their nodes and that the queue still knows, but for those that it has been told of."""
+    """Return consumers that died with their nodes and that the queue still knows, except those reported already."""
     waiting = [one.operation for one in turn.groups[name].waiting]
     told = {one.consumer for one in waiting if isinstance(one, ChannelDown)}
     mine = [one for one in turn.consumers.values() if one.queue == name and one.state == "closed"]
@@ -153,15 +164,14 @@ def dead_ones(turn: Turn, name: str) -> list[Consumer]:
 
 
 def node_back(turn: Turn, node: int) -> None:
-    """A node is up: leaders that reach it find out about consumers there."""
+    """Let the leaders that reach a node look for the consumers there again."""
     for name in sorted(turn.groups):
         if name in turn.queues and turn.queues[name].has_group:
             see_again(turn, name, node)
 
 
 def see_again(turn: Turn, name: str, node: int) -> None:
-    """The leader reaches a node that runs, of which it suspected consumers: they are served again, and those that died
-    with the node are then found to be gone."""
+    """Serve the suspected consumers on a node that the leader reaches again; report those that died with it."""
     master, suspected = turn.queues[name].master, fifo.of(turn.queues[name]).suspected
     there = [one for one in suspected if turn.consumers[one].node == node]
     if not there or master == NOWHERE or not turn.runs_anywhere(node) or not turn.linked(node, master):
@@ -173,22 +183,24 @@ def see_again(turn: Turn, name: str, node: int) -> None:
 
 
 def purge(turn: Turn, node: int) -> None:
-    """Quorum queues give up all channels at a node that is no member any more (`rabbit_fifo:make_purge_nodes`, which
-    their leaders come to within 5 s)."""
+    """Drop all channels at a node that is no longer a member (`rabbit_fifo:make_purge_nodes`).
+
+    Leaders do that within 5 s.
+    """
     for name in sorted(turn.groups):
         if name in turn.queues:
             let_go_of_dead(turn, name, node.__eq__)
 
 
 def let_go_of_dead(turn: Turn, name: str, chosen: Callable[[int], bool]) -> None:
-    """What channels hold that are gone with one of the chosen nodes is to go back."""
+    """Report the channels that died with one of the chosen nodes, so that their messages are returned."""
     for consumer in dead_ones(turn, name):
         if chosen(consumer.node):
             put(turn, name, ChannelDown(name, consumer.node, consumer=consumer.name, reason=NO_PROCESS), NOWHERE)
 
 
 def in_reach(turn: Turn) -> None:
-    """Leaders see again those that they had lost sight of."""
+    """Let leaders look again for all consumers that they suspect."""
     for name in sorted(turn.groups):
         suspected = fifo.of(turn.queues[name]).suspected if name in turn.queues else ()
         for node in sorted({turn.consumers[consumer].node for consumer in suspected}):
@@ -196,6 +208,6 @@ def in_reach(turn: Turn) -> None:
 
 
 def abreast(turn: Turn, event: MembersAbreast) -> None:
-    """Members have caught up, and deliver what the last leader could not."""
+    """Let members that have caught up deliver what the last leader could not."""
     if event.queue in turn.queues and turn.queues[event.queue].has_group:
         consuming.deliver_missing(turn, event.queue)

@@ -260,9 +260,9 @@ def forget_replicas(t, bits):
 @inner
 def client_gone(t, node):
     """The node of publishers is gone: they never hear, nor of what waits for its queue."""
-    for k in range(t.queue.parked):
-        if t.parked[k, KIND] == PUBLISH and t.parked[k, B] == node:
-            t.parked[k, C] |= ORPHANED
+    for k in range(t.queue.waiting):
+        if t.waiting[k, KIND] == PUBLISH and t.waiting[k, B] == node:
+            t.waiting[k, C] |= ORPHANED
     t.moment.awaiting = without_client(t.awaiting, t.moment.awaiting, node)
     t.moment.unanswered = without_client(t.unanswered, t.moment.unanswered, node)
 

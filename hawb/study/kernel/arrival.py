@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel.node_ports import focus_on, focused, sides
-from hawb.study.kernel.replicas import bury, load_record, return_to
+from hawb.study.kernel.replicas import load_record, remove_from_queue, return_to
 from hawb.study.kernel.state import REPLICA_GONE, move_row
 
 
@@ -26,7 +26,7 @@ def settle_stalled(t):
     if take_deaths(t):
         for side in sides(t):
             if focus_on(t, side):
-                bury(t, t.queue, True)
+                remove_from_queue(t, t.queue, True)
         focus_on(t, focus)
 
 

@@ -64,20 +64,23 @@ def give_up(t, some):
 
 
 @inner
-def inherit(t, q, heir, living, gone, entry):
-    """Make the heir's copy the queue's; the other mirrors keep what they held of it. Fall back to the engine where a
-    mirror that the master reached holds part of what a heir brings back that the master did not reach."""
-    lagging, behind = q.lagging & living, is_behind_all(t, q, heir, living)
-    answer_late(t, q, heir, living)
-    last_back = turn_back(t, heir) if behind else 0
-    lose(t, 0, t.since[heir])
+def inherit(t, q, promoted, living, gone, entry):
+    """Make the promoted mirror's copy the queue's; the other mirrors keep what they held of it.
+
+    Fall back to the engine where a mirror that the master reached holds part of what the promoted mirror brings back
+    and the master did not reach it.
+    """
+    lagging, behind = q.lagging & living, is_behind_all(t, q, promoted, living)
+    answer_late(t, q, promoted, living)
+    last_back = turn_back(t, promoted) if behind else 0
+    lose(t, 0, t.since[promoted])
     for node in range(t.setup.nodes):
         if living >> node & 1:
-            near = linked(t, heir, node)
+            near = linked(t, promoted, node)
             if near and is_synchronised(t, q, node):
                 t.since[node] = 0
             else:
-                t.since[node] = max(t.since[node], t.since[heir])
+                t.since[node] = max(t.since[node], t.since[promoted])
                 if behind and not lagging >> node & 1 and (not near or last_back > t.since[node]):
                     hand_to_engine(t)
                 elif near and not behind and lagging >> node & 1:
@@ -93,25 +96,28 @@ def inherit(t, q, heir, living, gone, entry):
 
 
 @inner
-def is_behind_all(t, q, heir, living):
-    """Return whether the master's last messages did not reach the heir. If they reached a synchronised mirror that the
-    heir sees, the heir receives them from the first such mirror, and answers for them."""
-    if not q.lagging >> heir & 1:
+def is_behind_all(t, q, promoted, living):
+    """Return True if the master's last messages did not reach the promoted mirror.
+
+    If they reached a synchronised mirror that the promoted mirror sees, it receives them from the first such mirror,
+    and answers for them.
+    """
+    if not q.lagging >> promoted & 1:
         return False
     for node in range(t.setup.nodes):
-        if (living & ~q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, heir, node):
-            t.since[heir] = t.since[node]
-            replica_answers(t, heir, link_us(t, q.master, heir))
+        if (living & ~q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, promoted, node):
+            t.since[promoted] = t.since[node]
+            replica_answers(t, promoted, link_us(t, q.master, promoted))
             return False
     return True
 
 
 @inner
-def answer_late(t, q, heir, living):
-    """Synchronised mirrors that the master's last messages did not reach receive them from the heir, and answer."""
+def answer_late(t, q, promoted, living):
+    """Send the master's last messages to the synchronised mirrors that lack them, which answer."""
     for node in range(t.setup.nodes):
-        if (living & q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, heir, node):
-            replica_answers(t, node, link_us(t, heir, node))
+        if (living & q.lagging) >> node & 1 and is_synchronised(t, q, node) and linked(t, promoted, node):
+            replica_answers(t, node, link_us(t, promoted, node))
 
 
 @inner
@@ -126,17 +132,17 @@ def close_gap(t, node):
 
 
 @inner
-def turn_back(t, heir):
+def turn_back(t, promoted):
     """A mirror that the last messages did not reach has what was in the queue before, and what has left it since:
     the last of these, 0 if there is none."""
     windows.clear(t.gone)
     windows.copy_all(t.content, t.gone)
     windows.clear(t.here)
-    windows.copy(t.behind, t.here, t.since[heir], t.queue.taken)
+    windows.copy(t.behind, t.here, t.since[promoted], t.queue.taken)
     without_messages(t.gone, t.here)
     without_messages(t.here, t.content)
     windows.clear(t.content)
-    windows.copy(t.behind, t.content, t.since[heir], t.queue.taken)
+    windows.copy(t.behind, t.content, t.since[promoted], t.queue.taken)
     lose_gone(t)
     last_back = windows.last_by(t.here, t.queue.taken)
     without_elsewhere(t, t.here)

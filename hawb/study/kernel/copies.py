@@ -70,12 +70,12 @@ def lose(t, after, last):
 
 
 @inner
-def inherit(t, q, heir, living, gone, entry):
-    """The heir's copy is the queue's, and other mirrors hold of it what they held."""
-    lose(t, 0, t.since[heir])
+def inherit(t, q, promoted, living, gone, entry):
+    """The promoted mirror's copy is the queue's, and other mirrors hold of it what they held."""
+    lose(t, 0, t.since[promoted])
     for node in range(t.setup.nodes):
         if living >> node & 1:
-            t.since[node] = 0 if is_synchronised(t, q, node) else max(t.since[node], t.since[heir])
+            t.since[node] = 0 if is_synchronised(t, q, node) else max(t.since[node], t.since[promoted])
     windows.clear(t.unwritten)
 
 
@@ -90,7 +90,7 @@ def keep_masters_copy(t, q, gone, entry):
 
 
 @inner
-def keep_strays(t, q, bits):
+def keep_orphaned_mirrors(t, q, bits):
     """No mirror that waited for the master stays."""
 
 

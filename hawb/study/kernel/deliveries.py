@@ -55,27 +55,27 @@ PATIENCE_US = access.PATIENCE_US
 
 
 @inner
-def park(t, kind, a, b, c, d):
+def defer(t, kind, a, b, c, d):
     """An operation waits until the queue serves again; while it is settled that no master is there, 60 s at most."""
-    row = t.queue.parked
-    if row == len(t.parked):
+    row = t.queue.waiting
+    if row == len(t.waiting):
         raise OverflowError("more waits for the queue than a trial has room for")
     number = next_number(t)
-    t.parked[row, NUMBER], t.parked[row, KIND] = number, kind
-    t.parked[row, A], t.parked[row, B], t.parked[row, C], t.parked[row, D] = a, b, c, d
-    t.queue.parked += 1
-    if t.queue.abandoned and kind != PUBLISH:
+    t.waiting[row, NUMBER], t.waiting[row, KIND] = number, kind
+    t.waiting[row, A], t.waiting[row, B], t.waiting[row, C], t.waiting[row, D] = a, b, c, d
+    t.queue.waiting += 1
+    if t.queue.awaits_master and kind != PUBLISH:
         put_on_agenda(t, PATIENCE_US, TIMER if kind == RESUME else REACTION, GIVE_UP, number, 0, 0, 0)
 
 
 @inner
 def release(t):
     """Everything that waited tries again, in its order."""
-    for k in range(t.queue.parked):
-        row = t.parked[k]
+    for k in range(t.queue.waiting):
+        row = t.waiting[k]
         unschedule(t, GIVE_UP, row[NUMBER])
         schedule(t, 0, row[KIND], row[A], row[B], row[C], row[D])
-    t.queue.parked = 0
+    t.queue.waiting = 0
 
 
 @inner
@@ -85,8 +85,8 @@ def serves(t, kind, a, node, c, d):
     queue = t.queue
     if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
-    if not (queue.abandoned and (queue.absent or is_stopped(t, queue))):
-        park(t, kind, a, node, c, d)
+    if not (queue.awaits_master and (queue.absent or is_stopped(t, queue))):
+        defer(t, kind, a, node, c, d)
     return False
 
 
@@ -319,12 +319,12 @@ def close(t):
 @inner
 def give_up(t, number):
     """An operation has waited as long as it may."""
-    for k in range(t.queue.parked):
-        if t.parked[k, NUMBER] == number:
-            kind, subscription = t.parked[k, KIND], t.parked[k, A]
-            for other in range(k, t.queue.parked - 1):
-                move_row(t.parked, other + 1, other)
-            t.queue.parked -= 1
+    for k in range(t.queue.waiting):
+        if t.waiting[k, NUMBER] == number:
+            kind, subscription = t.waiting[k, KIND], t.waiting[k, A]
+            for other in range(k, t.queue.waiting - 1):
+                move_row(t.waiting, other + 1, other)
+            t.queue.waiting -= 1
             if kind == RESUME and wants_to_resume(t, subscription):
                 t.consumer.state = CANCELLED
             return

@@ -8,7 +8,7 @@ from hawb.study.kernel import copies
 from hawb.study.kernel.answers import client_gone
 from hawb.study.kernel.deliveries import close
 from hawb.study.kernel.record_rules import mirror_bits
-from hawb.study.kernel.replicas import bury, end_master, shut_down_master
+from hawb.study.kernel.replicas import end_master, remove_from_queue, shut_down_master
 from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put_on_agenda, schedule, unschedule
 
@@ -120,11 +120,11 @@ def publishers_gone(t, dead):
 
 
 @inner
-def bury_replicas(t, gone, dead):
+def remove_dead_replicas(t, gone, dead):
     """The queue learns that replicas of it are gone."""
-    hollow = 1 << t.queue.hollow if t.queue.hollow != NOBODY else 0
-    if (mirror_bits(t, t.queue) | 1 << t.queue.master | hollow) & gone:
-        bury(t, t.queue, False)
+    orphaned_gm = 1 << t.queue.orphaned_gm if t.queue.orphaned_gm != NOBODY else 0
+    if (mirror_bits(t, t.queue) | 1 << t.queue.master | orphaned_gm) & gone:
+        remove_from_queue(t, t.queue, False)
 
 
 @inner

@@ -61,7 +61,7 @@ def forget_node(t, node):
     """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
     it is gone; its consumer was told when it fell, or waits."""
     miss_late(t, node)
-    if t.queue.master == node and (t.setup.mirrored or t.queue.parked):
+    if t.queue.master == node and (t.setup.mirrored or t.queue.waiting):
         hand_to_engine(t)
     elif t.queue.master == node:
         t.queue.gone = t.queue.absent = 1
@@ -74,5 +74,5 @@ def declare_again(t, node):
         hand_to_engine(t)
         return
     queue = t.queue
-    queue.master, queue.up, queue.stopped, queue.abandoned, queue.absent, queue.gone = node, 1, 0, 0, 0, 0
+    queue.master, queue.up, queue.stopped, queue.awaits_master, queue.absent, queue.gone = node, 1, 0, 0, 0, 0
     count_times(t)

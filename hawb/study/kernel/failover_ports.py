@@ -63,7 +63,7 @@ disk_record = on_disk_record = keep_disk_record = nothing
 """The record on disk names no mirrors."""
 spared = remove = fall_with_node = forget_crashes = nothing
 """The queue is durable, and no process crashes."""
-leave_strays = heed_strays = is_alone = heirless_bits = answer_waiting = nothing
+leave_orphaned_mirrors = promote_orphaned_mirror = is_alone = not_promotable_bits = answer_waiting = nothing
 """Policy does not change, so that no mirror is left on the record of a master that does not know it."""
 adopt_limits = nothing
 """The queue has no limits."""
@@ -74,16 +74,16 @@ adopt_limits = nothing
 @inner
 def answer_unheld(t, q, holders, ended):
     """What publishers sent while nobody was master nobody has, if none of the mirrors `holders` was there by then."""
-    how = STRUCK | ENDED if ended and t.setup.strays_confirm else STRUCK
+    how = STRUCK | ENDED if ended and t.setup.orphaned_mirrors_confirm else STRUCK
     left = 0
-    for k in range(q.parked):
-        row = t.parked[k]
+    for k in range(q.waiting):
+        row = t.waiting[k]
         if row[KIND] == PUBLISH and not holders & ~(row[C] >> LACKED_BY):
             schedule(t, 0, PUBLISH, row[A], row[B], row[C] & HOW | how, row[D])
         else:
-            move_row(t.parked, k, left)
+            move_row(t.waiting, k, left)
             left += 1
-    q.parked = left
+    q.waiting = left
 
 
 @inner

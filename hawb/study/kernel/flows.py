@@ -55,9 +55,9 @@ def answer_later(t, beats):
     if nowhere:
         settle(t, nowhere, 0)
     has = windows.total(t.early) + held(t) + (stale if counts else 0)
-    for k in range(t.queue.parked):
-        if t.parked[k, KIND] == SETTLE:
-            has -= t.parked[k, A]
+    for k in range(t.queue.waiting):
+        if t.waiting[k, KIND] == SETTLE:
+            has -= t.waiting[k, A]
     count = min(beats - nowhere, has)
     if count > 0:
         wait_in_mailbox(t, SETTLE, count, t.consumer.node, 0, 0)

@@ -7,7 +7,7 @@ from hawb.engine.core import randomness
 from hawb.rules import selection
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
-from hawb.study.kernel.deliveries import park
+from hawb.study.kernel.deliveries import defer
 from hawb.study.kernel.node_rules import stall
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.state import (
@@ -41,7 +41,7 @@ CODE = 3 * MOST_NODES + 1
 """How many bits a list of nodes takes as a number."""
 
 forget_answers, count_time = answers.forget_replicas, state.count_times
-release_parked, deliver_ready = deliveries.release, deliveries.deliver
+release_waiting, deliver_ready = deliveries.release, deliveries.deliver
 wanted_replicas = rule(selection.wanted_replicas)
 
 # What policy asks for
@@ -195,9 +195,9 @@ def is_overdue(t, q):
 
 
 @inner
-def park_sync(t, q, node):
+def defer_sync(t, q, node):
     """A synchronisation that is asked for by hand waits for the one that is under way."""
-    park(t, MANUAL_SYNC, node, node, 0, 0)
+    defer(t, MANUAL_SYNC, node, node, 0, 0)
 
 
 # Who waits, and what is counted
@@ -206,9 +206,9 @@ def park_sync(t, q, node):
 @inner
 def lack_waiting(t, q, node):
     """A mirror that joins while nobody serves the queue has nothing of what publishers sent before."""
-    for k in range(q.parked):
-        if t.parked[k, KIND] == PUBLISH:
-            t.parked[k, C] |= 1 << LACKED_BY + node
+    for k in range(q.waiting):
+        if t.waiting[k, KIND] == PUBLISH:
+            t.waiting[k, C] |= 1 << LACKED_BY + node
 
 
 @inner
@@ -220,7 +220,7 @@ def forget_replicas(t, q, bits):
 @inner
 def release(t, q):
     """Everything that waited tries again, in its order."""
-    release_parked(t)
+    release_waiting(t)
 
 
 @inner

@@ -190,12 +190,12 @@ def plan_again(t, row):
 def keep_own_waiting(t, q):
     """What clients on another side asked for waits there."""
     k = 0
-    while k < q.parked:
-        if is_here(t, t.parked[k, B]):
+    while k < q.waiting:
+        if is_here(t, t.waiting[k, B]):
             k += 1
         else:
-            unschedule(t, GIVE_UP, t.parked[k, NUMBER])
-            q.parked = drop_row(t.parked, q.parked, k)
+            unschedule(t, GIVE_UP, t.waiting[k, NUMBER])
+            q.waiting = drop_row(t.waiting, q.waiting, k)
 
 
 @inner

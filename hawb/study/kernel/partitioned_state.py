@@ -68,7 +68,7 @@ def fields() -> list[tuple]:
         *((f"kept_{name}", np.int64, per_side) for name in ("mirrors", "synchronised", "since")),
         *((f"kept_{name}", np.int64, (MOST_SIDES, MOST_WINDOWS, 2)) for name in ("content", "behind")),
         ("kept_unwritten", np.int64, (MOST_SIDES, MOST_WAITING + 1, 2)),
-        ("kept_parked", np.int64, (MOST_SIDES, MOST_WAITING, 8)),
+        ("kept_waiting", np.int64, (MOST_SIDES, MOST_WAITING, 8)),
     ]  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def put_aside(t, place, number):
     copy_windows(t.content, t.kept_content[place])
     copy_windows(t.behind, t.kept_behind[place])
     copy_windows(t.unwritten, t.kept_unwritten[place])
-    copy_rows(t.parked, t.kept_parked[place], t.queue.parked)
+    copy_rows(t.waiting, t.kept_waiting[place], t.queue.waiting)
 
 
 @inner
@@ -176,7 +176,7 @@ def take_up(t, place):
     copy_windows(t.kept_content[place], t.content)
     copy_windows(t.kept_behind[place], t.behind)
     copy_windows(t.kept_unwritten[place], t.unwritten)
-    copy_rows(t.kept_parked[place], t.parked, t.queue.parked)
+    copy_rows(t.kept_waiting[place], t.waiting, t.queue.waiting)
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
 

@@ -6,7 +6,7 @@ from hawb.study.compiled import inner
 from hawb.study.kernel import windows
 from hawb.study.kernel.answers import NOT_TAKEN, await_batch, await_each, tell_refused
 from hawb.study.kernel.closing import lag_us
-from hawb.study.kernel.deliveries import deliver, park
+from hawb.study.kernel.deliveries import defer, deliver
 from hawb.study.kernel.mailbox import keeps
 from hawb.study.kernel.state import (
     COPIED,
@@ -68,21 +68,21 @@ def is_unknown(t):
 def wait_in_mailbox(t, kind, count, node, how, number):
     """A queue that reads nothing gets more of what flows to it. That joins what waits of the same already, but not over
     what came in between."""
-    for k in range(t.queue.parked - 1, -1, -1):
-        row = t.parked[k]
+    for k in range(t.queue.waiting - 1, -1, -1):
+        row = t.waiting[k]
         if row[KIND] == kind and row[B] == node and row[C] == how and row[D] == number:
             row[A] += count
             return
         if row[KIND] != SETTLE and not (row[KIND] == PUBLISH and kind == SETTLE):
             break
-    park(t, kind, count, node, how, number)
+    defer(t, kind, count, node, how, number)
 
 
 @inner
 def publish(t, count, node, how, number):
     """A batch reaches the queue, or waits for it."""
     if keeps(t, t.queue, node) and not how & STRUCK:
-        park(t, PUBLISH, count, node, how, number)
+        defer(t, PUBLISH, count, node, how, number)
         return
     if how & ORPHANED or not is_running(t, node):
         publish_for_nobody(t, count, how)
@@ -129,8 +129,8 @@ def open_publisher(t, node):
 @inner
 def note_master_gone(t, how):
     """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
-    for k in range(t.queue.parked):
-        row = t.parked[k]
+    for k in range(t.queue.waiting):
+        row = t.waiting[k]
         if row[KIND] == SETTLE:
             row[C] = 1
         elif row[KIND] == PUBLISH and how:

@@ -328,8 +328,8 @@ def tell(t, row):
 
 
 NEVER_HAPPENS = (
-    departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers, departure.bury_replicas,
-    node_rules.release_stalled, arrival.settle_stalled,
+    departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers,
+    departure.remove_dead_replicas, node_rules.release_stalled, arrival.settle_stalled,
 )  # fmt: skip
 """What goes and comes with replicas of classic queues."""
 PARTS = {

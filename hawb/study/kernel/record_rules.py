@@ -12,4 +12,4 @@ RECORD = Binding(ports.PORTS, record_ports, NODES)
 
 is_mirror, is_synchronised = RECORD.of(record.is_mirror), RECORD.of(record.is_synchronised)
 mirror_bits, alive_bits = RECORD.of(record.mirror_bits), RECORD.of(record.alive_bits)
-waits_for_heir = RECORD.of(record.waits_for_heir)
+mirrors_await_master = RECORD.of(record.mirrors_await_master)

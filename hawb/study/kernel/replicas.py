@@ -22,6 +22,6 @@ synchronise_drained, drop_master = map(REPLICAS.of, (mirrors.synchronise_drained
 synchronise, begin_sync = map(REPLICAS.of, (synchronisation.synchronise, synchronisation.begin))
 synchronise_by_hand = REPLICAS.of(synchronisation.synchronise_by_hand)
 finish_sync, finish_late = map(REPLICAS.of, (synchronisation.finish, synchronisation.finish_late))
-bury, shut_down_master = map(REPLICAS.of, (failover.bury, failover.shut_down_master))
+remove_from_queue, shut_down_master = map(REPLICAS.of, (failover.remove_from_queue, failover.shut_down_master))
 recover = REPLICAS.of(outage.recover)
 load_record, return_to = map(REPLICAS.of, (returning.load_record, returning.return_to))

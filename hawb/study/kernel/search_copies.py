@@ -73,10 +73,10 @@ def had_all(t, q, node, living):
 
 
 @inner
-def lag_from_the_first(t, q, heir, living, left):
-    """Synchronised mirrors that the heir does not reach are to get all that it holds. How many lag with them."""
+def lag_from_the_first(t, q, promoted, living, left):
+    """Let synchronised mirrors that the promoted one does not reach lag from the first message; return how many lag."""
     for node in range(t.setup.nodes):
-        out_of_reach = living >> node & 1 == 1 and is_synchronised(t, q, node) and not linked(t, heir, node)
+        out_of_reach = living >> node & 1 == 1 and is_synchronised(t, q, node) and not linked(t, promoted, node)
         if out_of_reach and not is_among(t.lagging, left, node):
             t.lagging[left], t.lag_from[node] = node, 0
             left += 1
@@ -84,34 +84,37 @@ def lag_from_the_first(t, q, heir, living, left):
 
 
 @inner
-def inherit(t, q, heir, living, gone, entry):
-    """The heir's copy is the queue's; what only the old master had is lost. Mirrors that live on hold what they held of
-    it, and all of it where they were synchronised; the heir holds what these do if the master had not reached it."""
-    behind, near = is_among(t.lagging, q.lagging, heir), NOBODY
+def inherit(t, q, promoted, living, gone, entry):
+    """Make the promoted mirror's copy the queue's; messages that only the old master held are lost.
+
+    Surviving mirrors keep what they held of it, and hold all of it if they were synchronised. The promoted mirror holds
+    what these do if the master had not reached it.
+    """
+    behind, near = is_among(t.lagging, q.lagging, promoted), NOBODY
     for node in range(t.setup.nodes - 1, -1, -1):
-        if had_all(t, q, node, living) and linked(t, heir, node):
+        if had_all(t, q, node, living) and linked(t, promoted, node):
             near = node
     if behind and near != NOBODY:
-        put_copy(t, heir, t.contents[near])
-        replica_answers(t, heir, link_us(t, q.master, heir))
+        put_copy(t, promoted, t.contents[near])
+        replica_answers(t, promoted, link_us(t, q.master, promoted))
     for k in range(q.lagging):
         node = t.lagging[k]
-        if living >> node & 1 == 1 and node != heir and is_synchronised(t, q, node) and linked(t, heir, node):
-            replica_answers(t, node, link_us(t, heir, node))
-    held, missing = t.contents[heir], content(t) & ~t.contents[heir]
+        if living >> node & 1 == 1 and node != promoted and is_synchronised(t, q, node) and linked(t, promoted, node):
+            replica_answers(t, node, link_us(t, promoted, node))
+    held, missing = t.contents[promoted], content(t) & ~t.contents[promoted]
     for node in range(t.setup.nodes):
         if living >> node & 1:
-            sent = is_synchronised(t, q, node) and linked(t, heir, node)
+            sent = is_synchronised(t, q, node) and linked(t, promoted, node)
             put_copy(t, node, held if sent else t.contents[node] & held)
-    put_copy(t, heir, held)
+    put_copy(t, promoted, held)
     delete_copies(t, lost_from_disks(t, gone))
     left = 0
     for k in range(q.lagging):
-        if not linked(t, heir, t.lagging[k]):
+        if not linked(t, promoted, t.lagging[k]):
             t.lagging[left] = t.lagging[k]
             left += 1
     if behind and near == NOBODY:
-        left = lag_from_the_first(t, q, heir, living, left)
+        left = lag_from_the_first(t, q, promoted, living, left)
     q.lagging, q.redelivered, q.unwritten, q.uncounted = left, held, 0, 0
     lose(t, missing)
     reclaim(t, held)
@@ -144,7 +147,7 @@ def uncounted(t, q, never):
 
 
 @inner
-def keep_strays(t, q, bits):
+def keep_orphaned_mirrors(t, q, bits):
     """No mirror that waited for the master stays."""
     q.lagging = 0
 

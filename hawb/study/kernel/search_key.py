@@ -110,23 +110,23 @@ def say_node(t, words, node, sides):
 def say_record(t, words, place):
     """Writes a record of the queue but for messages."""
     queue = t.kept[place]
-    flags = queue.up << 4 | queue.stopped << 3 | queue.abandoned << 2 | queue.absent << 1 | queue.mirrored
+    flags = queue.up << 4 | queue.stopped << 3 | queue.awaits_master << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
-    say(words, t.free[queue.hollow] + 1 if queue.hollow != NOBODY else 0)
+    say(words, t.free[queue.orphaned_gm] + 1 if queue.orphaned_gm != NOBODY else 0)
     say_list(t, words, t.kept_mirrors[place], queue.mirrors)
     say_list(t, words, t.kept_synchronised[place], queue.synchronised)
     say_list(t, words, t.kept_recoverable[place], queue.recoverable)
     say_list(t, words, t.kept_lagging[place], queue.lagging)
     say(words, renamed(t, queue.depth_unknown) << 8 | renamed(t, queue.copies))
-    say(words, renamed(t, queue.unburied) << 8 | renamed(t, queue.unburied_synchronised))
+    say(words, renamed(t, queue.dead_gm_members) << 8 | renamed(t, queue.dead_gm_synchronised))
     syncs = queue.syncing and place < REMEMBERED
     say(words, syncs)
     if syncs:
         say(words, renamed(t, queue.sync_mirrors))
         say(words, t.moment.now_us - queue.sync_began_us)
-    say(words, queue.parked)
-    for k in range(queue.parked):
-        row = t.kept_parked[place, k]
+    say(words, queue.waiting)
+    for k in range(queue.waiting):
+        row = t.kept_waiting[place, k]
         what = row[KIND] << 8 | t.free[row[A if row[KIND] == MANUAL_SYNC else B]] << 4 | row[C] & HOW
         say(words, renamed(t, row[C] >> LACKED_BY) << 16 | what)
 

@@ -11,7 +11,14 @@ from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.partitioned_state import first_running, look_from, look_from_outside
 from hawb.study.kernel.partitioned_trial import cut_between
 from hawb.study.kernel.raft_log import bits_in
-from hawb.study.kernel.replicas import bury, finish_sync, join, synchronise, synchronise_by_hand, take_effect
+from hawb.study.kernel.replicas import (
+    finish_sync,
+    join,
+    remove_from_queue,
+    synchronise,
+    synchronise_by_hand,
+    take_effect,
+)
 from hawb.study.kernel.search_nodes import lose_disk_of
 from hawb.study.kernel.search_queue import publish
 from hawb.study.kernel.search_state import order_sides, renumber
@@ -81,7 +88,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t, t.queue, False)
+        remove_from_queue(t, t.queue, False)
     elif kind == PUBLISH:
         publish(t, b, c)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.deliveries import park
+from hawb.study.kernel.deliveries import defer
 from hawb.study.kernel.links import replica_answers
 from hawb.study.kernel.mailbox import keeps
 from hawb.study.kernel.publishing import told_untaken
@@ -51,7 +51,7 @@ def forget_recoverable(t, q):
 def publish(t, node, how):
     """A message reaches the queue, or waits for it."""
     if keeps(t, t.queue, node) and not how & STRUCK:
-        park(t, PUBLISH, 1, node, how, 0)
+        defer(t, PUBLISH, 1, node, how, 0)
         return
     if t.notes.pieces == MOST_PIECES:
         raise OverflowError("more is published than a search has room for")

@@ -34,10 +34,10 @@ def note_recoverable(t, q):
 def on_record(t, q):
     """The mirrors as the record has them, which names one that refused to take over as well."""
     count = 0
-    if q.hollow != NOBODY:
-        t.asked[0], count = q.hollow, 1
+    if q.orphaned_gm != NOBODY:
+        t.asked[0], count = q.orphaned_gm, 1
     for k in range(q.mirrors):
-        if t.mirrors[k] != q.hollow:
+        if t.mirrors[k] != q.orphaned_gm:
             t.asked[count] = t.mirrors[k]
             count += 1
     return t.asked[:count]

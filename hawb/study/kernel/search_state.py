@@ -39,17 +39,17 @@ MOST_NODES = 5
 MOST_SIDES = MOST_NODES + 1
 MOST_PIECES, MOST_GIVEN = 62, 24
 """How many pieces of a queue's numbers there may be, and how many of them when a search begins."""
-MOST_PLANNED, MOST_UNCONFIRMED, MOST_PARKED, MOST_KINDS = 40, 12, 6, 4
+MOST_PLANNED, MOST_UNCONFIRMED, MOST_WAITING, MOST_KINDS = 40, 12, 6, 4
 OWN_KIND = MOST_KINDS - 1
 """The kind of the messages that the search publishes."""
 REMEMBERED = MOST_SIDES
 """The place of what the first node remembers; before it stand the records of sides that are not in focus."""
 
 QUEUE = record(
-    "master up stopped abandoned absent mirrored mirrors synchronised recoverable unburied unburied_synchronised hollow"
-    " depth_unknown lagging"
+    "master up stopped awaits_master absent mirrored mirrors synchronised recoverable"
+    " dead_gm_members dead_gm_synchronised orphaned_gm depth_unknown lagging"
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
-    " parked stalled"
+    " waiting stalled"
 )
 """What a side knows of the queue. `copies` are the nodes that have one, as bits; `stored` what its batches have, of
 which `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""
@@ -69,14 +69,14 @@ SEARCHED = np.dtype(
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")), ("kept_side", np.int64, (MOST_SIDES,)),
         ("stalled", np.int64, (MOST_NODES + 1, 2)),
-        ("agenda", np.int64, (MOST_PLANNED, SIDE + 1)), ("parked", np.int64, (MOST_PARKED, 8)),
+        ("agenda", np.int64, (MOST_PLANNED, SIDE + 1)), ("waiting", np.int64, (MOST_WAITING, 8)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, FIRST_NODE + MOST_NODES)),
         ("unanswered", np.int64, (1, FIRST_NODE + MOST_NODES)),
         ("begun", np.int64, (MOST_SIDES, 2)), ("asked_before", np.int64, (1, 3)),
         ("counts", np.int64, (MOST_GIVEN,)), ("sizes", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
         ("kept", QUEUE, (MOST_SIDES + MOST_NODES,)),
         *((f"kept_{name}", np.int64, (MOST_SIDES + MOST_NODES, MOST_NODES)) for name in LISTS),
-        ("kept_parked", np.int64, (MOST_SIDES + MOST_NODES, MOST_PARKED, 8)),
+        ("kept_waiting", np.int64, (MOST_SIDES + MOST_NODES, MOST_WAITING, 8)),
     ]
 )  # fmt: skip
 """One cluster while stories are searched, in one piece of memory.
@@ -110,7 +110,7 @@ def remember_at(t, place):
     copy_list(t.lagging, t.kept_lagging[place])
     copy_list(t.lag_from, t.kept_lag_from[place])
     copy_list(t.contents, t.kept_contents[place])
-    copy_rows(t.parked, t.kept_parked[place], t.queue.parked)
+    copy_rows(t.waiting, t.kept_waiting[place], t.queue.waiting)
 
 
 @inner
@@ -133,7 +133,7 @@ def show(t, place):
     copy_list(t.kept_lagging[place], t.lagging)
     copy_list(t.kept_lag_from[place], t.lag_from)
     copy_list(t.kept_contents[place], t.contents)
-    copy_rows(t.kept_parked[place], t.parked, t.queue.parked)
+    copy_rows(t.kept_waiting[place], t.waiting, t.queue.waiting)
 
 
 # Sides in their order

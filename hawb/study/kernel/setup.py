@@ -70,7 +70,7 @@ def of_settings(settings: Settings) -> dict[str, int]:
     """What a cluster goes by."""
     timing = settings.timing
     return {
-        **asdict(setup_of(settings)), "strays_confirm": settings.profile.strays_confirm,
+        **asdict(setup_of(settings)), "orphaned_mirrors_confirm": settings.profile.orphaned_mirrors_confirm,
         "sync_messages_per_s": timing.sync_messages_per_s,
         "sync_bytes_per_s": settings.sync_max_bytes_per_s, "sync_batch_size": settings.sync_batch_size,
     }  # fmt: skip

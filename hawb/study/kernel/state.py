@@ -50,7 +50,7 @@ def record(names: str, **records: np.dtype) -> np.dtype:
 
 SETUP = record(
     "nodes seed mirrored mode count promote_on_shutdown promote_on_failure sync_automatic late_answers_count"
-    " lone_boot_rounds keeps_records khepri consumes_again strays_confirm"
+    " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
     " client_local consume_beats consume_us listed preferred election_us"
@@ -63,9 +63,9 @@ procedure of planned work."""
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.core.state.Node`)."""
 QUEUE = record(
-    "master up stopped abandoned absent mirrors synchronised unburied unburied_synchronised hollow"
+    "master up stopped awaits_master absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
     " depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us parked stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting stalled gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
@@ -97,7 +97,7 @@ TRIAL = np.dtype(
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
         ("stalled", np.int64, (MOST_NODES + 1, 2)),
-        ("agenda", np.int64, (MOST_PLANNED, 8)), ("parked", np.int64, (MOST_WAITING, 8)),
+        ("agenda", np.int64, (MOST_PLANNED, 8)), ("waiting", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
         *((name, np.int64, (MOST_NODES,)) for name in ("available", "free", "asked")),

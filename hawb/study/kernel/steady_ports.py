@@ -71,9 +71,9 @@ def end(t, p, reason):
 def in_mailbox(t, q, p):
     """How many of the publisher's messages the queue has not read."""
     count = 0
-    for k in range(q.parked):
-        if t.parked[k, KIND] == PUBLISH and t.parked[k, D] == p.number:
-            count += t.parked[k, A]
+    for k in range(q.waiting):
+        if t.waiting[k, KIND] == PUBLISH and t.waiting[k, D] == p.number:
+            count += t.waiting[k, A]
     return count
 
 

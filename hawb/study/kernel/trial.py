@@ -15,9 +15,9 @@ from hawb.study.kernel.node_rules import look_around
 from hawb.study.kernel.publishing import publish
 from hawb.study.kernel.replicas import (
     DRAINED,
-    bury,
     finish_sync,
     join,
+    remove_from_queue,
     synchronise,
     synchronise_by_hand,
     synchronise_drained,
@@ -77,7 +77,7 @@ def set_up(t):
     t.book.down_since = t.book.syncing_since = t.book.metadata_down_since = NEVER
     t.consumer.node = t.publisher.node = NOBODY
     t.publisher.closed = 1
-    t.queue.up, t.queue.hollow = 1, NOBODY
+    t.queue.up, t.queue.orphaned_gm = 1, NOBODY
     for node in wanted(t, t.queue, everybody, 0)[1:]:
         t.mirrors[t.queue.mirrors] = node
         t.queue.mirrors += 1
@@ -136,7 +136,7 @@ def handle(t, number, kind, a, b, c, d):
     elif kind == LOOK_AROUND:
         look_around(t)
     elif kind == REPLICA_GONE:
-        bury(t, t.queue, False)
+        remove_from_queue(t, t.queue, False)
     elif kind == PUBLISH:
         publish(t, a, b, c, d)
     elif kind == SETTLE:

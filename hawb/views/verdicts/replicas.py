@@ -55,8 +55,9 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
         asked.append(ToDo(told, asking("migrate", files, "--plan plan/")))
     stay = [one for one in found.advice if one.type == "classic" and one.blockers]
     if stay:
-        asked.append(ToDo(f"Decide about {_names(stay)}, which cannot be quorum queues: mirror them, or give up the"
-                          " settings that prevent the move."))  # fmt: skip
+        told = f"Decide about {_names(stay)}, which cannot be quorum queues: "
+        keep = "mirror them, or give up" if found.profile.mirroring else "accept one replica, or give up"
+        asked.append(ToDo(f"{told}{keep} the settings that prevent the move."))
     asked += [] if files_first else lacking_files
     return tuple(asked[:MOST_TO_DO])
 

@@ -18,7 +18,7 @@ from hawb.engine.core.operations import Publish, Settle
 from hawb.engine.core.state import Queue
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import expiry
-from hawb.engine.queues.access import park
+from hawb.engine.queues.access import defer
 
 
 def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, more_room: int) -> None:
@@ -66,14 +66,14 @@ def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> No
     """Puts more of a flow into the mailbox of a queue that reads nothing. It joins an operation of the same flow that
     waits there, but does not overtake what came in between: another publisher's messages, or anything that does not
     flow."""
-    for parked in reversed(queue.parked):
-        if is_more_of(operation, parked.operation):
-            longer = replace(parked, operation=replace(operation, count=parked.operation.count + operation.count))
-            turn.change_queue(queue.name, parked=tuple(longer if one is parked else one for one in queue.parked))
+    for one in reversed(queue.waiting):
+        if is_more_of(operation, one.operation):
+            longer = replace(one, operation=replace(operation, count=one.operation.count + operation.count))
+            turn.change_queue(queue.name, waiting=tuple(longer if other is one else other for other in queue.waiting))
             return
-        if not flows_beside(turn, operation, parked.operation):
+        if not flows_beside(turn, operation, one.operation):
             break
-    park(turn, queue, operation)
+    defer(turn, queue, operation)
 
 
 def is_more_of(operation: Publish | Settle, other: Any) -> bool:

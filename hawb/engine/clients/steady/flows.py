@@ -153,7 +153,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
     decided = requests.is_decided(turn, name)
-    operations = [one.operation for one in (turn.groups[name].waiting if decided else queue.parked)]
+    operations = [one.operation for one in (turn.groups[name].waiting if decided else queue.waiting)]
     answers = (one for one in operations if isinstance(one, Settle))
     waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)

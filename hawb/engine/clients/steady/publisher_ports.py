@@ -80,7 +80,7 @@ def end(t: Turn, p: Publisher, reason: str) -> None:
 
 def in_mailbox(_: Turn, q: Queue, p: Publisher) -> int:
     """How many of a publisher's messages a queue has not read."""
-    operations = (parked.operation for parked in q.parked)
+    operations = (one.operation for one in q.waiting)
     return sum(one.count for one in operations if isinstance(one, Publish) and one.publisher == p.name)
 
 

@@ -9,7 +9,7 @@ from hawb.engine.core.state import Queue, Side
 from hawb.engine.core.versions import closed, opened
 
 
-class OpenSide:
+class MutableSide:
     """A side of a partition, opened for a turn to write to."""
 
     def __init__(self, side: Side):
