@@ -37,6 +37,9 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MOST = 200_000
 """Bytes of a changed input: what is larger is cut."""
+LARGE = (300_000, 1_000_000)
+"""Bytes to which an input is enlarged, from and to before."""
+NAMING = ("name", "queue", "destination", "consumer", "publisher")
 
 Tree = Any
 
@@ -51,6 +54,28 @@ def changed(random: Random, name: str, content: bytes, other: bytes) -> bytes:
     for _ in range(_few(random)):
         content = random.choice(BY_BYTES)(random, content, other)[:MOST]
     return content
+
+
+def enlarged(random: Random, name: str, content: bytes) -> bytes:
+    """Return an input that is many times as large: a list of it is repeated with other names, or else all of it."""
+    most = random.randrange(*LARGE)
+    document = _document(name, content)
+    lists = [inside[at] for inside, at in _places([document]) if isinstance(inside[at], list) and inside[at]]
+    if lists and random.random() < 0.8:
+        items = random.choice(lists)
+        size = max(1, len(json.dumps(items)))
+        items += [_renamed(one, str(number)) for number in range(1, 1 + most // size) for one in list(items)]
+        return json.dumps(document).encode(errors="surrogatepass")
+    return content * (most // max(1, len(content)))
+
+
+def _renamed(item: Tree, number: str) -> Tree:
+    """Return an item of a list whose own name, or that of the queue that it is about, is another one."""
+    if not isinstance(item, dict):
+        return item
+    names = {key: f"{value}-{number}" for key, value in item.items() if key in NAMING and isinstance(value, str)}
+    step = {key: _renamed(value, number) for key, value in item.items() if isinstance(value, dict)}
+    return {**item, **(names or step)}
 
 
 def _few(random: Random) -> int:

@@ -15,12 +15,13 @@ import attack
 import player
 import pytest
 from click import command, echo
+from mutations import LARGE
 from tries import COMMANDS, STDIN, Try, as_seeded, drawn
 
 from hawb.cli.files import Refusing
 
 SECONDS = float(os.environ.get("HAWB_ATTACK_S", 60))
-TRIES = 13 * 100
+TRIES = len(COMMANDS) * 100
 """As many for each command; `make attack` goes on for as long as it is asked to."""
 KEPT = sorted(file for file in attack.KEPT.iterdir() if file.is_dir())
 ONE = Try(("run", "story.yaml"), {"story.yaml": b"scenario: a\n"})
@@ -123,6 +124,15 @@ def test_a_number_is_always_the_same_try() -> None:
     assert {one.command for one in tries} == set(COMMANDS)
     assert any(STDIN in one.files for one in tries)
     assert len({player.as_text(one) for one in tries}) > len(tries) * 0.9
+
+
+def test_some_inputs_are_large_and_each_file_that_an_option_names_is_given() -> None:
+    tries = [drawn(number, b"{}") for number in range(600)]
+    sizes = [sum(map(len, one.files.values())) for one in tries]
+    assert 0 < sum(size > LARGE[0] / 2 for size in sizes) < len(tries) / 20 and max(sizes) < 2 * LARGE[1]
+    for name, option in (("after.json", "--after"), ("numbers.yaml", "--numbers")):
+        asked = [one for one in tries if name in one.words]
+        assert asked and all(option in one.words and name in one.files for one in asked)
 
 
 def test_a_find_is_made_smaller_and_kept(tmp_path: Path) -> None:

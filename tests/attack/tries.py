@@ -8,14 +8,14 @@ it would start Spark, and `audited` is the part of `audit` that a task of Spark 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from mutations import HOSTILE_TEXTS, changed
+from mutations import HOSTILE_TEXTS, changed, enlarged
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -25,6 +25,8 @@ OUTPUT = "out"
 """What the names of all outputs begin with."""
 LONGEST = 40_000
 """Bytes of an input before it is changed."""
+ENLARGED = 0.01
+"""The share of tries with a large input. (`replicas` plays no trials: to compile the kernel takes a minute.)"""
 TIMES = ("2026-11-27", "2026-11-27T09:03:21Z", "09:03", "1970-01-01", "9999-12-31T23:59:60+99:99", "now", "-1", "")
 RELEASES = ("3.8", "3.10", "3.12.14", "3.13", "4.0", "4.2", "4.3", "4.3.6", "9", "none", "4.0,4.2")
 
@@ -67,8 +69,9 @@ def export(random: Random) -> Seeds:
         return {"orders.yaml": _content(DATA / "operator" / "orders.yaml")}
     real = DATA / "real"
     definitions = random.choice(("definitions.json",) * 4 + ("policies.json", "api-policies.json"))
-    queues = random.choice((None, "list_queues.json", "list_queues.json", "list_queues.txt", "list_queues-shop.txt"))
-    nodes = random.choice((None, "cluster_status.json", "api-overview.json"))
+    queues = random.choice((None, "list_queues.json", "list_queues.json", "list_queues.txt", "list_queues-shop.txt",
+                            "api-queues.json"))
+    nodes = random.choice((None, "cluster_status.json", "api-overview.json", "api-nodes.json"))
     return {name: _content(real / name) for name in (definitions, queues, nodes) if name}
 
 
@@ -97,6 +100,11 @@ def logs_and_export(random: Random) -> Seeds:
     return {**logs(random), **(export(random) if random.random() < 0.2 else {})}
 
 
+def nothing(_random: Random) -> Seeds:
+    """Return no files: all that is read are words."""
+    return {}
+
+
 def study(random: Random) -> Seeds:
     """Draw a study."""
     return {"study.yaml": _content(random.choice(_all("studies/*.yaml")))}
@@ -106,27 +114,38 @@ COMMANDS: dict[str, tuple[Draw, tuple[str, ...]]] = {
     "run": (story, ("", "--json", "-o out.html", "--language zh", "--language pt -o out.html")),
     "check": (story, ("", "--format sarif", "--format junit")),
     "explore": (story, tuple(f"--faults 1 --states 150 --operations {rest}" for rest in (
-        "0", "1 --for unavailable", "0 --for diverged --json", "1 -o out.html", "0 --scenario out.yaml"))),
-    "safe": (cluster, ("", "--json", "--format line", "--format prometheus", "-o out.html", "--node rabbit@a")),
+        "0", "1 --for unavailable", "0 --for diverged --json", "1 -o out.html", "0 --scenario out.yaml",
+        "1 --without publish --seconds 0.5"))),
+    "safe": (cluster, ("", "--json", "--format line", "--format prometheus", "-o out.html", "--node rabbit@a",
+                      "--node {text} --json")),
     "lint": (cluster, ("", "--json", "--format sarif", "--format junit", "-o out.html", "--network-mb-s 0.001")),
     "import": (export, ("-o -", "-o out.yaml", "--numbers -", "--numbers out.yaml", "--numbers - --queue orders")),
-    "replicas": (cluster, ("--trials 0", "--trials 0 --json", "--trials 0 --failures 2 -o out.html")),
+    "replicas": (cluster, ("--trials 0", "--trials 0 --json", "--trials 0 --failures 2 -o out.html",
+                           "--trials 0 --seed 1 --numbers numbers.yaml")),
     "upgrade": (cluster, ("", "--json", "--to {release}", "--to 4.3 --via {release} --json", "--full-stop",
                           "--drain --runbook -", "--from {release} --to 4.3", "--order {text}", "-o out.html",
-                          "--runbook out.md --scenario out.yaml", "--numbers numbers.yaml")),
+                          "--runbook out.md --scenario out.yaml", "--numbers numbers.yaml",
+                          "--objective {text} --wait synced", "--away-s 0 --gantt out.svg")),
     "migrate": (cluster, ("", "--json", "--to 4.3", "--to {release} --via {release}", "--from {release} -o out.html",
                           "--plan out")),
     "incident": (logs_and_export, ("", "--json", "--events", "--events --clients", "-o out.html", "--scenario -",
-                                   "--since {time}", "--until {time} --json", "--zone {text}")),
-    "rates": (logs, ("", "--json", "--numbers -", "--numbers out.yaml -o out.html", "--since {time} --until {time}")),
+                                   "--since {time}", "--until {time} --json", "--zone {text}", "--after after.json",
+                                   "--after after.json --json", "--unpacked-mb 0.01", "--unpacked-ratio 1")),
+    "rates": (logs, ("", "--json", "--numbers -", "--numbers out.yaml -o out.html", "--since {time} --until {time}",
+                     "--zone {text} --unpacked-mb 0.01")),
     "study": (study, ("--output out --master spark://127.0.0.1:1",
                       "--output out --master spark://127.0.0.1:1 --numbers numbers.yaml",
-                      "--output out --master spark://127.0.0.1:1 --baseline {text}")),
+                      "--output out --master spark://127.0.0.1:1 --baseline {text}",
+                      "--output out --master spark://127.0.0.1:1 --vary {text} --faults 1 --losses 1 --compact",
+                      "--output out --master spark://127.0.0.1:1 --vary timing.election_s --rows-per-file 1")),
+    "rule": (nothing, ("{text}", "{text} {text}", "promote on shutdown", "delivery limit {text}")),
     "audited": (export, ("",)),
 }  # fmt: skip
 """The commands that are tried, with the inputs that each reads and the options that it is given."""
 NUMBERS = "numbers.yaml"
 """A file of the reader's own numbers."""
+AFTER = "after.json"
+"""An export from after an incident."""
 
 
 def drawn(number: int, own_numbers: bytes = b"", commands: tuple[str, ...] = tuple(COMMANDS)) -> Try:
@@ -137,11 +156,13 @@ def drawn(number: int, own_numbers: bytes = b"", commands: tuple[str, ...] = tup
     options = [_filled(random, word) for word in random.choice(choices).split()]
     seeds, others = dict(draw(random)), list(draw(random).values())
     inputs = list(seeds)
-    if NUMBERS in options:
-        seeds[NUMBERS] = own_numbers
+    seeds |= _of_options(random, options, own_numbers)
     aimed = _some(random, list(seeds), random.choice((1, 1, 2)))
     files = {name: changed(random, name, content, random.choice(others)) if name in aimed else content
              for name, content in seeds.items()}  # fmt: skip
+    if files and random.random() < ENLARGED:
+        name = random.choice(list(files))
+        files[name] = enlarged(random, name, files[name])
     arguments = ["--queues=" + name if command == "import" and at else name for at, name in enumerate(inputs)]
     if command != "audited" and len(inputs) == 1 and random.random() < 0.1:
         files[STDIN] = files.pop(inputs[0])
@@ -149,6 +170,13 @@ def drawn(number: int, own_numbers: bytes = b"", commands: tuple[str, ...] = tup
     elif command == "rates":  # a folder is a cluster
         return Try((command, "logs", *options), {f"logs/{name}": content for name, content in files.items()})
     return Try((command, *arguments, *options), files)
+
+
+def _of_options(random: Random, options: Sequence[str], own_numbers: bytes) -> Seeds:
+    """Return the files that options name."""
+    after = random.choice(("definitions.json", "list_queues.json", "api-queues.json", "policies.json"))
+    given = {NUMBERS: own_numbers, AFTER: _content(DATA / "real" / after)}
+    return {name: content for name, content in given.items() if name in options}
 
 
 def as_seeded(command: str, own_numbers: bytes) -> list[Try]:
@@ -160,8 +188,7 @@ def as_seeded(command: str, own_numbers: bytes) -> list[Try]:
         files = dict(draw(random))
         arguments = ["--queues=" + name if command == "import" and at else name for at, name in enumerate(files)]
         options = [_filled(random, word) for word in choice.split()]
-        if NUMBERS in options:
-            files[NUMBERS] = own_numbers
+        files |= _of_options(random, options, own_numbers)
         found.append(Try((command, *arguments, *options), files))
     return found
 
