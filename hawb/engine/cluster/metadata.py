@@ -1,11 +1,11 @@
-"""Changes of the cluster's metadata that wait.
+"""Changes of the cluster's metadata that have to wait.
 
-Source: Mnesia. A transaction on exchanges, queues or policies, or on who belongs to the cluster, needs every node that
-counts as running. With one of them silent it waits until that one answers again, or is missed. That a mirror takes over
-is one too (`rabbit_mirror_queue_misc:remove_from_queue`).
+Source: Mnesia. A transaction on exchanges, queues, policies or membership needs every node that counts as running. If
+one of them is silent, the transaction waits until that node answers again or is noticed as down. A promotion is such a
+transaction too (`rabbit_mirror_queue_misc:remove_from_queue`).
 
-Source: Khepri. A command of the store needs a leader that a majority of the members hears
-(`hawb.engine.cluster.khepri`); without one it waits, for a while.
+Source: Khepri. A command of the store needs a leader and a majority of members (`hawb.engine.cluster.khepri`); without
+them it waits, for a limited time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def stall(t, change):
-    """Lets a change of the metadata wait, once, if it has to; whether it does."""
+    """Make a change of the metadata wait, once, if it has to; return True if it waits."""
     if is_writable(t, place_of_change(t, change)):
         note_change(t)
         return False
@@ -43,12 +43,12 @@ def stall(t, change):
 
 
 def is_writable(t, node):
-    """Whether metadata can be changed from a node (NOWHERE: from any) of the side in focus."""
+    """Return True if metadata can be changed from `node` (NOWHERE: from any node) of the current side."""
     return reaches_store(t, node) if t.setup.khepri else answers(t)
 
 
 def is_writable_anywhere(t):
-    """Whether metadata can be changed from any node that runs, on whatever side."""
+    """Return True if metadata can be changed from any running node, on any side."""
     focus, found = focused(t), False
     for side in sides(t):
         if not found and focus_on(t, side):
@@ -59,8 +59,10 @@ def is_writable_anywhere(t):
 
 
 def release_stalled(t):
-    """Somebody answers again or was missed, or the store has a leader: what has waited is tried again on the sides on
-    which metadata can be changed."""
+    """Try waiting changes again on the sides on which metadata can be changed.
+
+    Call it when a node answers again, when one is noticed as down, or when the store has a leader.
+    """
     focus, kept = focused(t), 0
     for k in range(count_stalled(t)):
         place = place_of_stalled(t, k)
