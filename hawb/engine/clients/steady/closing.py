@@ -1,5 +1,4 @@
-"""How a steady publisher goes: with all that has left it on its way, and without what waited at the client. That no
-queue ever saw."""
+"""A steady publisher closes: what has left it is still under way; what waited at the client never reaches a queue."""
 
 from __future__ import annotations
 
@@ -11,20 +10,20 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def lag_us(t, p):
-    """How long a publisher's messages take to the queue's master. Without one there is nothing to reach."""
+    """Return how long a publisher's messages take to the queue's master, in microseconds; 0 without a master."""
     q = queue_of(t, p)
     return 0 if q is None or not q.up or q.master == p.node else t.setup.link_us
 
 
 def send(t, p, count):
-    """Messages leave a publisher together."""
+    """Send messages of a publisher together."""
     if count > 0:
         p.beats += count
         depart(t, p, count, lag_us(t, p))
 
 
 def close(t, p, reason):
-    """A publisher goes. What has left it is on its way to the queue; closing it again changes nothing."""
+    """Close a publisher; what has left it is under way to the queue. Closing it again changes nothing."""
     if p.closed:
         return
     if not p.blocked:
@@ -33,7 +32,7 @@ def close(t, p, reason):
 
 
 def close_with_nodes(t):
-    """Publishers whose node is gone go, and so do those of a node that takes no clients any more."""
+    """Close publishers whose node is gone, or is drained."""
     for p in publishers(t):
         if not runs_anywhere(t, p.node) or t.nodes[p.node].drained:
             close(t, p, NODE_DOWN)
