@@ -95,7 +95,6 @@ def client_gone(turn: Turn, node: int, reason: str) -> None:
 
 def replica_answers(turn: Turn, queue: str, node: int, due_us: int) -> None:
     """Let a replica that was silent and has received all its messages answer for all of them at `due_us`."""
-
     each(turn, queue, lambda run: (heard(run, node, due_us),))
 
 
