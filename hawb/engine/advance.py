@@ -77,12 +77,12 @@ def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) ->
 
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
-    """Tell a quorum queue that a consumer's channel is gone."""
+    """Apply the command that a consumer's channel is gone to a quorum queue."""
     subscriptions.channel_down(turn, event)
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """Tell a quorum queue that its leader does not reach a node any more.
+    """Apply the command that its leader no longer reaches a node to a quorum queue.
 
     If a client died there and the node is back, the log goes on with the node's return (`rabbit_fifo:apply`, nodeup,
     which looks for dead clients): the messages that the client held count as returned by the loss of the node, and
@@ -97,7 +97,7 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
-    """Tell a quorum queue that its leader reaches a node again."""
+    """Apply the command that its leader reaches a node again to a quorum queue."""
     out_of_reach.unsuspect(turn, event.queue, event.node)
 
 
