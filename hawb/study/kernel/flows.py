@@ -1,4 +1,4 @@
-"""What flows between two events: `hawb.engine.clients.steady.flows` for one publisher and one consumer."""
+"""Flows between two events: `hawb.engine.clients.steady.flows` for one publisher and one consumer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hawb.study.kernel.steady_ports import is_heard
 
 @inner
 def flow(t, until_us):
-    """Takes in what flows until then on each side, and time stands there."""
+    """Apply what flows until `until_us` on each side, and set the time to it."""
     t.moment.now_us = max(t.moment.now_us, until_us)
     side = focused(t)
     for number in sides(t):
@@ -27,7 +27,7 @@ def flow(t, until_us):
 
 @inner
 def flow_through(t):
-    """What flowed to and from the queue since the last time."""
+    """Apply what flowed to and from the queue since the last time."""
     queue, consumer = t.queue, t.consumer
     answers = is_heard(t, consumer)
     beats = beats_heard(t, queue, consumer) if answers else 0
@@ -47,8 +47,10 @@ def flow_through(t):
 
 @inner
 def answer_later(t, beats):
-    """Answers to a queue that reads nothing wait, for no more than the consumer has of it. Answers to a master that is
-    gone reach nobody anyway, unless what they are for was sent again and they count."""
+    """Let answers to a queue that reads nothing wait, at most as many as the consumer has messages of it.
+
+    Answers to a master that is gone are dropped, unless their messages were sent again and the answers count.
+    """
     stale = windows.total(t.stale)
     counts = t.setup.late_answers_count and late_ones(t, ALL) > 0
     nowhere = 0 if counts else min(beats, stale)

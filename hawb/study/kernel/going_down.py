@@ -1,4 +1,4 @@
-"""Nodes stop and die, and those that are left miss them: `hawb.engine.cluster.stopping` with the kernel's ports."""
+"""Nodes stop and go down, and the remaining nodes notice: `hawb.engine.cluster.stopping` with the kernel's ports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ node_gone, miss, miss_late = map(GOING.of, (stopping.node_gone, stopping.miss, s
 
 @inner
 def start_nodes(t, nodes):
-    """Nodes, given as bits, boot."""
+    """Boot nodes, given as bits."""
     look_from_outside(t)
     for node in range(t.setup.nodes):
         if nodes >> node & 1 and t.nodes[node].status == DOWN:

@@ -1,4 +1,4 @@
-"""What nodes do about each other: `hawb.engine.cluster` with the kernel's ports."""
+"""Nodes' reactions to each other: `hawb.engine.cluster` with the kernel's ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What flows between two events to and from a quorum queue: what is otherwise than in `flows`."""
+"""Flows between two events to and from a quorum queue: the differences from `flows`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credi
 
 @inner
 def flow(t, until_us):
-    """Takes in what flows until then, and time stands there; with it the queue commits what the logs had before."""
+    """Apply what flows until `until_us`, and set the time to it; the queue also commits what the logs had before."""
     t.moment.now_us = max(t.moment.now_us, until_us)
     answers, busy = is_heard(t, t.consumer), not t.queue.up
     beats = beats_heard(t, t.queue, t.consumer) if answers else 0
@@ -39,7 +39,7 @@ def flow(t, until_us):
 
 @inner
 def within_reach(t, q, c):
-    """How many messages the consumer has to answer for, or will get of what is in the queue."""
+    """Return how many messages the consumer has to answer for, or will get from the queue."""
     return windows.total(t.held) + waits(t)
 
 
@@ -48,7 +48,7 @@ useful_beats = with_parts(steady.useful_beats, {steady_ports.within_reach: withi
 
 @inner
 def answer_later(t, beats):
-    """Answers to a queue that cannot commit wait at the client, for no more than it has."""
+    """Let answers to a queue that cannot commit wait at the client, at most as many as it holds messages."""
     if not beats:
         return
     has = windows.total(t.held)
@@ -64,5 +64,8 @@ blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
 
 @inner
 def next_change_us(t):
-    """When next a flow changes more than how many messages there are: the publisher is blocked. NEVER if it is not."""
+    """Return when a flow next changes more than the number of messages; NEVER if it does not.
+
+    That is when the publisher is blocked.
+    """
     return blocked_us(t, t.publisher)

@@ -1,5 +1,7 @@
-"""The name of a state with a quorum queue: two states have the same where `hawb.planning.explore.digest` has. What is
-left out says `hawb.engine.keys.quorum_key`, beside what `search_key` has of nodes and of what is planned."""
+"""The key of a state with a quorum queue: two states have the same if `hawb.planning.explore.digest` has.
+
+`hawb.engine.keys.quorum_key` says what is left out; `search_key` has the parts about nodes and the agenda.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ are_interchangeable, means, says_event = search_names.interchangeable, search_ke
 
 @inner
 def name(t, words):
-    """Writes the name of a state."""
+    """Write the key of a state."""
     words[0] = 0
     sides = order_sides(t)
     remember_at(t, HERE)
@@ -66,12 +68,15 @@ def name(t, words):
     say_agenda(t, words, sides)
 
 
-# What members are told by
+# Terms and indices in the key
 
 
 @inner
 def told_term(t, term):
-    """A term: while something is under way between members as it is, or else by its place among those that are told."""
+    """Return a term as it is while something is under way between members.
+
+    Otherwise its place among the key's terms.
+    """
     k = 0
     while not t.notes.under_way and t.ranks[k] != term:
         k += 1
@@ -80,25 +85,25 @@ def told_term(t, term):
 
 @inner
 def told_index(t, index):
-    """An index: as it is, or else as counted from the base."""
+    """Return an index as it is while something is under way between members; otherwise as counted from the base."""
     return index if t.notes.under_way else index - t.notes.told_from
 
 
 @inner
 def say_node_name(t, words, node):
-    """Writes a node, or 0 for none."""
+    """Write a node, or 0 for none."""
     say(words, t.free[node] + 1 if node >= 0 else 0)
 
 
 @inner
 def say_set(t, words, some):
-    """Writes a set of messages."""
+    """Write a set of messages."""
     say(words, picked(some, t.notes.starts))
 
 
 @inner
 def say_group(t, words):
-    """Writes the group's members and how far they have come."""
+    """Write the group's members and their progress."""
     say(words, renamed(t, t.queue.present) << 8 | renamed(t, t.queue.stopped))
     for k in range(t.setup.nodes):
         asked = t.asks[t.available[k]]
@@ -112,7 +117,7 @@ def say_group(t, words):
 
 @inner
 def say_member(t, words, member):
-    """Writes a member."""
+    """Write a member."""
     say(words, member.role)
     say(words, told_term(t, member.term))
     say_node_name(t, words, member.voted_for)
@@ -136,7 +141,7 @@ def say_member(t, words, member):
 
 @inner
 def say_entries(t, words, after, last, term):
-    """Writes the entries behind an index, of a log that ends so."""
+    """Write the entries behind an index, of a log that ends with `last` in `term`."""
     at, index = words[0] + 1, after + 1
     say(words, 0)
     while index <= last:
@@ -157,7 +162,7 @@ def say_entries(t, words, after, last, term):
 
 @inner
 def entry_at(t, index, term):
-    """The row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
+    """Return the row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
     for k in range(t.queue.entries):
         entry = t.entries[k]
         if entry.first <= index <= entry.last and term_within(t, 0, term, entry.first) == entry.term:
@@ -167,7 +172,7 @@ def entry_at(t, index, term):
 
 @inner
 def say_proposal(t, words, p):
-    """Writes what is asked."""
+    """Write a proposal."""
     say(words, p.asks + 1)
     if p.asks == ENQUEUE:
         say_node_name(t, words, p.client)
@@ -176,12 +181,12 @@ def say_proposal(t, words, p):
         say_node_name(t, words, p.after)
 
 
-# Records, and what waits
+# Records and waiting operations
 
 
 @inner
 def say_messages(t, words):
-    """Writes how many messages are in each stretch, and which are promised."""
+    """Write how many messages are in each stretch, and which are confirmed."""
     promised, stored = promises(t), 0
     for place in range(HERE + 1):
         if is_kept(t, place):
@@ -195,7 +200,7 @@ def say_messages(t, words):
 
 @inner
 def say_view(t, words, number):
-    """Writes who leads as a side sees it."""
+    """Write the leader that a side sees."""
     if number == t.net.focus:
         say_leader(t, words, t.queue.master, t.queue.up)
     else:
@@ -205,13 +210,13 @@ def say_view(t, words, number):
 
 @inner
 def say_leader(t, words, master, up):
-    """Writes a leader, and whether it can commit."""
+    """Write a leader, and whether it can commit."""
     say(words, (t.free[master] + 1 if master != NOBODY else 0) << 1 | up)
 
 
 @inner
 def say_record(t, words, place):
-    """Writes what is said of the queue."""
+    """Write the queue's record."""
     kept = t.kept[place]
     say_node_name(t, words, kept.holder)
     say(words, renamed(t, kept.abreast) << 9 | renamed(t, kept.copies) << 1 | kept.roomy)
@@ -233,7 +238,7 @@ def say_record(t, words, place):
 
 @inner
 def say_waiting(t, words):
-    """Writes what waits for an answer, in channels, and for the queue; and where members of the group are."""
+    """Write what waits for an answer, in channels, and for the queue; and the nodes of the group's members."""
     say(words, t.moment.awaiting)
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
@@ -250,12 +255,12 @@ def say_waiting(t, words):
         say(words, t.free[node] * bit(t.setup.members, node))
 
 
-# What is planned
+# The agenda
 
 
 @inner
 def say_event(t, words, row, sides):
-    """Writes what is planned, of a message what it says."""
+    """Write an event; of a message also its contents."""
     says_event(t, words, row, sides)
     planned = t.agenda[row]
     if planned[KIND] == RAFT_ARRIVES:
@@ -271,7 +276,7 @@ def say_event(t, words, row, sides):
 
 @inner
 def meaning(t, planned, kind):
-    """What an event is about."""
+    """Return the subject of an event."""
     if kind < RAFT_ARRIVES:
         return means(t, planned, kind)
     if kind == RAFT_ARRIVES:
@@ -287,26 +292,25 @@ def meaning(t, planned, kind):
     return t.free[planned[A]]
 
 
-# Which node is which
+# Order of nodes
 
 
 @inner
 def interchangeable(t, sides):
-    """Whether no rule looks at nodes' names, and no message of members speaks of them."""
+    """Return True if no rule depends on nodes' names, and no message between members contains them."""
     return not t.notes.under_way and are_interchangeable(t, sides)
 
 
 @inner
 def differs(t, place, node, other):
-    """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
-    are alike."""
+    """Compare two nodes by what they are and hold: below 0 if the first one comes first, 0 if they are alike."""
     told, other_told = sign(t, node), sign(t, other)
     return told - other_told if told != other_told else runs_differ(t.contents[node], t.contents[other])
 
 
 @inner
 def sign(t, node):
-    """What a node is and believes, and its role in the queue, but for what it holds."""
+    """Return a node's state and its role in the queue, without what it holds."""
     role = int(t.queue.master == node) << 2 | bit(t.queue.abreast, node) << 1 | bit(t.setup.members, node)
     flags = bit(t.moment.virgin, node) << 2 | int(t.nodes[node].drained != 0) << 1 | t.nodes[node].silent
     return bits_in(t.nodes[node].believes) << 10 | role << 7 | status(t, node) << 3 | flags

@@ -1,5 +1,7 @@
-"""What is published while stories are searched, and what lags behind links that work again:
-`hawb.engine.clients.publishing` and `network`, where they decide what copies hold."""
+"""Publishes in a search, and what lags behind mended links.
+
+This is `hawb.engine.clients.publishing` and `hawb.engine.cluster.links`, where they decide what copies hold.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from hawb.study.kernel.state import (
 
 @inner
 def hear_late(t, q):
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer."""
+    """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
     late, q.lagging = q.lagging, 0
     for k in range(late):
         if is_alive(t, q, t.lagging[k]):
@@ -41,7 +43,7 @@ def hear_late(t, q):
 
 @inner
 def forget_recoverable(t, q):
-    """Nodes that can be seen again and have no mirror here cannot be recovered either."""
+    """Remove nodes that are seen again and have no mirror from the recoverable ones."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node) and not is_mirror(t, q, node):
             q.recoverable = without_nodes(t.recoverable, q.recoverable, 1 << node)
@@ -49,7 +51,7 @@ def forget_recoverable(t, q):
 
 @inner
 def publish(t, node, how):
-    """A message reaches the queue, or waits for it."""
+    """Deliver a message to the queue, or let it wait for it."""
     if keeps(t, t.queue, node) and not how & STRUCK:
         defer(t, PUBLISH, 1, node, how, 0)
         return
@@ -69,7 +71,7 @@ def publish(t, node, how):
 
 @inner
 def store(t, piece, how):
-    """Every replica that it reaches takes a message, in a batch with those just before it of its kind."""
+    """Store a message in every replica that it reaches, in a batch with those just before it of its kind."""
     queue = t.queue
     for node in range(t.setup.nodes):
         if node == queue.master or (is_mirror(t, t.queue, node) and follows(t, node)):
