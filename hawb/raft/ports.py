@@ -150,7 +150,7 @@ def say_unwritten(t: Out, member: Member) -> None:
     t.append(Write(member.id, member.generation, member.last_index))
 
 
-def two_lead(_: Out, member: Member, leader: int) -> None:
+def raise_two_leaders(_: Out, member: Member, leader: int) -> None:
     """Raise RuntimeError: two members lead in one term, which only a lost disk can cause."""
     raise RuntimeError(f"members {member.id} and {leader} lead in the same term, {member.term}")
 
@@ -158,6 +158,6 @@ def two_lead(_: Out, member: Member, leader: int) -> None:
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
     "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
-    "say_unwritten", "forget_peers", "two_lead",
+    "say_unwritten", "forget_peers", "raise_two_leaders",
 )  # fmt: skip
 """The ports that engine and kernel both implement; NOOP is the command of a leader's first entry."""

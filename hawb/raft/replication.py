@@ -26,13 +26,13 @@ from hawb.raft.ports import (
     members_of,
     merge,
     peers_of,
+    raise_two_leaders,
     say_committed,
     say_unwritten,
     tell,
     tell_entries,
     tell_snapshot,
     term_at,
-    two_lead,
 )
 from hawb.rules.quorum import majority
 
@@ -213,7 +213,7 @@ def follow(t, member, leader):
     """Follow a leader of this term."""
     if member.role != FOLLOWER or member.leader != leader:
         if member.role == LEADER:
-            two_lead(t, member, leader)
+            raise_two_leaders(t, member, leader)
         member.role, member.leader, member.votes = FOLLOWER, leader, 0
 
 

@@ -32,13 +32,13 @@ SHARED = True  # the kernel of studies compiles this module
 def on_message(t, member, message):
     """Handle a message. A member that receives a newer term adopts it."""
     if message.term > member.term:
-        if not heeds(t, member, message):
+        if not accepts_term(t, member, message):
             return
         begin_term(t, member, message.term)
     receive(t, member, message)
 
 
-def heeds(t, member, message):
+def accepts_term(t, member, message):
     """Return True if a member adopts the newer term of a message.
 
     A leader gives way to another leader, but not to a candidate that is no member of its group.

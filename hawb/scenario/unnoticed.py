@@ -59,7 +59,7 @@ def _waiting(state: State) -> tuple[dict[str, int], int]:
     for share in (share for one in state.unconfirmed for share in one.shares):
         messages[share.queue] += runs.size(share.numbers)
     waiting = [one for side in state.sides for queue in side.queues.values() for one in queue.waiting]
-    held = [one.operation for one in (*waiting, *state.held_back, *state.stalled, *state.unread)]
+    held = [one.operation for one in (*waiting, *state.awaiting_registration, *state.waiting_changes, *state.unread)]
     for operation in held:
         if isinstance(operation, Publish):
             messages.update(dict.fromkeys(operation.queues, operation.count))

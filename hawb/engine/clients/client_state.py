@@ -16,10 +16,10 @@ ORPHANED_GM_US = NEVER_US + 1
 
 
 class Clock(Struct, frozen=True):
-    """The ticks of a client with a rate: `per_beats` ticks in `per_us` microseconds, from `start_us` on."""
+    """The ticks of a client with a rate: `per_ticks` ticks in `per_us` microseconds, from `start_us` on."""
 
     start_us: int
-    per_beats: int
+    per_ticks: int
     per_us: int
 
 
@@ -41,7 +41,7 @@ class Consumer(Struct, frozen=True):
     is True if the queue found it without credit at its turn.
 
     A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each tick of its
-    `clock`, of which `beats` are over. `timeout_ms` is the time within which it has to answer for a delivery if its
+    `clock`, of which `ticks` are over. `timeout_ms` is the time within which it has to answer for a delivery if its
     queue checks that, None if it does not. If its channel checks it, `sent` are the times of its deliveries, each with
     the number sent then, including those that it has answered for since the last delivery; the channel's ticks count
     from `ticks_from_us`.
@@ -70,7 +70,7 @@ class Consumer(Struct, frozen=True):
     received: Runs = EMPTY
     cancel_notified: bool = False
     clock: Clock | None = None
-    beats: int = 0
+    ticks: int = 0
     deliveries: Runs = EMPTY
     timeout_ms: int | None = None
     sent: tuple[tuple[int, int], ...] = ()
@@ -137,14 +137,14 @@ class Share(Struct, frozen=True):
 
 
 class Unanswered(Struct, frozen=True):
-    """Messages of a steady publisher, one at each tick of its `clock` from `beat` on, numbered from `number` on.
+    """Messages of a steady publisher, one at each tick of its `clock` from `tick` on, numbered from `number` on.
 
     `delays_us` are the replicas still asked, each with the time from a message's tick to its answer; `answered` is True
     if a replica has answered.
     """
 
     clock: Clock
-    beat: int
+    tick: int
     number: int
     count: int
     delays_us: tuple[tuple[int, int], ...]
@@ -160,7 +160,7 @@ class Unanswered(Struct, frozen=True):
 class Publisher(Struct):
     """A client that publishes a message at each tick of its `clock`, connected to `node`.
 
-    Only a turn changes it, in a copy. `beats` counts the ticks whose messages have left it. `published` and `confirmed`
+    Only a turn changes it, in a copy. `ticks` counts the ticks whose messages have left it. `published` and `confirmed`
     count messages of all publishers that had its name. `blocked_since_us` is the time since when its next message
     waits, `blocked_us` the time for which earlier messages have waited. `step` is the step that started it.
     """
@@ -174,7 +174,7 @@ class Publisher(Struct):
     mode: str
     step: int
     closed: bool = False
-    beats: int = 0
+    ticks: int = 0
     published: int = 0
     confirmed: int = 0
     blocked_since_us: int | None = None

@@ -150,9 +150,9 @@ def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
     """Nack at once what waits for a queue's crashed process at `node`, whichever other replicas have answered."""
     here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
-    struck = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
-    turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in struck)
-    for waiting in struck:
+    affected = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
+    turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in affected)
+    for waiting in affected:
         _answer(turn, waiting, confirmed=False)
     steady_confirms.replica_crashed(turn, queue, node)
     forget_replicas(turn, queue, [node])
@@ -183,20 +183,20 @@ def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
     for name in turn.queue_names():
-        waiting = tuple(_orphaned(one, node) for one in turn.queues[name].waiting)
+        waiting = tuple(_without_channel(one, node) for one in turn.queues[name].waiting)
         if waiting != turn.queues[name].waiting:
             turn.change_queue(name, waiting=waiting)
     steady_confirms.client_gone(turn, node, reason)
 
 
-def _orphaned(one: WaitingOperation, node: int) -> WaitingOperation:
+def _without_channel(one: WaitingOperation, node: int) -> WaitingOperation:
     """Mark a waiting publish whose channel's node is gone: it still waits, but for no channel.
 
     A new channel is another.
     """
     if not isinstance(one.operation, Publish) or one.operation.node != node:
         return one
-    return replace(one, operation=replace(one.operation, orphaned=True))
+    return replace(one, operation=replace(one.operation, without_channel=True))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:

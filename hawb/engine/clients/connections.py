@@ -88,7 +88,7 @@ def is_blocked(turn: Turn, connection: Connection) -> bool:
     return any(unread.connection == connection for unread in turn.unread)
 
 
-def heed_alarms(turn: Turn, node: int) -> None:
+def apply_alarms(turn: Turn, node: int) -> None:
     """Let a node whose last alarm is cleared read requests again, in the order in which clients sent them."""
     if not alarms.blocks_publishing(turn, node):
         for connection in dict.fromkeys(unread.connection for unread in turn.unread if unread.connection[1] == node):
@@ -132,9 +132,9 @@ def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
     """End the chosen connections, with the requests that wait in them or in their channels."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
     enqueuers.forget(turn, chosen)
-    held_back = [one for one in turn.held_back if chosen(connection_of(turn, one.operation))]
-    turn.held_back = tuple(one for one in turn.held_back if one not in held_back)
-    for request in (waiting.operation for waiting in (*take(turn, chosen), *held_back)):
+    awaiting_registration = [one for one in turn.awaiting_registration if chosen(connection_of(turn, one.operation))]
+    turn.awaiting_registration = tuple(one for one in turn.awaiting_registration if one not in awaiting_registration)
+    for request in (waiting.operation for waiting in (*take(turn, chosen), *awaiting_registration)):
         for name in request.queues if isinstance(request, Publish) else ():
             bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
 

@@ -38,7 +38,7 @@ def configured_ms(turn: Turn) -> int | None:
 def is_late_at_best(consumer: Consumer, timeout_ms: int) -> bool:
     """Return True if a client with a rate cannot answer in time for the last message of its prefetch."""
     clock = consumer.clock
-    return clock is None or max(consumer.prefetch, 1) * clock.per_us > timeout_ms * 1_000 * clock.per_beats
+    return clock is None or max(consumer.prefetch, 1) * clock.per_us > timeout_ms * 1_000 * clock.per_ticks
 
 
 # Timeouts of channels

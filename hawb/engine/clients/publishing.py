@@ -33,7 +33,7 @@ from hawb.engine.queues import dead_letters, expiry, limits
 from hawb.engine.queues.access import defer
 from hawb.engine.queues.contents import ready, with_batch, without
 from hawb.engine.queues.dead_letters import EXPIRED, MAXLEN
-from hawb.engine.quorum import fifo, held_back, requests
+from hawb.engine.quorum import awaiting_registration, fifo, requests
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
 
@@ -47,13 +47,13 @@ def publish(turn: Turn, operation: Publish) -> None:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
     queues = [queue for queue in found if not queue.has_group]
-    asked = (queue for queue in queues if queue.name != operation.struck)
+    asked = (queue for queue in queues if queue.name != operation.lost_with_master)
     busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
         defer(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
-    operation = operation and held_back.let_through(turn, operation)
+    operation = operation and awaiting_registration.let_through(turn, operation)
     if operation is None:
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
@@ -123,9 +123,9 @@ def note_published(turn: Turn, operation: Publish) -> None:
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
     """Publish messages to one queue; return its share, None if no replica will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
-    if operation.orphaned or not turn.is_running(operation.node):
+    if operation.without_channel or not turn.is_running(operation.node):
         return route_without_client(turn, operation, name, numbers)
-    if name == operation.struck:
+    if name == operation.lost_with_master:
         keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.orphaned_mirrors_confirm
@@ -178,7 +178,7 @@ def keep_for_orphaned_mirrors(turn: Turn, operation: Publish, name: str, numbers
         turn.change_queue(name, orphaned_publishes=(*queue.orphaned_publishes, (operation, numbers, turn.step)))
 
 
-def strike(
+def lost_with_master(
     one: WaitingOperation, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (),
     ended: bool = False,
 ) -> WaitingOperation:
@@ -191,7 +191,7 @@ def strike(
     if not isinstance(one.operation, Publish):
         return one
     operation = replace(
-        one.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
+        one.operation, lost_with_master=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
     )
     return replace(one, operation=operation)
 

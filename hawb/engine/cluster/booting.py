@@ -6,7 +6,7 @@ Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8
 
 from __future__ import annotations
 
-from hawb.engine.cluster.booting_ports import return_to_queues, say_refused, settle_stalled, store_starts
+from hawb.engine.cluster.booting_ports import return_to_queues, run_pending_removals, say_refused, store_starts
 from hawb.engine.cluster.node_ports import (
     has_records,
     is_forgotten,
@@ -20,7 +20,7 @@ from hawb.engine.cluster.node_ports import (
 )
 from hawb.engine.cluster.partition_handling import look_again
 from hawb.engine.cluster.partitions import find_records
-from hawb.engine.cluster.stopping import miss_late
+from hawb.engine.cluster.stopping import notice_pending_down
 from hawb.engine.core.state import BOOTING, DOWN, NOTHING, NOWHERE, RUNNING, WAITING
 from hawb.raft.ports import bits_in
 from hawb.rules.quorum import majority
@@ -134,8 +134,8 @@ def come_up(t, node):
     asks it to. Nodes that had not noticed that it went down notice it now, and pending removals of its replicas run
     first.
     """
-    miss_late(t, node)
-    settle_stalled(t)
+    notice_pending_down(t, node)
+    run_pending_removals(t)
     find_records(t, node, found_first(t, node))
     value, others = t.nodes[node], running_bits(t)
     value.status, value.believes, value.awaits = RUNNING, others, NOTHING

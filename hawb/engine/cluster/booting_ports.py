@@ -46,13 +46,13 @@ def store_starts(turn: Turn, node: int) -> None:
         hosting.member_up(turn, turn.groups.own(STORE), node)
 
 
-def settle_stalled(turn: Turn) -> None:
+def run_pending_removals(turn: Turn) -> None:
     """Run the pending removals of replicas before a node comes up.
 
     The node then finds each queue either served or down.
     """
-    waiting = [one.operation for one in turn.stalled if isinstance(one.operation, ReplicaGone)]
-    turn.stalled = tuple(one for one in turn.stalled if one.operation not in waiting)
+    waiting = [one.operation for one in turn.waiting_changes if isinstance(one.operation, ReplicaGone)]
+    turn.waiting_changes = tuple(one for one in turn.waiting_changes if one.operation not in waiting)
     for _side in turn.each_side():
         for name in (event.queue for event in waiting if event.queue in turn.queues):
             remove_from_queue(turn, turn.own(name), True)
@@ -87,5 +87,5 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     visibility.node_back(turn, node)
 
 
-PORTS = ("say_refused", "store_starts", "find_records", "settle_stalled", "return_to_queues")
+PORTS = ("say_refused", "store_starts", "find_records", "run_pending_removals", "return_to_queues")
 """The ports that engine and kernel both implement."""

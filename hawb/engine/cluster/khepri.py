@@ -84,7 +84,7 @@ def node_joins(turn: Turn, node: int) -> None:
     ask_leader(turn, STORE, leader, Join(node))
 
 
-def strikes_off(turn: Turn, origin: int, node: int) -> bool:
+def gains_majority_without(turn: Turn, origin: int, node: int) -> bool:
     """Return True if `origin` reaches a leader that has a majority only once the member on `node` is removed.
 
     The removal counts from when it is in the leader's log (seen on a 4.3.6 cluster).
@@ -155,14 +155,14 @@ def reach_leader(turn: Turn, event: MetadataAsked) -> None:
     node = NOWHERE if waiting is None else place_of_change(turn, waiting.operation)
     if waiting is None or view.up or view.master == NOWHERE or node == NOWHERE or not turn.linked(node, view.master):
         return
-    turn.stalled = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.stalled)
+    turn.waiting_changes = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.waiting_changes)
     proposal = Proposal(waiting.number, waiting.operation, node, waiting.step)
     hosting.command(turn, turn.groups.own(STORE), view.master, proposal)
 
 
 def waiting_as(turn: Turn, number: int) -> WaitingOperation | None:
     """Return the change that waits under a number; None if it no longer waits."""
-    return next((one for one in turn.stalled if one.number == number), None)
+    return next((one for one in turn.waiting_changes if one.number == number), None)
 
 
 def commit_late(turn: Turn, event: MetadataCommitted) -> None:
@@ -173,7 +173,7 @@ def commit_late(turn: Turn, event: MetadataCommitted) -> None:
     """
     waiting, operation = waiting_as(turn, event.number), event.operation
     if waiting is not None:
-        turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
+        turn.waiting_changes = tuple(one for one in turn.waiting_changes if one is not waiting)
         turn.unschedule(MetadataTimesOut(event.number))
         turn.schedule(0, operation, step=waiting.step)
     elif isinstance(operation, Declare) and operation.queue not in turn.queues:
@@ -196,7 +196,7 @@ def times_out(turn: Turn, event: MetadataTimesOut) -> None:
     waiting = waiting_as(turn, event.number)
     if waiting is None:
         return
-    turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
+    turn.waiting_changes = tuple(one for one in turn.waiting_changes if one is not waiting)
     operation = waiting.operation
     if isinstance(operation, Declare | Delete | Bind):
         turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")

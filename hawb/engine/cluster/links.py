@@ -20,7 +20,7 @@ from hawb.engine.classic.copies import note_silent
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, plan, release
 from hawb.engine.classic.synchronisation import finish_late
 from hawb.engine.cluster.booting import let_waiting_nodes_in
-from hawb.engine.cluster.metadata import release_stalled
+from hawb.engine.cluster.metadata import retry_changes
 from hawb.engine.cluster.network_ports import (
     are_cut,
     be_silent,
@@ -28,12 +28,12 @@ from hawb.engine.cluster.network_ports import (
     cut_as,
     forget_recoverable,
     give_up_what_waited,
-    hear_late,
     in_reach,
     mend_links,
     note_suspects,
     own,
     queue_names,
+    receive_late,
     say_partitioned,
     say_timed_out,
     send_what_waited,
@@ -56,7 +56,7 @@ from hawb.engine.cluster.partition_handling import look_again, part, pause, reac
 from hawb.engine.cluster.partitions import split, up_here
 from hawb.engine.cluster.reachability import seen_from, sees
 from hawb.engine.cluster.rejoining import rejoin
-from hawb.engine.cluster.stopping import miss
+from hawb.engine.cluster.stopping import on_nodes_down
 from hawb.engine.core.state import NOWHERE
 
 SHARED = True  # the kernel of studies compiles this module
@@ -104,7 +104,7 @@ def heal(t):
     send_what_waited(t)
     blame(t, entry)
     in_reach(t)
-    release_stalled(t)
+    retry_changes(t)
     let_waiting_nodes_in(t)
     look_again(t)
 
@@ -117,7 +117,7 @@ def catch_up(t, q):
     arrive.
     """
     if q.up or (q.master != NOWHERE and is_running(t, q.master)):
-        hear_late(t, q)
+        receive_late(t, q)
     if q.up:
         finish_late(t, q)
     release(t, q)
@@ -160,7 +160,7 @@ def give_up_links(t, ends):
             blame(t, entry)
             fall_apart(t)
     give_up_what_waited(t)
-    release_stalled(t)
+    retry_changes(t)
     look_again(t)
 
 
@@ -178,4 +178,4 @@ def fall_apart(t):
             left &= ~group
             look_from(t, ranked(t, k))
             blame(t, entry)
-            miss(t, up & ~group)
+            on_nodes_down(t, up & ~group)

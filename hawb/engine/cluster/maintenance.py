@@ -149,7 +149,7 @@ def mark(turn: Turn, event: NodeMarked) -> None:
     """Mark a node as drained in the metadata, if that is possible, and then drain it, if it still runs."""
     if turn.nodes[event.node].boots != event.boots or not turn.runs_anywhere(event.node):
         return
-    waits = turn.setup.khepri and not event.given_up and metadata.stall(turn, event)
+    waits = turn.setup.khepri and not event.given_up and metadata.defer_if_blocked(turn, event)
     if not waits:
         turn.change_node(event.node, drained=True)
         turn.because = turn.emit("node_drained", node=event.node)

@@ -82,7 +82,7 @@ def reset(turn: Turn, node: int) -> None:
         turn.refuse(None, still_running(name))
     elif leaves and not alone and not turn.running():
         turn.refuse(None, NOBODY_ONLINE)
-    elif not alone and value.member and stalled(turn, node):
+    elif not alone and value.member and defer_reset(turn, node):
         return
     else:
         turn.because = turn.emit("node_reset", node=node)
@@ -128,7 +128,7 @@ def stand_alone(turn: Turn, node: int) -> None:
         )
     else:
         for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
-            stopping.miss_late(turn, other)
+            stopping.notice_pending_down(turn, other)
             turn.change_node(other, member=False, coordinates=streams.has_streams(turn))
         turn.because = turn.emit("node_stands_alone", node=node)
         partitions.drop_unheld(turn, turn.because)
@@ -136,16 +136,16 @@ def stand_alone(turn: Turn, node: int) -> None:
         booting.let_waiting_nodes_in(turn)
 
 
-def stalled(turn: Turn, node: int) -> bool:
+def defer_reset(turn: Turn, node: int) -> bool:
     """Return True if the reset of a node has to wait until the other members can remove it.
 
     The node's Mnesia, or its member of Khepri's group, runs for the reset and is new to the others, so nodes that had
     not noticed that the node went down notice it now.
     """
-    stopping.miss_late(turn, node)
+    stopping.notice_pending_down(turn, node)
     if turn.setup.khepri and khepri.takes_leave(turn, node):
         return False
-    return metadata.stall(turn, NodeReset(node))
+    return metadata.defer_if_blocked(turn, NodeReset(node))
 
 
 def still_running(name: str) -> str:
@@ -259,20 +259,20 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
     elif turn.setup.khepri and turn.nodes[node].status == DOWN:
-        written = khepri.strikes_off(turn, origin, node)
+        written = khepri.gains_majority_without(turn, origin, node)
         member_changes.forget(turn, node, fails=not written and not metadata.is_writable(turn, origin))
-        if written or not metadata.stall(turn, NodeForgotten(origin, node)):
-            strike_off(turn, node, origin)
-    elif not turn.setup.khepri and metadata.stall(turn, NodeForgotten(origin, node)):
+        if written or not metadata.defer_if_blocked(turn, NodeForgotten(origin, node)):
+            remove_node(turn, node, origin)
+    elif not turn.setup.khepri and metadata.defer_if_blocked(turn, NodeForgotten(origin, node)):
         return
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
     else:
-        strike_off(turn, node, origin)
+        remove_node(turn, node, origin)
         member_changes.forget(turn, node)
 
 
-def strike_off(turn: Turn, node: int, origin: int) -> None:
+def remove_node(turn: Turn, node: int, origin: int) -> None:
     """Remove a node that is down from the cluster."""
     turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
     leave(turn, node, "node_forgotten")
@@ -301,7 +301,7 @@ def leave(turn: Turn, node: int, reason: str) -> None:
     With Khepri a reset node does not report what it had (`rabbit_khepri:reset`): its classic queues stay on record, and
     are empty once it has joined again.
     """
-    stopping.miss_late(turn, node)
+    stopping.notice_pending_down(turn, node)
     cause = turn.because
     turn.change_node(node, member=False, coordinates=streams.outlives(turn))
     if turn.setup.khepri:

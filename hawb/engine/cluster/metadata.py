@@ -11,16 +11,16 @@ them it waits, for a limited time.
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import (
-    count_stalled,
+    count_waiting_changes,
     focus_on,
     focused,
+    is_deferred,
     is_proposed,
     is_running,
-    is_stalled,
-    keep_stalled,
+    keep_waiting_changes,
     note_change,
     place_of_change,
-    place_of_stalled,
+    place_of_waiting_change,
     put_off,
     reaches_store,
     sides,
@@ -32,12 +32,12 @@ from hawb.engine.core.state import NOWHERE
 SHARED = True  # the kernel of studies compiles this module
 
 
-def stall(t, change):
+def defer_if_blocked(t, change):
     """Make a change of the metadata wait, once, if it has to; return True if it waits."""
     if is_writable(t, place_of_change(t, change)):
         note_change(t)
         return False
-    if not is_stalled(t, change):
+    if not is_deferred(t, change):
         put_off(t, change)
     return True
 
@@ -58,19 +58,19 @@ def is_writable_anywhere(t):
     return found
 
 
-def release_stalled(t):
+def retry_changes(t):
     """Try waiting changes again on the sides on which metadata can be changed.
 
     Call it when a node answers again, when one is noticed as down, or when the store has a leader.
     """
     focus, kept = focused(t), 0
-    for k in range(count_stalled(t)):
-        place = place_of_stalled(t, k)
+    for k in range(count_waiting_changes(t)):
+        place = place_of_waiting_change(t, k)
         for side in sides(t):
             if focus_on(t, side) and (place == NOWHERE or t.nodes[place].side == side):
                 if is_writable(t, place) and not is_proposed(t, k):
                     try_again(t, k)
                 else:
                     kept |= 1 << k
-    keep_stalled(t, kept)
+    keep_waiting_changes(t, kept)
     focus_on(t, focus)

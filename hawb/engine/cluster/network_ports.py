@@ -93,7 +93,7 @@ def withdraw_time_outs(t: Turn, numbers: set[int]) -> None:
         t.unschedule(LinksTimeOut(number))
 
 
-def hear_late(t: Turn, q: Queue) -> None:
+def receive_late(t: Turn, q: Queue) -> None:
     """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
     late = [(node, since) for node, since in q.lagging if t.alive(q, node)]
     held = {node: arrived(t, q, node, since) for node, since in late}
@@ -312,7 +312,7 @@ def reclaim_records(t: Turn) -> None:
 
 PORTS = (
     "is_here", "queue_names", "own", "classic_names", "are_cut", "break_links", "be_silent", "time_out_later",
-    "mend_links", "withdraw_time_outs", "hear_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
+    "mend_links", "withdraw_time_outs", "receive_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
     "note_suspects", "say_timed_out", "say_partitioned", "give_up_what_waited", "split_off", "keep_own_waiting",
     "lose_sight", "say_out_of_reach", "say_taken_over", "bring_back", "leave_side", "can_go", "look_elsewhere",
     "drop_side", "rejoin", "has_copy", "lose_content", "remembers", "restore_records", "reclaim_records",

@@ -161,15 +161,15 @@ def say_gave_up(t: Turn, node: int, awaited: int) -> None:
 # Waiting changes of the metadata
 
 
-def is_stalled(t: Turn, change: object) -> bool:
+def is_deferred(t: Turn, change: object) -> bool:
     """Return True if a change waits already."""
-    return any(one.operation == change for one in t.stalled)
+    return any(one.operation == change for one in t.waiting_changes)
 
 
 def put_off(t: Turn, change: Any) -> None:
     """Make a change of the metadata wait; with Khepri for a limited time."""
     number = t.next_number()
-    t.stalled = (*t.stalled, WaitingOperation(number, change, t.step))
+    t.waiting_changes = (*t.waiting_changes, WaitingOperation(number, change, t.step))
     if t.setup.khepri:
         t.schedule(STORE_PATIENCE_US, MetadataTimesOut(number))
         t.schedule(0, MetadataAsked(number))
@@ -178,7 +178,7 @@ def put_off(t: Turn, change: Any) -> None:
 
 def is_proposed(t: Turn, k: int) -> bool:
     """Return True if the k-th waiting change is in a leader's log already."""
-    return isinstance(t.stalled[k], Proposed)
+    return isinstance(t.waiting_changes[k], Proposed)
 
 
 def place_of_change(_: Turn, change: object) -> int:
@@ -202,33 +202,33 @@ def note_change(t: Turn) -> None:
         t.schedule(0, MetadataChanged())
 
 
-def count_stalled(t: Turn) -> int:
+def count_waiting_changes(t: Turn) -> int:
     """Return the number of waiting changes."""
-    return len(t.stalled)
+    return len(t.waiting_changes)
 
 
-def place_of_stalled(t: Turn, k: int) -> int:
+def place_of_waiting_change(t: Turn, k: int) -> int:
     """Return the node at which the k-th waiting change is made; NOWHERE for one of all sides."""
-    return place_of_change(t, t.stalled[k].operation)
+    return place_of_change(t, t.waiting_changes[k].operation)
 
 
 def try_again(t: Turn, k: int) -> None:
     """Schedule the k-th waiting change on the current side."""
-    t.unschedule(MetadataTimesOut(t.stalled[k].number))
-    t.schedule(0, t.stalled[k].operation, step=t.stalled[k].step)
+    t.unschedule(MetadataTimesOut(t.waiting_changes[k].number))
+    t.schedule(0, t.waiting_changes[k].operation, step=t.waiting_changes[k].step)
 
 
-def keep_stalled(t: Turn, kept: int) -> None:
+def keep_waiting_changes(t: Turn, kept: int) -> None:
     """Keep only these waiting changes, given as bits."""
-    t.stalled = tuple(one for k, one in enumerate(t.stalled) if kept >> k & 1)
+    t.waiting_changes = tuple(one for k, one in enumerate(t.waiting_changes) if kept >> k & 1)
 
 
 PORTS = (
     "BOOTING", "DOWN", "PAUSED", "RUNNING", "STOPPING", "WAITING", "is_running", "runs_anywhere", "running_bits",
     "linked", "look_from", "look_from_outside", "sides", "focused", "focus_on", "next_number", "below", "bits_in",
     "members", "ranked", "connections_at", "cause", "blame", "begin_to_boot", "begin_to_stop", "begin_to_pause",
-    "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_forgotten", "is_stalled", "put_off",
-    "is_proposed", "place_of_change", "reaches_store", "note_change", "count_stalled", "place_of_stalled", "try_again",
-    "keep_stalled",
+    "look_in", "wait_with_boot", "say_healing", "say_gave_up", "has_records", "is_forgotten", "is_deferred", "put_off",
+    "is_proposed", "place_of_change", "reaches_store", "note_change", "count_waiting_changes",
+    "place_of_waiting_change", "try_again", "keep_waiting_changes",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

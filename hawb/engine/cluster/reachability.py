@@ -57,7 +57,7 @@ def is_believed(t, node):
     return believed >> node & 1 == 1
 
 
-def is_unmissed(t, node):
+def is_unnoticed_down(t, node):
     """Return True if a node has gone down, and a node of the current side still takes it for running."""
     return not is_running(t, node) and is_believed(t, node)
 

@@ -68,10 +68,10 @@ def as_recorded(queue: Queue, now: Queue) -> Queue:
 
     Its group is the same on all sides, and keeps the settings that it received last.
     """
-    before = queue.untold_settings or queue.quorum_settings
+    before = queue.pending_settings or queue.quorum_settings
     return replace(
         now, master=NOWHERE, up=False, ttl_timer_us=None, policy=queue.policy, operator_policy=queue.operator_policy,
-        untold_settings=before if before != now.quorum_settings else None,
+        pending_settings=before if before != now.quorum_settings else None,
     )  # fmt: skip
 
 

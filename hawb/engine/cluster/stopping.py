@@ -5,7 +5,7 @@ Source: `rabbit` (stop, prep_stop), `rabbit_node_monitor:handle_dead_rabbit`, `r
 
 from __future__ import annotations
 
-from hawb.engine.cluster.metadata import release_stalled
+from hawb.engine.cluster.metadata import retry_changes
 from hawb.engine.cluster.node_ports import (
     begin_to_stop,
     blame,
@@ -24,7 +24,7 @@ from hawb.engine.cluster.remembered import remember
 from hawb.engine.cluster.stopping_ports import (
     KILLED,
     LOST_POWER,
-    be_missed,
+    cancel_node_down,
     clients_gone,
     close_masters_consumers,
     disconnect,
@@ -34,19 +34,19 @@ from hawb.engine.cluster.stopping_ports import (
     lose_unwritten,
     publishers_gone,
     remove_dead_replicas,
-    say_missed,
+    say_down,
+    say_nodes_down,
     say_paused,
     say_stopped,
     say_stopping,
-    say_struck,
+    schedule_node_down,
     shut_down_masters,
     will_have_stopped,
-    withdraw_missed,
 )
 from hawb.engine.core.agenda import REACTION, TIMER
 from hawb.engine.core.state import DOWN, NOTHING, PAUSED, RESTART, STOPPING
 from hawb.engine.raft_groups.inputs import node_down as members_down
-from hawb.engine.raft_groups.inputs import node_missed as members_missed
+from hawb.engine.raft_groups.inputs import node_noticed_down as members_noticed_down
 from hawb.engine.raft_groups.member_changes import drain as stop_members
 
 SHARED = True  # the kernel of studies compiles this module
@@ -66,12 +66,12 @@ def stop(t, node):
 
 def kill(t, nodes):
     """Kill nodes, given as bits, all at the same moment; the other nodes see their connections break."""
-    struck, missed = strike(t, nodes)
+    down, missed = take_down(t, nodes)
     for node in range(t.setup.nodes):
-        if struck >> node & 1:
+        if down >> node & 1:
             die(t, node, missed, KILLED)
             if missed >> node & 1:
-                be_missed(t, node, t.setup.link_us, REACTION)
+                schedule_node_down(t, node, t.setup.link_us, REACTION)
 
 
 def power_off(t, nodes):
@@ -79,41 +79,41 @@ def power_off(t, nodes):
 
     The other nodes notice when net_ticktime is over. What had not been written to disk by then is lost.
     """
-    struck, missed = strike(t, nodes)
+    down, missed = take_down(t, nodes)
     for node in range(t.setup.nodes):
-        if struck >> node & 1:
+        if down >> node & 1:
             die(t, node, missed, LOST_POWER)
             if missed >> node & 1:
                 t.nodes[node].silent = True
                 lose_unwritten(t, node)
                 fall_silent(t, node)
-                be_missed(t, node, t.setup.ticktime_us, TIMER)
+                schedule_node_down(t, node, t.setup.ticktime_us, TIMER)
 
 
-def strike(t, nodes):
+def take_down(t, nodes):
     """Take nodes down at once.
 
     Return the nodes that were up, and those of them that other nodes have to notice, both as bits.
     """
     look_from_outside(t)
-    struck = missed = 0
+    down = missed = 0
     for node in range(t.setup.nodes):
         if nodes >> node & 1 and t.nodes[node].status != DOWN:
-            struck |= 1 << node
+            down |= 1 << node
             missed |= int(is_up(t, node)) << node
     for node in range(t.setup.nodes):
         if missed >> node & 1:
             remember(t, node)
     for node in range(t.setup.nodes):
-        if struck >> node & 1:
+        if down >> node & 1:
             t.nodes[node].status, t.nodes[node].awaits = DOWN, NOTHING
-    return struck, missed
+    return down, missed
 
 
 def die(t, node, missed, how):
     """End what runs on a node that went down at once."""
     look_from(t, node)
-    say_struck(t, node, how)
+    say_down(t, node, how)
     members_down(t)
     if missed >> node & 1:
         end_masters(t, node, how)
@@ -135,7 +135,7 @@ def shut_down(t, node):
     shut_down_masters(t, node)
     remember(t, node)
     members_down(t)
-    be_missed(t, node, t.setup.link_us, REACTION)
+    schedule_node_down(t, node, t.setup.link_us, REACTION)
     will_have_stopped(t, node)
 
 
@@ -180,12 +180,12 @@ def node_gone(t, node):
     for side in sides(t):
         if focus_on(t, side) and (side == own or is_believed(t, node)):
             blame(t, first)
-            miss(t, 1 << node)
+            on_nodes_down(t, 1 << node)
     focus_on(t, focus)
-    release_stalled(t)
+    retry_changes(t)
 
 
-def miss(t, gone):
+def on_nodes_down(t, gone):
     """Let the current side notice that nodes, given as bits, are gone: with clients' channels, queues and mirrors.
 
     Nodes that run on another side are gone from this side only.
@@ -195,19 +195,19 @@ def miss(t, gone):
         if is_running(t, node):
             t.nodes[node].believes &= ~gone
         dead |= gone & int(not runs_anywhere(t, node)) << node
-    say_missed(t, gone)
+    say_nodes_down(t, gone)
     decide_who_pauses(t)
     publishers_gone(t, dead)
-    members_missed(t)
+    members_noticed_down(t)
     remove_dead_replicas(t, gone, dead)
     clients_gone(t, gone, dead)
     pause(t)
 
 
-def miss_late(t, node):
+def notice_pending_down(t, node):
     """Let nodes that have not noticed yet that a node went down notice it now."""
     before = cause(t)
-    if withdraw_missed(t, node):
+    if cancel_node_down(t, node):
         node_gone(t, node)
     blame(t, before)
 

@@ -41,13 +41,13 @@ def say_paused(t: Turn, node: int) -> None:
     t.emit("node_paused", node=node)
 
 
-def say_struck(t: Turn, node: int, how: str) -> None:
+def say_down(t: Turn, node: int, how: str) -> None:
     """Record that a node went down at once, which nothing within the cluster caused."""
     t.because = None
     t.because = t.emit(how, node=node)
 
 
-def say_missed(t: Turn, gone: int) -> None:
+def say_nodes_down(t: Turn, gone: int) -> None:
     """Record that the running nodes of the current side notice that nodes are gone."""
     first, watchers = t.because, t.settings.named(t.running())
     for node in nodes_of(gone):
@@ -57,12 +57,12 @@ def say_missed(t: Turn, gone: int) -> None:
 # Scheduling
 
 
-def be_missed(t: Turn, node: int, delay_us: int, priority: int) -> None:
+def schedule_node_down(t: Turn, node: int, delay_us: int, priority: int) -> None:
     """Schedule that the other nodes notice, after `delay_us`, that a node went down."""
     t.schedule(delay_us, NodeGoneNoticed(node), priority=priority)
 
 
-def withdraw_missed(t: Turn, node: int) -> bool:
+def cancel_node_down(t: Turn, node: int) -> bool:
     """Unschedule that other nodes notice that a node went down; return True if it was scheduled.
 
     Its cause becomes the cause of what follows.
@@ -213,9 +213,9 @@ def close_exclusive_queues(turn: Turn, node: int) -> None:
 
 
 PORTS = (
-    "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_struck",
-    "say_missed", "be_missed", "withdraw_missed", "will_have_stopped", "end_masters", "shut_down_masters",
-    "close_masters_consumers", "members_down", "members_missed", "lose_unwritten", "fall_silent", "publishers_gone",
-    "remove_dead_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
+    "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_down",
+    "say_nodes_down", "schedule_node_down", "cancel_node_down", "will_have_stopped", "end_masters", "shut_down_masters",
+    "close_masters_consumers", "members_down", "members_noticed_down", "lose_unwritten", "fall_silent",
+    "publishers_gone", "remove_dead_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
 )  # fmt: skip
 """The ports that engine and kernel both implement."""

@@ -78,8 +78,8 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_group(state, name, ranks, names) for name in sorted(state.groups)),
         tuple(sorted(link for link, _ in state.cuts)),
         tuple(sorted(state.suspected)),
-        tuple(_meaning(state, one.operation, names) for one in state.stalled),
-        tuple(_meaning(state, one.operation, names) for one in state.held_back),
+        tuple(_meaning(state, one.operation, names) for one in state.waiting_changes),
+        tuple(_meaning(state, one.operation, names) for one in state.awaiting_registration),
         tuple((sent.link, *_meaning(state, sent.delivery, names)) for sent in state.under_way),
         tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
         tuple(sorted((names[node], resource) for node, resource in state.alarms)),
@@ -266,8 +266,8 @@ def _consumer(
     for field in ("held", "settled_early", "uncredited"):
         fields[field] = rank(getattr(consumer, field))
     fields["stale"] = in_order(consumer.stale)
-    fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
-    del fields["beats"]
+    fields["clock"] = consumer.clock and _tick(state, consumer.clock, consumer.ticks)
+    del fields["ticks"]
     fields["deliveries"] = consumer.deliveries and in_order(consumer.in_sequence)
     return tuple(fields.values())
 
@@ -287,7 +287,7 @@ def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[in
     unanswered = tuple(
         (
             rank(run.numbers),
-            _beat(state, run.clock, run.beat),
+            _tick(state, run.clock, run.tick),
             tuple(sorted((names[node], delay_us) for node, delay_us in run.delays_us)),
             run.answered,
         )
@@ -298,13 +298,13 @@ def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[in
     return (
         name, publisher.queue, names[publisher.node], publisher.mode, unanswered,
         publisher.size_bytes, publisher.persistent, publisher.blocked_since_us is not None,
-        _beat(state, publisher.clock, publisher.beats),
+        _tick(state, publisher.clock, publisher.ticks),
     )  # fmt: skip
 
 
-def _beat(state: State, clock: Clock, beats: int) -> tuple:
+def _tick(state: State, clock: Clock, ticks: int) -> tuple:
     """Return a clock's rate, and the time since that tick times the clock's ticks, in microseconds."""
-    return clock.per_beats, clock.per_us, (state.time_us - clock.start_us) * clock.per_beats - beats * clock.per_us
+    return clock.per_ticks, clock.per_us, (state.time_us - clock.start_us) * clock.per_ticks - ticks * clock.per_us
 
 
 def _unconfirmed(state: State, waiting, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:

@@ -51,7 +51,7 @@ def bind(turn: Turn, operation: Bind) -> None:
     queue = turn.queues.get(operation.queue)
     binding = (operation.exchange, operation.routing_key)
     is_new = queue is None or binding not in queue.bindings
-    if not turn.is_running(operation.node) or (is_new and metadata.stall(turn, operation)):
+    if not turn.is_running(operation.node) or (is_new and metadata.defer_if_blocked(turn, operation)):
         return
     if not declare(turn, operation):
         return

@@ -62,8 +62,8 @@ def last_expired(batch: Batch, now_us: int) -> int:
         return batch.first - 1
     if batch.flow is None:
         return batch.last
-    beats, us = batch.flow
-    return min(batch.last, batch.first + (now_us - batch.expires_us) * beats // us)
+    ticks, us = batch.flow
+    return min(batch.last, batch.first + (now_us - batch.expires_us) * ticks // us)
 
 
 def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:

@@ -68,7 +68,9 @@ def declare(turn: Turn, operation: Declare) -> None:
         redeclare(turn, operation, queue)
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
-    elif is_valid(turn, operation) and is_one_for_all_sides(turn, operation) and not metadata.stall(turn, operation):
+    elif not is_valid(turn, operation) or not is_one_for_all_sides(turn, operation):
+        return
+    elif not metadata.defer_if_blocked(turn, operation):
         (create if type_of(operation) == CLASSIC else creation.create)(turn, operation)
 
 
@@ -308,7 +310,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         served(turn, operation)  # refuses it
     elif has_no_live_replica(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
         fail(turn, operation, 541, "INTERNAL_ERROR")
-    elif metadata.stall(turn, operation):
+    elif metadata.defer_if_blocked(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
         if turn.setup.khepri and queue.type == QUORUM:
             creation.delete_by_half(turn, queue, operation.node)

@@ -113,7 +113,7 @@ def _by_vhost(known: _Known) -> dict[str, ByBeginning[Policy]]:
 
 def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
     """Run `rabbitmqctl set_policy` or `set_operator_policy`. The caller has validated the policy."""
-    if metadata.stall(turn, SetPolicy(turn.first_running(), policy, kind)):
+    if metadata.defer_if_blocked(turn, SetPolicy(turn.first_running(), policy, kind)):
         return
     left = [other for other in of_kind(turn, kind) if (other.vhost, other.name) != (policy.vhost, policy.name)]
     setattr(turn, f"{kind}policies", (*left, policy))
@@ -144,7 +144,7 @@ def tell(turn: Turn, event: str, policy: Policy) -> int:
 
 def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
     """Run `rabbitmqctl clear_policy` or `clear_operator_policy`."""
-    if metadata.stall(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
+    if metadata.defer_if_blocked(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
         return
     had = of_kind(turn, kind)
     left = tuple(policy for policy in had if (policy.vhost, policy.name) != (vhost, name))
@@ -212,7 +212,7 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     found = in_force(turn, name, had.type)
     record = found.record(had.type, had.arguments)
     wanted = group_settings(turn, found, had.type, had.arguments) if had.has_group else None
-    settled = wanted == (had.untold_settings or had.quorum_settings)
+    settled = wanted == (had.pending_settings or had.quorum_settings)
     if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
     field = f"{kind}policy"
@@ -222,16 +222,16 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     on_disk = on_record(had) if had.durable else ()
     # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end the mirroring before it
     # would inform the queue of another policy (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
-    untold = wanted if had.mirroring is not None or requests.is_deaf(turn, had) else None
-    queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
+    pending = wanted if had.mirroring is not None or requests.misses_policy(turn, had) else None
+    queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, pending_settings=pending, **record)
     queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=was)
     if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
     elif queue.type == STREAM:
-        turn.change_queue(name, quorum_settings=wanted, untold_settings=None)
-    elif untold is None:
+        turn.change_queue(name, quorum_settings=wanted, pending_settings=None)
+    elif pending is None:
         requests.put(turn, name, AdoptPolicy(name), NOWHERE)
 
 
@@ -261,7 +261,7 @@ def watch(turn: Turn, name: str) -> None:
     Source: `rabbit_quorum_queue:handle_tick`, `maybe_apply_policies`.
     """
     queue, profile = turn.queues[name], QUORUM_PROFILES[turn.settings.profile.version]
-    if profile.compares_policies and queue.untold_settings is not None:
+    if profile.compares_policies and queue.pending_settings is not None:
         delay_us = 0 if profile.ticks_at_once else expiry.TICK_US
         turn.schedule(delay_us, PolicyCompared(name, queue.master), priority=TIMER)
 
@@ -270,7 +270,7 @@ def compared(turn: Turn, event: PolicyCompared) -> None:
     """Let a quorum queue apply a policy that changed while it had no leader, unless it has done so meanwhile."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and seems_changed(turn, queue):
-        turn.change_queue(event.queue, untold_settings=None)
+        turn.change_queue(event.queue, pending_settings=None)
         requests.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
 
 
@@ -279,9 +279,9 @@ def seems_changed(turn: Turn, queue: Queue) -> bool:
 
     Where a release overlooks the delivery limit, that alone is no difference.
     """
-    untold, known = queue.untold_settings, queue.quorum_settings
-    if untold is None or known is None:
-        return untold is not None
+    pending, known = queue.pending_settings, queue.quorum_settings
+    if pending is None or known is None:
+        return pending is not None
     if QUORUM_PROFILES[turn.settings.profile.version].overlooks_delivery_limit:
-        return replace(untold, delivery_limit=known.delivery_limit) != known
+        return replace(pending, delivery_limit=known.delivery_limit) != known
     return True

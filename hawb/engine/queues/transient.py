@@ -26,7 +26,7 @@ def remains(t: Turn, q: Queue) -> bool:
     return (is_replicated(q) or q.crashed >> q.master & 1 == 1) and bool(t.running())
 
 
-def spared(t: Turn, q: Queue) -> int:
+def excluded(t: Turn, q: Queue) -> int:
     """Return the node of a master that went down and is back, as bits.
 
     A new master starts no mirror there, just as the master of a queue that is not durable does not start again.

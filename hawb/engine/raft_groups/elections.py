@@ -37,11 +37,11 @@ LEAST_PATIENCE_US = 1_000
 def call_elections(t, g):
     """Set the election timer of each member without a leader."""
     for node in range(t.setup.nodes):
-        if hosts(t, g, node) and misses_leader(t, g, node):
+        if hosts(t, g, node) and lacks_leader(t, g, node):
             arm(t, g, node)
 
 
-def misses_leader(t, g, node):
+def lacks_leader(t, g, node):
     """Return True if a member knows of no running leader."""
     if not is_member(t, g, node) or member_of(t, g, node).role == LEADER:
         return False

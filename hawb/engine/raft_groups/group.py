@@ -64,8 +64,8 @@ class Group(Struct):
     number of messages published when the last one was noted, and `cut_at` is the index up to which logs may be cut now.
     `requeued` are messages that were appended again, by the index of their first entry, and `moved` those that the last
     command thereby put at the queue's end. `asked` has the node of the leader that an unregistered channel asks
-    (`hawb.engine.raft_groups.registration.asks_in_vain`), and for a stream's channels the leader that they know of
-    (`hawb.engine.streams`).
+    (`hawb.engine.raft_groups.registration.asks_unreachable_node`), and for a stream's channels the leader that they
+    know of (`hawb.engine.streams`).
     """
 
     name: str

@@ -13,7 +13,7 @@ Source: `ra_server_proc`, `rabbit_quorum_queue`.
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import linked
-from hawb.engine.raft_groups.elections import arm, call_elections, misses_leader
+from hawb.engine.raft_groups.elections import arm, call_elections, lacks_leader
 from hawb.engine.raft_groups.group import GONE
 from hawb.engine.raft_groups.leadership import hosts, latest_leader, level, refresh
 from hawb.engine.raft_groups.ports import (
@@ -81,7 +81,7 @@ def stand_for_election(t, g, node):
 
 def election_due(t, g, node):
     """Let a member whose election timer fires ask for votes, if it still has no leader."""
-    if hosts(t, g, node) and misses_leader(t, g, node):
+    if hosts(t, g, node) and lacks_leader(t, g, node):
         stand_for_election(t, g, node)
 
 
@@ -121,7 +121,7 @@ def finish(t, g, member, out, before):
     if retired:
         plan(t, g, 0, LOG_CUT, node)
         call_elections(t, g)
-    if not misses_leader(t, g, node):
+    if not lacks_leader(t, g, node):
         unplan(t, g, ELECTION_DUE, node)
     if member.role == LEADER and role != LEADER:
         crown(t, g, member)

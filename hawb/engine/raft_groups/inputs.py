@@ -139,7 +139,7 @@ def node_down(turn: Turn) -> None:
         hosting.member_down(turn, turn.groups.own(name))
 
 
-def node_missed(turn: Turn) -> None:
+def node_noticed_down(turn: Turn) -> None:
     """Let members without a leader set their election timers, after a node was noticed as down."""
     for name in sorted(turn.groups):
         elections.call_elections(turn, turn.groups.own(name))
@@ -168,7 +168,7 @@ def suspect(turn: Turn, event: LinksSuspected) -> None:
     if silent:
         turn.suspected |= silent
         turn.because = turn.emit("nodes_suspected", links=[turn.settings.named(link) for link in sorted(silent)])
-        node_missed(turn)
+        node_noticed_down(turn)
 
 
 def links_healed(turn: Turn) -> None:

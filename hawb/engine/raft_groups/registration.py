@@ -1,7 +1,7 @@
 """Registration of channels that publish to a quorum queue, which precedes their first message.
 
 Until then the channel's process waits for an answer, and so does whatever is published over it afterwards, to any queue
-(`hawb.engine.quorum.held_back`).
+(`hawb.engine.quorum.awaiting_registration`).
 
 Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10.
 """
@@ -53,11 +53,11 @@ def is_waiting(t, g, channel):
 
 def register(t, g, channel):
     """Register a channel with the queue by a leader that can commit. The round that this takes is not simulated."""
-    if not is_registered(t, g, channel) and not asks_in_vain(t, g, channel):
+    if not is_registered(t, g, channel) and not asks_unreachable_node(t, g, channel):
         note_known(t, g, channel)
 
 
-def asks_in_vain(t, g, channel):
+def asks_unreachable_node(t, g, channel):
     """Return True if an unregistered channel asks for the version of a node that is down or beyond a cut link.
 
     3.10.8 asks the node of the leader of when the channel first published to the queue, however often it tries and
@@ -75,7 +75,7 @@ def registration_us(t, g, channel):
     waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a cut link it asks until the
     connection is given up, and after that until it fails to connect.
     """
-    if asks_in_vain(t, g, channel):
+    if asks_unreachable_node(t, g, channel):
         node, here = whom_it_asks(t, g, channel), node_of(channel)
         return (silent_us(t, here, node) or CONNECT_US) if runs_anywhere(t, node) else 0
     return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)

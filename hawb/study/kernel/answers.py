@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.engine.classic import confirming
-from hawb.engine.clients.steady import beats
+from hawb.engine.clients.steady import ticks
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.node_rules import can_tell, is_believed
@@ -12,19 +12,19 @@ from hawb.study.kernel.state import (
     AFTER,
     ANSWERED,
     AT,
-    BEAT,
     CONFIRMS_DUE,
     COUNT,
     FIRST_NODE,
     KIND,
     NEVER,
     NUMBERED,
-    ORPHANED,
-    PER_BEATS,
+    PER_TICKS,
     PER_US,
     PUBLISH,
     SENDER,
     START_US,
+    TICK,
+    WITHOUT_CHANNEL,
     B,
     C,
     follows,
@@ -41,7 +41,7 @@ NOT_TAKEN = -1
 EVERY = 0
 """In place of a batch's number."""
 
-beats_beyond, answer_us = rule(beats.beats_beyond), rule(confirming.answer_us)
+ticks_beyond, answer_us = rule(ticks.ticks_beyond), rule(confirming.answer_us)
 
 
 @inner
@@ -70,7 +70,7 @@ def await_replicas(t, row, client, count, from_us):
 
     A replica that is down without having been noticed never answers.
     """
-    await_nobody(t, row)
+    await_none(t, row)
     about = count, t.setup.size_bytes, t.setup.persistent
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, t.queue, node):
@@ -81,7 +81,7 @@ def await_replicas(t, row, client, count, from_us):
 
 
 @inner
-def await_nobody(t, row):
+def await_none(t, row):
     """Await no replica's answer."""
     for column in range(FIRST_NODE, FIRST_NODE + t.setup.nodes):
         row[column] = NOT_ASKED
@@ -117,7 +117,7 @@ def await_batch(t, client, publisher, after, count, answered):
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
     row[SENDER] = publisher
-    await_nobody(t, row)
+    await_none(t, row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
         await_replicas(t, row, client, count, t.moment.now_us)
@@ -157,8 +157,8 @@ def await_each(t, count, lag_us):
     row = t.unanswered[last + 1]
     row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
     clock = publisher.clock
-    row[START_US], row[PER_BEATS], row[PER_US] = clock.start_us, clock.per_beats, clock.per_us
-    row[BEAT], row[AFTER], row[COUNT] = publisher.beats - count + 1, t.queue.taken - count, count
+    row[START_US], row[PER_TICKS], row[PER_US] = clock.start_us, clock.per_ticks, clock.per_us
+    row[TICK], row[AFTER], row[COUNT] = publisher.ticks - count + 1, t.queue.taken - count, count
     await_replicas(t, row, publisher.node, 1, lag_us)
     if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count
@@ -170,9 +170,9 @@ def await_each(t, count, lag_us):
 def goes_on(t, row, more):
     """Return True if messages continue a row, and wait for the same answers."""
     for column in range(FIRST_NODE + t.setup.nodes):
-        if column not in (BEAT, AFTER, COUNT) and row[column] != more[column]:
+        if column not in (TICK, AFTER, COUNT) and row[column] != more[column]:
             return False
-    return row[BEAT] + row[COUNT] == more[BEAT] and row[AFTER] + row[COUNT] == more[AFTER]
+    return row[TICK] + row[COUNT] == more[TICK] and row[AFTER] + row[COUNT] == more[AFTER]
 
 
 @inner
@@ -181,7 +181,7 @@ def answered_for(t, row, delay_us):
     if delay_us == NEVER:
         return 0
     time_us = t.moment.now_us - delay_us
-    return min(row[COUNT], beats_beyond(row[START_US], row[PER_BEATS], row[PER_US], time_us, row[BEAT] - 1))
+    return min(row[COUNT], ticks_beyond(row[START_US], row[PER_TICKS], row[PER_US], time_us, row[TICK] - 1))
 
 
 @inner
@@ -194,7 +194,7 @@ def settle_each(t):
         if heard:
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
-            row[BEAT], row[AFTER], row[COUNT] = row[BEAT] + heard, row[AFTER] + heard, row[COUNT] - heard
+            row[TICK], row[AFTER], row[COUNT] = row[TICK] + heard, row[AFTER] + heard, row[COUNT] - heard
             move_row(t.unanswered, k, left)
             left += 1
     t.moment.unanswered = left
@@ -225,7 +225,7 @@ def split_row(t, k, heard):
         move_row(t.unanswered, other - 1, other)
     first, rest = t.unanswered[k], t.unanswered[k + 1]
     first[COUNT] = heard
-    rest[BEAT], rest[AFTER], rest[COUNT] = rest[BEAT] + heard, rest[AFTER] + heard, rest[COUNT] - heard
+    rest[TICK], rest[AFTER], rest[COUNT] = rest[TICK] + heard, rest[AFTER] + heard, rest[COUNT] - heard
     t.moment.unanswered += 1
 
 
@@ -267,7 +267,7 @@ def client_gone(t, node):
     """Drop the waits of publishers whose node is gone, and mark their waiting publishes."""
     for k in range(t.queue.waiting):
         if t.waiting[k, KIND] == PUBLISH and t.waiting[k, B] == node:
-            t.waiting[k, C] |= ORPHANED
+            t.waiting[k, C] |= WITHOUT_CHANNEL
     t.moment.awaiting = without_client(t.awaiting, t.moment.awaiting, node)
     t.moment.unanswered = without_client(t.unanswered, t.moment.unanswered, node)
 

@@ -19,7 +19,7 @@ def store_starts(t, node):
 
 
 @inner
-def settle_stalled(t):
+def run_pending_removals(t):
     """Run the pending removals of replicas, on each side."""
     focus = focused(t)
     if take_deaths(t):
@@ -33,12 +33,12 @@ def settle_stalled(t):
 def take_deaths(t):
     """Remove the pending removals of replicas from what waits; return True if there were any."""
     left = 0
-    for k in range(t.queue.stalled):
-        if t.stalled[k, 0] != REPLICA_GONE:
-            move_row(t.stalled, k, left)
+    for k in range(t.queue.waiting_changes):
+        if t.waiting_changes[k, 0] != REPLICA_GONE:
+            move_row(t.waiting_changes, k, left)
             left += 1
-    found = left < t.queue.stalled
-    t.queue.stalled = left
+    found = left < t.queue.waiting_changes
+    t.queue.waiting_changes = left
     return found
 
 

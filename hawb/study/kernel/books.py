@@ -30,7 +30,7 @@ def lose(t, after, last):
     """Lose here the messages after `after` up to `last`; they are lost for good unless another side has them."""
     windows.clear(t.gone)
     windows.copy(t.content, t.gone, after, last)
-    windows.strike_out(t.content, after, last)
+    windows.remove(t.content, after, last)
     lose_gone(t)
 
 
@@ -168,7 +168,7 @@ def take_back(t, some):
         windows.add(t.gone, some[k, 0], some[k, 1])
         without_messages(t.gone, t.lost)
         windows.copy_all(t.gone, t.left)
-        windows.strike_out(t.lost, some[k, 0], some[k, 1])
+        windows.remove(t.lost, some[k, 0], some[k, 1])
 
 
 @inner

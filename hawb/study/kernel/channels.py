@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_beyond, reserve_row
+from hawb.study.kernel.answers import reserve_row, ticks_beyond
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
-    CLOCK_BEATS,
     CLOCK_PER_US,
+    CLOCK_TICKS,
     CLOCK_US,
     COUNT_OF,
     DELAY,
     DUE,
     FROM_AFTER,
-    FROM_BEAT,
+    FROM_TICK,
     HOW_MANY,
     NUMBER_OF,
     OF_NODE,
@@ -117,8 +117,8 @@ def await_each(t, after, count, delay_us):
     reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.clock.start_us
-    row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.clock.per_beats, publisher.clock.per_us
-    row[FROM_BEAT], row[FROM_AFTER] = publisher.beats - count + 1, after
+    row[CLOCK_TICKS], row[CLOCK_PER_US] = publisher.clock.per_ticks, publisher.clock.per_us
+    row[FROM_TICK], row[FROM_AFTER] = publisher.ticks - count + 1, after
     row[HOW_MANY], row[DELAY] = count, delay_us
     if last >= 0 and goes_on(t.unanswered[last], row):
         t.unanswered[last, HOW_MANY] += count
@@ -129,11 +129,11 @@ def await_each(t, after, count, delay_us):
 @inner
 def goes_on(row, more):
     """Return True if messages continue a row, and wait for the same answers."""
-    for column in (OF_PUBLISHER, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, DELAY):
+    for column in (OF_PUBLISHER, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, DELAY):
         if row[column] != more[column]:
             return False
     return (
-        row[FROM_BEAT] + row[HOW_MANY] == more[FROM_BEAT] and row[FROM_AFTER] + row[HOW_MANY] == more[FROM_AFTER]
+        row[FROM_TICK] + row[HOW_MANY] == more[FROM_TICK] and row[FROM_AFTER] + row[HOW_MANY] == more[FROM_AFTER]
     )
 
 
@@ -145,8 +145,8 @@ def settle_each(t):
         row = t.unanswered[k]
         heard = 0
         if row[DELAY] != NEVER:
-            time_us, had = t.moment.now_us - row[DELAY], row[FROM_BEAT] - 1
-            heard = beats_beyond(row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US], time_us, had)
+            time_us, had = t.moment.now_us - row[DELAY], row[FROM_TICK] - 1
+            heard = ticks_beyond(row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US], time_us, had)
             heard = min(row[HOW_MANY], heard)
         if heard:
             tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
@@ -160,7 +160,7 @@ def settle_each(t):
 @inner
 def shorten(row, count):
     """Remove the first `count` messages from a row."""
-    row[FROM_BEAT] += count
+    row[FROM_TICK] += count
     row[FROM_AFTER] += count
     row[HOW_MANY] -= count
 
@@ -209,9 +209,9 @@ def split_row(t, k, count):
 @inner
 def answer_row(row, due_us):
     """Let a row be answered as a whole at `due_us`."""
-    last_us = row[CLOCK_US] - (-(row[FROM_BEAT] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_BEATS])
-    row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1
-    row[FROM_BEAT], row[DELAY] = 1, due_us - last_us
+    last_us = row[CLOCK_US] - (-(row[FROM_TICK] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_TICKS])
+    row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1
+    row[FROM_TICK], row[DELAY] = 1, due_us - last_us
 
 
 # Clients that go

@@ -68,7 +68,7 @@ def leave_on_disks(t, q, bits):
 def lose(t, after, last):
     """Lose for good the messages after `after` up to `last`."""
     windows.copy(t.content, t.lost, after, last)
-    windows.strike_out(t.content, after, last)
+    windows.remove(t.content, after, last)
 
 
 @inner

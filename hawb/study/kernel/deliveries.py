@@ -211,7 +211,7 @@ def settle(t, count, unheard):
         return
     forget_stale(t, stale)
     windows.copy(t.late, t.early, 0, ALL)
-    windows.strike_out(t.early, 0, bound)
+    windows.remove(t.early, 0, bound)
     take_out(t, 0, min(bound, t.consumer.handed))
     for k in range(1, t.late[0, 0] + 1):
         take_out(t, t.late[k, 0], t.late[k, 1])
@@ -222,7 +222,7 @@ def settle(t, count, unheard):
 @inner
 def take_out(t, after, last):
     """Remove messages from the queue."""
-    windows.strike_out(t.content, after, last)
+    windows.remove(t.content, after, last)
 
 
 @inner
@@ -298,8 +298,8 @@ def consume(t, node):
     if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
         return
     consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
-    consumer.beats, consumer.clock.start_us = 0, t.moment.now_us
-    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
+    consumer.ticks, consumer.clock.start_us = 0, t.moment.now_us
+    consumer.clock.per_ticks, consumer.clock.per_us = t.setup.consume_ticks, t.setup.consume_us
     subscribe(t)
     deliver(t, False)
 

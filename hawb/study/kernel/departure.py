@@ -19,7 +19,7 @@ KILLED, LOST_POWER = range(2)
 
 lose_unwritten = copies.lose_unwritten
 """Lose the messages that a node had not written to disk."""
-say_stopping = say_stopped = say_paused = say_struck = say_missed = give_masters_away = nothing
+say_stopping = say_stopped = say_paused = say_down = say_nodes_down = give_masters_away = nothing
 """There is no trace, and the kernel plays no release whose nodes give masters away as they are drained."""
 
 
@@ -32,13 +32,13 @@ def remember(t, node):
 
 
 @inner
-def be_missed(t, node, delay_us, priority):
+def schedule_node_down(t, node, delay_us, priority):
     """Schedule that the other nodes notice, after `delay_us`, that a node went down."""
     put_on_agenda(t, delay_us, priority, NODE_GONE, node, 0, 0, 0)
 
 
 @inner
-def withdraw_missed(t, node):
+def cancel_node_down(t, node):
     """Unschedule that other nodes notice that a node went down; return True if it was scheduled."""
     return unschedule(t, NODE_GONE, node)
 
@@ -63,7 +63,7 @@ def members_down(t):
 
 
 @inner
-def members_missed(t):
+def members_noticed_down(t):
     """Do nothing: there are no members of quorum queues."""
 
 

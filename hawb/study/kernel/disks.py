@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from hawb.engine.cluster import lost_disks
 from hawb.study.compiled import Binding, inner
-from hawb.study.kernel.going_down import kill, miss_late, start_nodes
+from hawb.study.kernel.going_down import kill, notice_pending_down, start_nodes
 from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.state import (
@@ -63,7 +63,7 @@ def forget_node(t, node):
     A queue without mirrors that waited for the node is gone; its consumer was cancelled when the queue went down, or
     waits.
     """
-    miss_late(t, node)
+    notice_pending_down(t, node)
     if t.queue.master == node and (t.setup.mirrored or t.queue.waiting):
         hand_to_engine(t)
     elif t.queue.master == node:

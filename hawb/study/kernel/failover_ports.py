@@ -19,9 +19,9 @@ from hawb.study.kernel.state import (
     HOW,
     KIND,
     LACKED_BY,
+    LOST_WITH_MASTER,
     PUBLISH,
     RESUME,
-    STRUCK,
     A,
     B,
     C,
@@ -31,9 +31,9 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-__all__ = ["COPIED", "STRUCK"]
+__all__ = ["COPIED", "LOST_WITH_MASTER"]
 
-detach_consumer, stall_change, listed_in = deliveries.detach, node_rules.stall, state.listed
+detach_consumer, defer_change, listed_in = deliveries.detach, node_rules.defer_if_blocked, state.listed
 
 
 @with_arrays
@@ -43,9 +43,9 @@ def listed(t, bits):
 
 
 @inner
-def stall(t, q, kind):
+def defer_if_blocked(t, q, kind):
     """Make a change of the queue wait for a node that does not answer, if there is one; return True if it waits."""
-    return stall_change(t, (kind, 0))
+    return defer_change(t, (kind, 0))
 
 
 @inner
@@ -63,7 +63,7 @@ def always(*_):
 has_room = remains = is_there = may_return = always
 disk_record = on_disk_record = keep_disk_record = nothing
 """The record on disk names no mirrors."""
-spared = remove = fall_with_node = forget_crashes = nothing
+excluded = remove = fall_with_node = forget_crashes = nothing
 """The queue is durable, and no process crashes."""
 leave_orphaned_mirrors = promote_orphaned_mirror = is_alone = not_promotable_bits = answer_waiting = nothing
 """Policy does not change, so no mirror stays on the record of a master that does not know it."""
@@ -76,7 +76,7 @@ adopt_limits = nothing
 @inner
 def answer_unheld(t, q, holders, ended):
     """Let waiting publishes fail that none of the mirrors `holders` has, since it was not there when they were sent."""
-    how = STRUCK | ENDED if ended and t.setup.orphaned_mirrors_confirm else STRUCK
+    how = LOST_WITH_MASTER | ENDED if ended and t.setup.orphaned_mirrors_confirm else LOST_WITH_MASTER
     left = 0
     for k in range(q.waiting):
         row = t.waiting[k]

@@ -174,7 +174,7 @@ def check_out(t):
         windows.clear(t.fresh)
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
         for j in range(1, t.hand[0, 0] + 1):
-            windows.strike_out(t.fresh, t.hand[j, 0], t.hand[j, 1])
+            windows.remove(t.fresh, t.hand[j, 0], t.hand[j, 1])
         for j in range(1, t.fresh[0, 0] + 1):
             count = note_row(t.staying, count, t.moved[k, 0], t.fresh[j, 0], t.fresh[j, 1])
     for k in range(count):
@@ -345,7 +345,7 @@ def give_back(t):
         count_returns(t)
         for k in range(t.queue.counted):
             if is_given_up(t.counted[k, 0], t.setup.delivery_limit):
-                windows.strike_out(t.hand, t.counted[k, 1], t.counted[k, 2])
+                windows.remove(t.hand, t.counted[k, 1], t.counted[k, 2])
     pass_to(t.hand, t.returns, windows.total(t.hand))
 
 
@@ -364,7 +364,7 @@ def count_returns(t):
         rows = note_staying(t, t.staying, rows, times, after, last)
         for j in range(1, t.hand[0, 0] + 1):
             rows = overlap(t.staying, rows, times + 1, after, last, t.hand[j])
-        windows.strike_out(t.fresh, after, last)
+        windows.remove(t.fresh, after, last)
     for j in range(1, t.fresh[0, 0] + 1):
         rows = note_row(t.staying, rows, 1, t.fresh[j, 0], t.fresh[j, 1])
     for k in range(rows):
@@ -384,8 +384,8 @@ def subscribe(t, node):
     if consumer.state == CLOSED:
         give_up_name(t)
     consumer.state, consumer.subscription, consumer.node, consumer.subscribed = ACTIVE, next_number(t), node, 1
-    consumer.beats, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
-    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
+    consumer.ticks, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
+    consumer.clock.per_ticks, consumer.clock.per_us = t.setup.consume_ticks, t.setup.consume_us
     deliver(t, False, 0)
 
 
@@ -401,7 +401,7 @@ def give_up_name(t):
 
 
 @inner
-def hold_off(t, node):
+def suspect_consumer(t, node):
     """Apply the command that the leader no longer sees a node: a consumer there is not served.
 
     What it held is ready again, in 4.3 after a while (`hawb.engine.quorum.out_of_reach`).
@@ -465,7 +465,7 @@ def unsubscribe(t):
 
 
 @inner
-def serve_nobody(t):
+def serve_gone_client(t):
     """Deliver to a client that is gone, and return the messages."""
     windows.clear(t.hand)
     left = PREFETCH - pass_to(t.returns, t.hand, PREFETCH)

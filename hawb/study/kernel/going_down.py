@@ -14,7 +14,9 @@ GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 drain = GOING.of(stopping.drain)
 stop, kill, power_off = map(GOING.of, (stopping.stop, stopping.kill, stopping.power_off))
 shut_down, stopped = map(GOING.of, (stopping.shut_down, stopping.stopped))
-node_gone, miss, miss_late = map(GOING.of, (stopping.node_gone, stopping.miss, stopping.miss_late))
+node_gone, on_nodes_down, notice_pending_down = map(
+    GOING.of, (stopping.node_gone, stopping.on_nodes_down, stopping.notice_pending_down)
+)  # fmt: skip
 
 
 @inner

@@ -12,15 +12,15 @@ from hawb.study.kernel.deliveries import is_sent
 from hawb.study.kernel.partitioned_state import is_here, linked
 from hawb.study.kernel.state import (
     AT,
-    BEAT,
     CONFIRMS_DUE,
     COUNT,
     FIRST_NODE,
     NEVER,
     NUMBERED,
-    PER_BEATS,
+    PER_TICKS,
     PER_US,
     START_US,
+    TICK,
     hand_to_engine,
     schedule,
 )
@@ -46,7 +46,7 @@ def lacked_up_to(t, q, node):
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)
     for k in range(1, t.behind[0, 0] + 1):
-        windows.strike_out(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
+        windows.remove(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
     return t.here[t.here[0, 0], 1] if t.here[0, 0] else 0
 
 
@@ -73,8 +73,8 @@ def replica_answers(t, node, delay_us):
 @inner
 def answer_together(t, row, node, due_us):
     """Let a mirror answer all messages of a row at `due_us`: they count as published with its last one."""
-    last_us = row[START_US] - (-(row[BEAT] + row[COUNT] - 1) * row[PER_US] // row[PER_BEATS])
-    row[START_US], row[PER_BEATS], row[PER_US], row[BEAT] = last_us - 1, row[COUNT], 1, 1
+    last_us = row[START_US] - (-(row[TICK] + row[COUNT] - 1) * row[PER_US] // row[PER_TICKS])
+    row[START_US], row[PER_TICKS], row[PER_US], row[TICK] = last_us - 1, row[COUNT], 1, 1
     row[FIRST_NODE + node] = due_us - last_us
 
 

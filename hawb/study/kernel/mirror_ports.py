@@ -8,7 +8,7 @@ from hawb.rules import selection
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
 from hawb.study.kernel.deliveries import defer
-from hawb.study.kernel.node_rules import stall
+from hawb.study.kernel.node_rules import defer_if_blocked
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
@@ -139,9 +139,9 @@ def join_later(t, q, node, returning, recorded):
 
 
 @inner
-def stall_join(t, q, node, returning, recorded):
+def defer_join(t, q, node, returning, recorded):
     """Let a mirror that is started wait while a node that counts as running does not answer."""
-    stall(t, (MIRROR_JOINS, node))
+    defer_if_blocked(t, (MIRROR_JOINS, node))
 
 
 # Synchronisation

@@ -111,7 +111,7 @@ def withdraw_time_outs(t, number):
 
 
 @inner
-def hear_late(t, q):
+def receive_late(t, q):
     """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
     late, q.lagging = q.lagging, 0
     for k in range(q.mirrors):

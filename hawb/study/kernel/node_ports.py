@@ -126,11 +126,11 @@ def wait_with_boot(t, node, awaited, delay_us):
 
 
 @inner
-def is_stalled(t, change):
+def is_deferred(t, change):
     """Return True if a change waits already."""
     kind, node = change
-    for k in range(t.queue.stalled):
-        if t.stalled[k, 0] == kind and t.stalled[k, 1] == node:
+    for k in range(t.queue.waiting_changes):
+        if t.waiting_changes[k, 0] == kind and t.waiting_changes[k, 1] == node:
             return True
     return False
 
@@ -139,8 +139,8 @@ def is_stalled(t, change):
 def put_off(t, change):
     """Make a change wait."""
     next_number(t)
-    t.stalled[t.queue.stalled, 0], t.stalled[t.queue.stalled, 1] = change
-    t.queue.stalled += 1
+    t.waiting_changes[t.queue.waiting_changes, 0], t.waiting_changes[t.queue.waiting_changes, 1] = change
+    t.queue.waiting_changes += 1
 
 
 @inner
@@ -162,32 +162,32 @@ def reaches_store(t, node):
 
 
 @inner
-def count_stalled(t):
+def count_waiting_changes(t):
     """Return the number of waiting changes."""
-    return t.queue.stalled
+    return t.queue.waiting_changes
 
 
 @inner
-def place_of_stalled(t, k):
+def place_of_waiting_change(t, k):
     """Return the node at which the k-th waiting change is made; NOBODY for one of all sides."""
-    return t.stalled[k, 1] if t.stalled[k, 0] == MIRROR_JOINS else NOBODY
+    return t.waiting_changes[k, 1] if t.waiting_changes[k, 0] == MIRROR_JOINS else NOBODY
 
 
 @inner
 def try_again(t, k):
     """Schedule the k-th waiting change on the current side."""
-    schedule(t, 0, t.stalled[k, 0], t.stalled[k, 1], int(t.stalled[k, 0] == MIRROR_JOINS))
+    schedule(t, 0, t.waiting_changes[k, 0], t.waiting_changes[k, 1], int(t.waiting_changes[k, 0] == MIRROR_JOINS))
 
 
 @inner
-def keep_stalled(t, kept):
+def keep_waiting_changes(t, kept):
     """Keep only these waiting changes, given as bits."""
     left = 0
-    for k in range(t.queue.stalled):
+    for k in range(t.queue.waiting_changes):
         if kept >> k & 1:
-            move_row(t.stalled, k, left)
+            move_row(t.waiting_changes, k, left)
             left += 1
-    t.queue.stalled = left
+    t.queue.waiting_changes = left
 
 
 # Trace

@@ -34,7 +34,7 @@ from hawb.study.kernel.state import (
     move_row,
     put_on_agenda,
     record,
-    strike_row,
+    remove_row,
 )
 
 ELSEWHERE = 6
@@ -167,9 +167,9 @@ def take_up(t, place):
 
     Fields that are the same for all sides stay as they are.
     """
-    taken, stalled = t.queue.taken, t.queue.stalled
+    taken, waiting_changes = t.queue.taken, t.queue.waiting_changes
     t.queue = t.kept[place]
-    t.queue.taken, t.queue.stalled = taken, stalled
+    t.queue.taken, t.queue.waiting_changes = taken, waiting_changes
     t.consumer.handed, t.consumer.subscribed = t.kept_handed[place], t.kept_subscribed[place]
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
@@ -269,7 +269,7 @@ def unschedule(t, kind, a):
     for row in range(t.moment.agenda - 1, -1, -1):
         planned = t.agenda[row]
         if planned[KIND] == kind and planned[A] == a and (not of_sides or planned[SIDE] == t.net.focus):
-            strike_row(t, row)
+            remove_row(t, row)
             found = True
     return found
 
@@ -286,7 +286,7 @@ def without_elsewhere(t, some):
 def without_messages(some, others):
     """Remove messages from a set."""
     for k in range(1, others[0, 0] + 1):
-        windows.strike_out(some, others[k, 0], others[k, 1])
+        windows.remove(some, others[k, 0], others[k, 1])
 
 
 @inner

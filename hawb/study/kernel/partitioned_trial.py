@@ -51,7 +51,7 @@ from hawb.study.kernel.state import (
     C,
     D,
     hand_to_engine,
-    strike_row,
+    remove_row,
 )
 from hawb.study.kernel.trial import handle
 from hawb.study.kernel.upkeep import idle, look
@@ -103,7 +103,7 @@ def happen(t, row):
     """
     number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike_row(t, row)
+    remove_row(t, row)
     if not is_of_side(kind):
         look_from(t, b if kind in (CONFIRMS_DUE, PUBLISH, SETTLE, CONSUME, RESUME) else a)
     elif not focus_on(t, side):

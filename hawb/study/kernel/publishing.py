@@ -13,10 +13,10 @@ from hawb.study.kernel.state import (
     ENDED,
     HOW,
     KIND,
-    ORPHANED,
+    LOST_WITH_MASTER,
     PUBLISH,
     SETTLE,
-    STRUCK,
+    WITHOUT_CHANNEL,
     A,
     B,
     C,
@@ -83,16 +83,16 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 @inner
 def publish(t, count, node, how, number):
     """Deliver a batch to the queue, or let it wait for it."""
-    if keeps(t, t.queue, node) and not how & STRUCK:
+    if keeps(t, t.queue, node) and not how & LOST_WITH_MASTER:
         defer(t, PUBLISH, count, node, how, number)
         return
-    if how & ORPHANED or not is_running(t, node):
-        publish_for_nobody(t, count, how)
+    if how & WITHOUT_CHANNEL or not is_running(t, node):
+        publish_without_channel(t, count, how)
         return
-    if how & STRUCK or not t.queue.up:
+    if how & LOST_WITH_MASTER or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
-            await_batch(t, node, number, NOT_TAKEN, count, told_untaken(t, how))
+            await_batch(t, node, number, NOT_TAKEN, count, answer_to_untaken(t, how))
         return
     store(t, count)
     if t.setup.confirms:
@@ -101,15 +101,15 @@ def publish(t, count, node, how, number):
 
 
 @inner
-def told_untaken(t, how):
+def answer_to_untaken(t, how):
     """Return 1 if messages that no queue took are confirmed to their client, 0 if they are nacked."""
-    return int(is_unknown(t) if not how & STRUCK else how & ENDED != 0)
+    return int(is_unknown(t) if not how & LOST_WITH_MASTER else how & ENDED != 0)
 
 
 @inner
-def publish_for_nobody(t, count, how):
+def publish_without_channel(t, count, how):
     """Deliver a batch whose client's channel is gone: a promoted mirror keeps what it has from that channel."""
-    if how & COPIED and not how & STRUCK and t.queue.up:
+    if how & COPIED and not how & LOST_WITH_MASTER and t.queue.up:
         store(t, count)
         deliver(t, False)
     else:
@@ -123,8 +123,8 @@ def open_publisher(t, node):
     if rate[0] == 0:
         return
     clock = publisher.clock
-    clock.start_us, clock.per_beats, clock.per_us = t.moment.now_us, rate[0], rate[1]
-    publisher.closed, publisher.node, publisher.blocked, publisher.beats = 0, node, 0, 0
+    clock.start_us, clock.per_ticks, clock.per_us = t.moment.now_us, rate[0], rate[1]
+    publisher.closed, publisher.node, publisher.blocked, publisher.ticks = 0, node, 0, 0
     publisher.number += 1
 
 

@@ -17,12 +17,12 @@ from hawb.study.kernel.fifo import (
     NOT_LATE,
     deliver,
     hold_ended,
-    hold_off,
     note_row,
     put_behind,
-    serve_nobody,
+    serve_gone_client,
     settle,
     subscribe,
+    suspect_consumer,
     take_back,
     take_late,
     unsubscribe,
@@ -32,13 +32,13 @@ from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
 from hawb.study.kernel.quorum_state import (
+    ABANDONED,
     CHANNEL_DOWN,
     CONNECTION_FAILS,
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
     HOLD_ENDED,
-    IN_VAIN,
     NO_PROCESS,
     PROPOSAL_GIVEN_UP,
     REACHES,
@@ -119,7 +119,7 @@ def consumer_lost(t):
 
 
 @inner
-def is_told(t, asks, node):
+def is_undecided(t, asks, node):
     """Return True if a leader's observation about a node, or about any (NOBODY), is not decided yet."""
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == asks and node in (NOBODY, t.waiting[row].after):
@@ -130,7 +130,7 @@ def is_told(t, asks, node):
 @inner
 def suspect(t, node):
     """Propose that the leader has lost the connection to the consumer's node."""
-    if is_led(t, t.queue) and not is_told(t, SUSPECTS, node):
+    if is_led(t, t.queue) and not is_undecided(t, SUSPECTS, node):
         ask_for(t, SUSPECTS, NOWHERE, NOBODY, node, 0)
 
 
@@ -138,7 +138,7 @@ def suspect(t, node):
 def is_known_dead(t):
     """Return True if the consumer died with its node, and the queue still knows it and that is not proposed yet."""
     known = t.consumer.state == CLOSED and (t.consumer.subscribed or t.held[0, 0])
-    return known and not is_told(t, CHANNEL_DOWN, NOBODY) and not is_told(t, NO_PROCESS, NOBODY)
+    return known and not is_undecided(t, CHANNEL_DOWN, NOBODY) and not is_undecided(t, NO_PROCESS, NOBODY)
 
 
 @inner
@@ -253,7 +253,7 @@ def do_committed(t):
         done += 1
         waits = end_waiting(t, t.queue, number)
         if asks == CONSUMES and not waits:
-            asks = IN_VAIN
+            asks = ABANDONED
         apply(t, asks, client, after, count)
         cut(t, asks == ENQUEUE)
         if done == t.queue.committed:
@@ -270,7 +270,7 @@ def lose(t, node):
     back = is_running(t, node)
     if back and not (t.consumer.node == node and is_known_dead(t)):
         return
-    hold_off(t, node)
+    suspect_consumer(t, node)
     if back:
         node_back(t, node)
 
@@ -300,4 +300,4 @@ def apply(t, asks, client, after, count):
     elif asks == NO_PROCESS:
         return
     else:
-        serve_nobody(t)
+        serve_gone_client(t)

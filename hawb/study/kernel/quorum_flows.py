@@ -10,7 +10,7 @@ from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
 from hawb.study.kernel.state import NOBODY
-from hawb.study.kernel.steady import beats_heard
+from hawb.study.kernel.steady import ticks_heard
 from hawb.study.kernel.steady_ports import is_heard
 
 leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credit})
@@ -21,10 +21,10 @@ def flow(t, until_us):
     """Apply what flows until `until_us`, and set the time to it; the queue also commits what the logs had before."""
     t.moment.now_us = max(t.moment.now_us, until_us)
     answers, busy = is_heard(t, t.consumer), not t.queue.up
-    beats = beats_heard(t, t.queue, t.consumer) if answers else 0
-    useful = useful_beats(t, t.queue, t.consumer, beats)
+    ticks = ticks_heard(t, t.queue, t.consumer) if answers else 0
+    useful = useful_ticks(t, t.queue, t.consumer, ticks)
     arrived = leave(t, t.queue, t.publisher, 0)
-    t.consumer.beats += beats
+    t.consumer.ticks += ticks
     if answers and busy:
         answer_later(t, useful)
     elif arrived or useful:
@@ -43,20 +43,20 @@ def within_reach(t, q, c):
     return windows.total(t.held) + waits(t)
 
 
-useful_beats = with_parts(steady.useful_beats, {steady_ports.within_reach: within_reach})
+useful_ticks = with_parts(steady.useful_ticks, {steady_ports.within_reach: within_reach})
 
 
 @inner
-def answer_later(t, beats):
+def answer_later(t, ticks):
     """Let answers to a queue that cannot commit wait at the client, at most as many as it holds messages."""
-    if not beats:
+    if not ticks:
         return
     has = windows.total(t.held)
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == SETTLES:
             has -= t.waiting[row].count
-    if min(beats, has) > 0:
-        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(beats, has))
+    if min(ticks, has) > 0:
+        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(ticks, has))
 
 
 blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})

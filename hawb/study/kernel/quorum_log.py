@@ -87,7 +87,7 @@ def note_requeued(t):
     for k in range(queue.moved):
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
     for k in range(1, t.moved_before[0, 0] + 1):
-        windows.strike_out(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
+        windows.remove(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
     for k in range(1, t.fresh[0, 0] + 1):
         count = note_row(t.staying, count, queue.applied, t.fresh[k, 0], t.fresh[k, 1])
     for k in range(count):

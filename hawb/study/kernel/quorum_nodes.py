@@ -40,7 +40,7 @@ def members_down(t):
 
 
 @inner
-def members_missed(t):
+def members_noticed_down(t):
     """Let members without a leader set their election timers, after a node was noticed as down."""
     if t.setup.khepri:
         call_elections(t, t.store)
@@ -66,7 +66,7 @@ def suspect(t, node, others):
             t.suspected[other] |= 1 << node
             found = True
     if found:
-        members_missed(t)
+        members_noticed_down(t)
 
 
 @inner

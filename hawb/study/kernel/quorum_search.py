@@ -168,15 +168,15 @@ def arrive(t, message):
 def send_held_back(t):
     """Send what channels that no longer wait have held back, in its order."""
     left, focus = 0, t.net.focus
-    for k in range(t.queue.held_back):
-        node = t.held_back[k]
+    for k in range(t.queue.awaiting_registration):
+        node = t.awaiting_registration[k]
         look_from(t, node)
         if is_waiting(t, t.queue, to_be_known(t, node)):
-            t.held_back[left] = node
+            t.awaiting_registration[left] = node
             left += 1
         else:
             schedule(t, 0, PUBLISH, 1, node)
-    t.queue.held_back = left
+    t.queue.awaiting_registration = left
     focus_on(t, focus)
 
 
@@ -205,11 +205,11 @@ def publish(t, node):
 @inner
 def wait_in_channel(t, node):
     """Let a message wait in a channel's mailbox."""
-    if t.queue.held_back == len(t.held_back):
+    if t.queue.awaiting_registration == len(t.awaiting_registration):
         raise OverflowError("more is held back than a search has room for")
     next_number(t)
-    t.held_back[t.queue.held_back] = node
-    t.queue.held_back += 1
+    t.awaiting_registration[t.queue.awaiting_registration] = node
+    t.queue.awaiting_registration += 1
 
 
 @inner
@@ -305,7 +305,7 @@ def classic_names(t):
 
 UNASKED = (
     copies.note_silent, NETWORK.of(partitions.keep_own), network_ports.send_what_waited, network_ports.bring_back,
-    network_ports.leave_side, network_ports.hear_late, network_ports.forget_recoverable, replicas.finish_late,
+    network_ports.leave_side, network_ports.receive_late, network_ports.forget_recoverable, replicas.finish_late,
     mirror_ports.release,
     departure.lose_unwritten, search_key.is_under_way, search_moves.begin_to_synchronise, host_ports.count_times,
     host_ports.count_replicated, host_ports.note_hosts, raft_log.note_run,
@@ -333,7 +333,7 @@ PARTS = {
     )},
     channels.tell: search_books.tell,
     **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
-        "members_down", "members_missed", "remember", "publishers_gone", "clients_gone", "fall_silent",
+        "members_down", "members_noticed_down", "remember", "publishers_gone", "clients_gone", "fall_silent",
     )},
     arrival.return_to_queues: quorum_search_ports.return_to_queues,
     **{getattr(network_ports, port): getattr(quorum_search_ports, port) for port in (

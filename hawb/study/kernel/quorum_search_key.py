@@ -12,7 +12,7 @@ from hawb.study.kernel import search_key, search_names
 from hawb.study.kernel.partitioned_state import place_of_side
 from hawb.study.kernel.quorum_group import row_of
 from hawb.study.kernel.quorum_search_ports import is_member
-from hawb.study.kernel.quorum_search_sets import is_kept, note_what_is_told, promises, term_before
+from hawb.study.kernel.quorum_search_sets import is_kept, note_key_parts, promises, term_before
 from hawb.study.kernel.quorum_search_state import HERE, remember_at
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
@@ -50,7 +50,7 @@ def name(t, words):
     words[0] = 0
     sides = order_sides(t)
     remember_at(t, HERE)
-    note_what_is_told(t)
+    note_key_parts(t)
     rename(t, HERE, sides)
     say(words, t.notes.under_way)
     for k in range(t.setup.nodes):
@@ -72,7 +72,7 @@ def name(t, words):
 
 
 @inner
-def told_term(t, term):
+def term_in_key(t, term):
     """Return a term as it is while something is under way between members.
 
     Otherwise its place among the key's terms.
@@ -84,9 +84,9 @@ def told_term(t, term):
 
 
 @inner
-def told_index(t, index):
+def index_in_key(t, index):
     """Return an index as it is while something is under way between members; otherwise as counted from the base."""
-    return index if t.notes.under_way else index - t.notes.told_from
+    return index if t.notes.under_way else index - t.notes.key_from
 
 
 @inner
@@ -108,8 +108,8 @@ def say_group(t, words):
     for k in range(t.setup.nodes):
         asked = t.asks[t.available[k]]
         say_node_name(t, words, asked - 1)
-    say(words, told_index(t, t.queue.applied))
-    say(words, t.notes.told_from * t.notes.under_way)
+    say(words, index_in_key(t, t.queue.applied))
+    say(words, t.notes.key_from * t.notes.under_way)
     for k in range(t.setup.nodes):
         if is_member(t, t.queue, t.available[k]):
             say_member(t, words, t.members[t.available[k]])
@@ -119,24 +119,24 @@ def say_group(t, words):
 def say_member(t, words, member):
     """Write a member."""
     say(words, member.role)
-    say(words, told_term(t, member.term))
+    say(words, term_in_key(t, member.term))
     say_node_name(t, words, member.voted_for)
     say_node_name(t, words, member.leader)
-    say(words, told_index(t, member.commit_index))
+    say(words, index_in_key(t, member.commit_index))
     say(words, renamed(t, member.votes))
-    say(words, max(told_index(t, member.agreed), 0))
-    say(words, told_index(t, member.asked) if member.asked else 0)
+    say(words, max(index_in_key(t, member.agreed), 0))
+    say(words, index_in_key(t, member.asked) if member.asked else 0)
     say_node_name(t, words, member.transferring_to)
     for k in range(t.setup.others if member.role == LEADER else 0):
         peer = t.peers[member.id, k]
         say(words, t.free[peer.id] << 1 | peer.receiving)
-        say(words, told_index(t, peer.next_index))
-        say(words, max(told_index(t, peer.match_index), 0))
-        say(words, max(told_index(t, peer.commit_sent), 0))
-        say(words, max(told_index(t, peer.commit_index), 0))
-    say(words, told_term(t, term_before(t, member)))
-    say(words, told_index(t, member.written))
-    say_entries(t, words, t.notes.told_from, member.last_index, member.last_term)
+        say(words, index_in_key(t, peer.next_index))
+        say(words, max(index_in_key(t, peer.match_index), 0))
+        say(words, max(index_in_key(t, peer.commit_sent), 0))
+        say(words, max(index_in_key(t, peer.commit_index), 0))
+    say(words, term_in_key(t, term_before(t, member)))
+    say(words, index_in_key(t, member.written))
+    say_entries(t, words, t.notes.key_from, member.last_index, member.last_term)
 
 
 @inner
@@ -151,7 +151,7 @@ def say_entries(t, words, after, last, term):
             first, end = t.entries[row].first, min(last, t.entries[row].last)
         say(words, index - first)
         say(words, end - index + 1)
-        say(words, told_term(t, term_within(t, 0, term, index)))
+        say(words, term_in_key(t, term_within(t, 0, term, index)))
         if row == NOBODY:
             say(words, NOOP)
         else:
@@ -245,9 +245,9 @@ def say_waiting(t, words):
         say(words, t.free[row[CLIENT]] << 1 | row[REJECTED])
         say_set(t, words, row[AFTER_OF])
         say(words, row[DUE] - t.moment.now_us if row[DUE] < NEVER else NEVER)
-    say(words, t.queue.held_back)
-    for k in range(t.queue.held_back):
-        say_node_name(t, words, t.held_back[k])
+    say(words, t.queue.awaiting_registration)
+    for k in range(t.queue.awaiting_registration):
+        say_node_name(t, words, t.awaiting_registration[k])
     say(words, t.queue.waiting)
     for k in range(t.queue.waiting):
         say_proposal(t, words, t.waiting[k])

@@ -261,7 +261,7 @@ def members_down(t):
 
 
 @inner
-def members_missed(t):
+def members_noticed_down(t):
     """Let members without a leader set their election timers, after a node was noticed as down."""
     call_elections(t, t.queue)
 
@@ -303,11 +303,11 @@ def clients_gone(t, gone, dead):
 def forget_held_back(t, node):
     """Drop what waited in a node's channels."""
     left = 0
-    for k in range(t.queue.held_back):
-        if t.held_back[k] != node:
-            t.held_back[left] = t.held_back[k]
+    for k in range(t.queue.awaiting_registration):
+        if t.awaiting_registration[k] != node:
+            t.awaiting_registration[left] = t.awaiting_registration[k]
             left += 1
-    t.queue.held_back = left
+    t.queue.awaiting_registration = left
 
 
 @inner

@@ -28,14 +28,14 @@ from hawb.study.kernel.state import KIND
 
 
 @inner
-def note_what_is_told(t):
+def note_key_parts(t):
     """Note the index from which logs are written to the key, and which messages are in which sets."""
     t.notes.under_way = 0
     for row in range(t.moment.agenda):
         t.notes.under_way |= t.agenda[row, KIND] in (RAFT_ARRIVES, RAFT_WRITTEN)
-    t.notes.told_from = base_of(t)
+    t.notes.key_from = base_of(t)
     t.notes.union = all_messages(t)
-    t.notes.starts = changes_between(t, told_entries(t)) & t.notes.union
+    t.notes.starts = changes_between(t, key_entries(t)) & t.notes.union
     rank_terms(t)
 
 
@@ -55,11 +55,11 @@ def base_of(t):
 
 
 @inner
-def told_entries(t):
+def key_entries(t):
     """Return the rows of `entries` that are in a log behind the base or under way to one, as bits."""
     rows = entries_sent(t)
     for k in range(t.queue.entries):
-        rows |= int(is_logged(t, t.entries[k], t.notes.told_from)) << k
+        rows |= int(is_logged(t, t.entries[k], t.notes.key_from)) << k
     return rows
 
 
@@ -168,7 +168,7 @@ def rank_terms(t):
             last, term = member.last_index, member.last_term
             note_term(t, member.term)
             note_term(t, term_before(t, member))
-            while last > t.notes.told_from:
+            while last > t.notes.key_from:
                 note_term(t, term)
                 begun = t.terms[term % len(t.terms)]
                 last, term = begun[BASE_INDEX], begun[BASE_TERM]
@@ -193,4 +193,4 @@ def note_term(t, term):
 @inner
 def term_before(t, member):
     """Return the term of the last entry of a log that the key leaves out."""
-    return term_at(t, member, t.notes.told_from) if t.notes.told_from else 0
+    return term_at(t, member, t.notes.key_from) if t.notes.key_from else 0

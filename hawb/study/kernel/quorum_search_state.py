@@ -49,13 +49,13 @@ the nodes that have a copy, as bits; uncommitted messages, its batches' messages
 theirs. `known` are the nodes whose channels it knows in their order (`with_node`); `roomy` and `moved` are its state
 machine's (`hawb.engine.quorum.fifo_state`), the latter the number of rows."""
 GROUP = record(
-    " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed held_back drawn_for"
-    " store"
+    " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed"
+    " awaiting_registration drawn_for store"
 )
 """The same, and the group: `stopped`, and the nodes with a member (`present`), are bits. It is no `store`."""
-NOTES = record("remembers pieces given begun renames limited last_term told_from under_way union starts ranks")
+NOTES = record("remembers pieces given begun renames limited last_term key_from under_way union starts ranks")
 """The fields of `search_state.NOTES`; whether the queue has a limit, far away, and the last term for which `terms` has
-room; from `told_from` on for one key only."""
+room; from `key_from` on for one key only."""
 
 QUORUM_SEARCHED = with_letter(
     [
@@ -68,7 +68,7 @@ QUORUM_SEARCHED = with_letter(
         *((name, np.int64, (MOST_SIDES,)) for name in ("kept_side", "kept_master", "kept_up")),
         ("message", np.int64, (COLUMNS,)), ("begun", np.int64, (1, 2)), ("ranks", np.int64, (MOST_TERMS,)),
         ("counts", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
-        ("moved", np.int64, (MOST_MOVED, 2)), ("held_back", np.int64, (MOST_ASKED,)),
+        ("moved", np.int64, (MOST_MOVED, 2)), ("awaiting_registration", np.int64, (MOST_ASKED,)),
         ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
         ("terms", np.int64, (MOST_TERMS, 3)), ("waiting", ENTRY, (MOST_ASKED,)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, REJECTED + 1)), ("unanswered", np.int64, (1, DELAY + 1)),
@@ -80,10 +80,10 @@ QUORUM_SEARCHED = with_letter(
 )  # fmt: skip
 """One cluster while stories are searched, in one piece of memory.
 
-`asks` has for each node the leader that its channel asks, and one more (0: none); `held_back` are the nodes of
-publishes that wait in their channels; `moved` are rows (behind which piece, messages). Of a proposal `after` are its
-messages, and `channel` is its node. `kept` and all whose names begin so are what nodes remember, but for `kept_side`,
-`kept_master` and `kept_up`, which are of the sides that are not in focus."""
+`asks` has for each node the leader that its channel asks, and one more (0: none); `awaiting_registration` are the nodes
+of publishes that wait in their channels; `moved` are rows (behind which piece, messages). A proposal's messages are in
+`after`, its node in `channel`. `kept` and all fields whose names begin so are what nodes remember, except `kept_side`,
+`kept_master` and `kept_up`, which are of the other sides."""
 
 
 @inner

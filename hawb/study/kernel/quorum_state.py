@@ -65,7 +65,7 @@ BASE_INDEX, BASE_TERM = 1, 2
 NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
 """The commands of entries: a term begins, messages have flowed to the queue or were settled, a client's proposal."""
 
-ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
+ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, ABANDONED, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
 """The proposals of clients, and of a leader: that a channel is gone, that a node is out of reach or back, that a
 channel has no process, that a consumer out of reach has held messages for long enough."""
 
@@ -79,7 +79,7 @@ ENTRY = record(" ".join(PROPOSAL.names) + " first last term")
 NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 """The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.clients.confirms`)."""
 
-OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTER, HOW_MANY, DELAY = range(9)
+OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, FROM_TICK, FROM_AFTER, HOW_MANY, DELAY = range(9)
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
@@ -109,7 +109,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
     })  # fmt: skip
 
 
-QUORUM_CONSUMER = record("state subscribed suspected subscription node beats blocked wanted", clock=CLOCK)
+QUORUM_CONSUMER = record("state subscribed suspected subscription node ticks blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
     " registered out committed moved requeued counted looked led was_down drawn_for store"

@@ -99,7 +99,7 @@ from hawb.study.kernel.state import (
     earliest,
     is_running,
     next_number,
-    strike_row,
+    remove_row,
 )
 from hawb.study.kernel.steady import flows_us, react
 
@@ -185,7 +185,7 @@ def take_row(t, row):
     """Move an event off the agenda into `message`."""
     for column in range(len(t.message)):
         t.message[column] = t.agenda[row, column]
-    strike_row(t, row)
+    remove_row(t, row)
 
 
 @inner
@@ -202,7 +202,7 @@ def talk(t, stop_us):
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
         if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.queue, t.agenda[row, A]):
-            strike_row(t, row)
+            remove_row(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
             store_master, store_up = t.store.master, t.store.up
@@ -334,7 +334,7 @@ def tell(t, row):
 
 NEVER_HAPPENS = (
     departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers,
-    departure.remove_dead_replicas, node_rules.release_stalled, arrival.settle_stalled,
+    departure.remove_dead_replicas, node_rules.retry_changes, arrival.run_pending_removals,
 )  # fmt: skip
 """Functions of classic queues' replicas."""
 PARTS = {
@@ -343,7 +343,8 @@ PARTS = {
     disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
     departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,
     node_ports.reaches_store: metadata_store.reaches_store,
-    departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
+    departure.members_down: quorum_nodes.members_down,
+    departure.members_noticed_down: quorum_nodes.members_noticed_down,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,

@@ -188,6 +188,6 @@ def say_unwritten(t, member):
 
 
 @inner
-def two_lead(t, member, leader):
+def raise_two_leaders(t, member, leader):
     """Raise RuntimeError: two members lead in one term, which only a lost disk can cause, and the kernel loses none."""
     raise RuntimeError("two lead in the same term")

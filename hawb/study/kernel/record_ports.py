@@ -59,7 +59,7 @@ def put_first_synchronised(t, q, node):
 
 
 @inner
-def strike_mirrors(t, q, bits):
+def remove_mirrors(t, q, bits):
     """Remove mirrors from the record."""
     q.mirrors = without_nodes(t.mirrors, q.mirrors, bits)
     q.synchronised = without_nodes(t.synchronised, q.synchronised, bits)

@@ -213,7 +213,8 @@ PARTS = {
     **{getattr(network_ports, port): getattr(search_nodes, port) for port in (
         "bring_back", "leave_side", "drop_side", "in_reach", "note_suspects", "has_copy", "lose_content",
     )},
-    network_ports.hear_late: search_queue.hear_late, network_ports.forget_recoverable: search_queue.forget_recoverable,
+    network_ports.receive_late: search_queue.receive_late,
+    network_ports.forget_recoverable: search_queue.forget_recoverable,
     network_ports.send_what_waited: search_books.count_times,
     network_ports.give_up_what_waited: search_books.count_times,
     trial.handle: handle,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.answers import await_nobody, await_replicas, reserve_row
+from hawb.study.kernel.answers import await_none, await_replicas, reserve_row
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.search_state import content, elsewhere
 from hawb.study.kernel.state import (
@@ -62,7 +62,7 @@ def await_answers(t, client, piece, taken, answered):
             if row[FIRST_NODE + node] != NEVER:
                 due_us = max(due_us, row[FIRST_NODE + node])
     else:
-        await_nobody(t, row)
+        await_none(t, row)
     schedule(t, due_us - t.moment.now_us, CONFIRMS_DUE, row[NUMBERED], client)
 
 

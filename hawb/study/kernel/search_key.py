@@ -133,10 +133,10 @@ def say_record(t, words, place):
 @inner
 def say_rest(t, words, sides):
     """Write what waits, and the agenda."""
-    say(words, t.queue.stalled)
-    for k in range(t.queue.stalled):
-        node = t.free[t.stalled[k, 1]] if t.stalled[k, 0] == MIRROR_JOINS else 0
-        say(words, t.stalled[k, 0] << 4 | node)
+    say(words, t.queue.waiting_changes)
+    for k in range(t.queue.waiting_changes):
+        node = t.free[t.waiting_changes[k, 1]] if t.waiting_changes[k, 0] == MIRROR_JOINS else 0
+        say(words, t.waiting_changes[k, 0] << 4 | node)
     say(words, t.moment.awaiting)
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]

@@ -68,7 +68,7 @@ SEARCHED = np.dtype(
             "cut", "lost_links", "suspected", "listed", "available", "free", "asked", *LISTS,
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")), ("kept_side", np.int64, (MOST_SIDES,)),
-        ("stalled", np.int64, (MOST_NODES + 1, 2)),
+        ("waiting_changes", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, SIDE + 1)), ("waiting", np.int64, (MOST_WAITING, 8)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, FIRST_NODE + MOST_NODES)),
         ("unanswered", np.int64, (1, FIRST_NODE + MOST_NODES)),
@@ -127,9 +127,9 @@ def take_up(t, place):
 @inner
 def show(t, place):
     """Copy the records that are kept at a place to those of the current side."""
-    stalled = t.queue.stalled
+    waiting_changes = t.queue.waiting_changes
     t.queue = t.kept[place]
-    t.queue.stalled = stalled
+    t.queue.waiting_changes = waiting_changes
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
     copy_list(t.kept_recoverable[place], t.recoverable)

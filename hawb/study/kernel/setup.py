@@ -55,7 +55,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
         "listed": len(listed), "client_local": places_by_client(design),
-        "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
+        "consume_ticks": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
     }  # fmt: skip
     if design.queue_type == "quorum":

@@ -35,7 +35,7 @@ REACTION, TIMER = 1, 2
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
 """The columns of agenda and mailbox; the meaning of the last four depends on the kind."""
 
-COPIED, STRUCK, ORPHANED, ENDED, LACKED_BY = 1, 2, 4, 8, 4
+COPIED, LOST_WITH_MASTER, WITHOUT_CHANNEL, ENDED, LACKED_BY = 1, 2, 4, 8, 4
 """Bits of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror
 that had it ended by itself, which its channel takes for a confirm. While it waits for a queue without a master, mirrors
 that joined later are above these four bits."""
@@ -53,7 +53,7 @@ SETUP = record(
     " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
-    " client_local consume_beats consume_us listed preferred election_us"
+    " client_local consume_ticks consume_us listed preferred election_us"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
 """The settings. Rates are so many ticks in so many microseconds; `listed` is the number of nodes in the list of that
@@ -65,20 +65,20 @@ NODE = record("status believes boots awaits drained may_boot_alone silent side")
 QUEUE = record(
     "master up stopped awaits_master absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
     " depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting waiting_changes gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
     " down_us down_since syncing_us syncing_since metadata_down_us metadata_down_since outages"
 )
-CLOCK = record("start_us per_beats per_us")
+CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
-PUBLISHER = record("closed node beats blocked number", clock=CLOCK)
-CONSUMER = record("state subscribed subscription node beats handed wanted", clock=CLOCK)
+PUBLISHER = record("closed node ticks blocked number", clock=CLOCK)
+CONSUMER = record("state subscribed subscription node ticks handed wanted", clock=CLOCK)
 MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
 WORK = record("left away coming from_us asked_us down_us")
 
-NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_NODE = range(10)
+NUMBERED, AT, ANSWERED, START_US, PER_TICKS, PER_US, TICK, AFTER, COUNT, FIRST_NODE = range(10)
 """The columns of `awaiting` and `unanswered`."""
 SENDER = START_US
 """The column with a batch's publisher, in place of a clock."""
@@ -96,7 +96,7 @@ TRIAL = np.dtype(
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
-        ("stalled", np.int64, (MOST_NODES + 1, 2)),
+        ("waiting_changes", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, 8)), ("waiting", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
@@ -177,7 +177,7 @@ def next_due_us(t):
 
 
 @inner
-def strike_row(t, row):
+def remove_row(t, row):
     """Remove a row from the agenda."""
     t.moment.agenda -= 1
     move_row(t.agenda, t.moment.agenda, row)
@@ -195,7 +195,7 @@ def unschedule(t, kind, a):
     found = False
     for row in range(t.moment.agenda - 1, -1, -1):
         if t.agenda[row, KIND] == kind and t.agenda[row, A] == a:
-            strike_row(t, row)
+            remove_row(t, row)
             found = True
     return found
 

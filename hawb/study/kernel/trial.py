@@ -57,8 +57,8 @@ from hawb.study.kernel.state import (
     C,
     D,
     earliest,
+    remove_row,
     row_due_us,
-    strike_row,
 )
 from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
@@ -179,7 +179,7 @@ def happen(t, row):
     """Handle the event in a row."""
     number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike_row(t, row)
+    remove_row(t, row)
     handle(t, number, kind, a, b, c, d)
 
 

@@ -85,7 +85,7 @@ def follows_rate(t, rate):
     publisher = t.publisher
     if publisher.closed:
         return rate[0] == 0
-    return publisher.clock.per_beats == rate[0] and publisher.clock.per_us == rate[1]
+    return publisher.clock.per_ticks == rate[0] and publisher.clock.per_us == rate[1]
 
 
 @inner

@@ -78,7 +78,7 @@ def take_first(windows, most):
 
 
 @inner
-def strike_out(windows, after, last):
+def remove(windows, after, last):
     """Remove those after `after` up to `last`."""
     k = 1
     while after < last and k <= windows[0, 0]:

@@ -10,9 +10,9 @@ from hawb.engine.classic.mailbox import keeps
 from hawb.engine.clients import publishing
 from hawb.engine.clients.client_state import NEVER_US, Publisher, Share, Unanswered
 from hawb.engine.clients.steady import steady_confirms
-from hawb.engine.clients.steady.beats import due_us
 from hawb.engine.clients.steady.closing import lag_us
 from hawb.engine.clients.steady.publisher_ports import operation
+from hawb.engine.clients.steady.ticks import due_us
 from hawb.engine.core import runs
 from hawb.engine.core.operations import Publish, Settle
 from hawb.engine.core.state import Queue
@@ -44,11 +44,11 @@ def come(turn: Turn, publisher: Publisher, sent: Publish) -> None:
         return
     taken = runs.size(share.numbers) - runs.size(share.rejected)
     if taken:
-        clock, beat, number = publisher.clock, publisher.beats - sent.count + 1, share.numbers[0][0]
+        clock, tick, number = publisher.clock, publisher.ticks - sent.count + 1, share.numbers[0][0]
         if not runs.common(share.numbers, turn.queues[publisher.queue].pending):
-            first_us = due_us(clock, beat) + lag_us(turn, publisher)
-            expiry.spread(turn, publisher.queue, first_us, (clock.per_beats, clock.per_us))
-        run = Unanswered(clock, beat, number, taken, delays_of(turn, publisher, share))
+            first_us = due_us(clock, tick) + lag_us(turn, publisher)
+            expiry.spread(turn, publisher.queue, first_us, (clock.per_ticks, clock.per_us))
+        run = Unanswered(clock, tick, number, taken, delays_of(turn, publisher, share))
         steady_confirms.wait_for(turn, publisher.name, run)
     if share.rejected:
         steady_confirms.answer(turn, publisher, share.rejected, confirmed=False)

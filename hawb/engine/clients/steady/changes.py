@@ -7,7 +7,6 @@ from math import gcd
 from hawb.engine.classic.record_ports import mirrors, synchronised
 from hawb.engine.clients.client_state import NEVER_US
 from hawb.engine.clients.flow_control import credit
-from hawb.engine.clients.steady.beats import beats_by_beat, beyond, due_us
 from hawb.engine.clients.steady.closing import lag_us
 from hawb.engine.clients.steady.consumer_ports import (
     answers_until,
@@ -21,14 +20,15 @@ from hawb.engine.clients.steady.consumer_ports import (
 from hawb.engine.clients.steady.credit import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import now_us, publishers, publishers_to, queue_of
 from hawb.engine.clients.steady.publishing import publishes
+from hawb.engine.clients.steady.ticks import beyond, due_us, ticks_by_tick
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, sides
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def beats_heard(t, q, c):
+def ticks_heard(t, q, c):
     """Return how many ticks of a consumer have reached its queue since the last time."""
-    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.beats)
+    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.ticks)
 
 
 def answer_lag_us(t, q, c):
@@ -36,7 +36,7 @@ def answer_lag_us(t, q, c):
     return 0 if q is None or c.node == q.master else t.setup.link_us
 
 
-def useful_beats(t, q, c, count):
+def useful_ticks(t, q, c, count):
     """Return at how many of its next `count` ticks a queue's only consumer finds a message to answer for.
 
     Where messages come faster than ticks only the first ticks find none, and where they come more slowly it answers for
@@ -44,17 +44,17 @@ def useful_beats(t, q, c, count):
     """
     if count == 0 or q is None or not q.up or q.syncing or not has_to_itself(t, q, c):
         return count
-    first, last = there_by(t, q, c, c.beats + 1), there_by(t, q, c, c.beats + count)
+    first, last = there_by(t, q, c, c.ticks + 1), there_by(t, q, c, c.ticks + count)
     return max(0, min(count, first + count - 1, last))
 
 
-def there_by(t, q, c, beat):
+def there_by(t, q, c, tick):
     """Return how many messages a queue's only consumer finds by a tick of its clock, or has found."""
     there = within_reach(t, q, c)
     for p in publishers_to(t, q):
         if publishes(t, p):
             later_us = answer_lag_us(t, q, c) - lag_us(t, p)
-            there += max(0, beats_by_beat(p.clock, c.clock, beat, later_us) - p.beats)
+            there += max(0, ticks_by_tick(p.clock, c.clock, tick, later_us) - p.ticks)
     return there
 
 
@@ -66,10 +66,10 @@ def flows_us(t, q):
     soonest_us = NEVER_US
     for p in publishers_to(t, q):
         if publishes(t, p):
-            soonest_us = min(soonest_us, due_us(p.clock, p.beats + 1) + lag_us(t, p))
+            soonest_us = min(soonest_us, due_us(p.clock, p.ticks + 1) + lag_us(t, p))
     for c in rated_consumers(t, q):
         if is_heard(t, c):
-            soonest_us = min(soonest_us, due_us(c.clock, c.beats + 1) + answer_lag_us(t, q, c))
+            soonest_us = min(soonest_us, due_us(c.clock, c.ticks + 1) + answer_lag_us(t, q, c))
     return soonest_us
 
 
@@ -94,7 +94,7 @@ def blocked_us(t, p):
     free = credit(t, queue_of(t, p), p) if publishes(t, p) else UNHINDERED
     if free == UNHINDERED:
         return NEVER_US
-    over_us = due_us(p.clock, p.beats + free + 1) + lag_us(t, p)
+    over_us = due_us(p.clock, p.ticks + free + 1) + lag_us(t, p)
     return over_us if over_us > now_us(t) else NEVER_US
 
 
@@ -126,7 +126,7 @@ def answered_us(t, q, answers):
             us = us // gcd(us, c.clock.per_us) * c.clock.per_us
     for c in rated_consumers(t, q):
         if is_heard(t, c):
-            start_us, beats = c.clock.start_us + answer_lag_us(t, q, c), c.clock.per_beats * (us // c.clock.per_us)
+            start_us, ticks = c.clock.start_us + answer_lag_us(t, q, c), c.clock.per_ticks * (us // c.clock.per_us)
             begun_us = start_us if begun_us == NEVER_US else begun_us
-            ahead, rate, answers = ahead + (start_us - begun_us) * beats, rate + beats, answers + 1 + c.beats
+            ahead, rate, answers = ahead + (start_us - begun_us) * ticks, rate + ticks, answers + 1 + c.ticks
     return begun_us - (-(us * answers + ahead) // rate) if rate else NEVER_US

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hawb.engine.clients.steady.beats import beyond
 from hawb.engine.clients.steady.publisher_ports import NODE_DOWN, depart, end, now_us, publishers, queue_of
+from hawb.engine.clients.steady.ticks import beyond
 from hawb.engine.cluster.node_ports import runs_anywhere
 
 SHARED = True  # the kernel of studies compiles this module
@@ -18,7 +18,7 @@ def lag_us(t, p):
 def send(t, p, count):
     """Send messages of a publisher together."""
     if count > 0:
-        p.beats += count
+        p.ticks += count
         depart(t, p, count, lag_us(t, p))
 
 
@@ -27,7 +27,7 @@ def close(t, p, reason):
     if p.closed:
         return
     if not p.blocked:
-        send(t, p, beyond(p.clock, now_us(t), p.beats))
+        send(t, p, beyond(p.clock, now_us(t), p.ticks))
     end(t, p, reason)
 
 

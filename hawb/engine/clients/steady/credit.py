@@ -32,12 +32,12 @@ def credit_towards(t, q, p):
     UNHINDERED if there is no limit.
     """
     if is_busy(t, q, p.node):
-        return left(p.beats, in_mailbox(t, q, p), TO_MASTER)
+        return left(p.ticks, in_mailbox(t, q, p), TO_MASTER)
     least = UNHINDERED
     if q.up:
         for node in mirrors(t, q):
             if is_silent(t, q, node):
-                free = left(p.beats, unheard(t, p, node), TO_MIRROR)
+                free = left(p.ticks, unheard(t, p, node), TO_MIRROR)
                 least = free if least == UNHINDERED else min(least, free)
     return least
 

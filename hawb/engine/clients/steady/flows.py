@@ -27,7 +27,7 @@ from hawb.engine.clients import consuming, publishing, settling
 from hawb.engine.clients.client_state import Consumer
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.clients.steady.arrivals import wait_in_mailbox
-from hawb.engine.clients.steady.changes import beats_heard, useful_beats
+from hawb.engine.clients.steady.changes import ticks_heard, useful_ticks
 from hawb.engine.clients.steady.consumer_ports import is_heard
 from hawb.engine.clients.steady.publishing import leave
 from hawb.engine.core import runs
@@ -88,8 +88,8 @@ def flow_through(turn: Turn, name: str) -> None:
     """Apply what flowed to and from one queue since the last time."""
     queue = turn.queues.get(name)
     consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
-    beats = {one.name: beats_heard(turn, queue, one) for one in consumers}
-    useful = {one.name: useful_beats(turn, queue, one, beats[one.name]) for one in consumers}
+    ticks = {one.name: ticks_heard(turn, queue, one) for one in consumers}
+    useful = {one.name: useful_ticks(turn, queue, one, ticks[one.name]) for one in consumers}
     late = turn.settings.profile.late_answers_count
     room = {
         one.name: room_made(one, count, late_answers_count=late) if (count := useful[one.name]) else 0
@@ -98,11 +98,11 @@ def flow_through(turn: Turn, name: str) -> None:
     more_room = sum(room.values())
     sending = [one for one in turn.publishers.values() if one.queue == name and not one.closed]
     arrived = sum([leave(turn, queue, one, more_room) for one in sending])
-    for consumer, count in beats.items():
+    for consumer, count in ticks.items():
         if count:
-            turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
-    if queue is not None and any(is_busy(turn, queue, turn.consumers[one].node) for one in beats):
-        for consumer in beats:
+            turn.change_consumer(consumer, ticks=turn.consumers[consumer].ticks + count)
+    if queue is not None and any(is_busy(turn, queue, turn.consumers[one].node) for one in ticks):
+        for consumer in ticks:
             answer_later(turn, queue.name, consumer, useful[consumer])
     elif arrived or any(useful.values()):
         serve(turn, name, publishing.latest(turn, name, arrived), room, useful)
@@ -110,7 +110,7 @@ def flow_through(turn: Turn, name: str) -> None:
         expiry.drop_expired(turn, name)
 
 
-def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[str, int]) -> None:
+def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[str, int]) -> None:
     """Give consumers new messages as far as they have credit, and apply their answers.
 
     Answers free credit for the same messages.
@@ -118,31 +118,31 @@ def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[st
     for consumer in room:
         consuming.come_back(turn, consumer, room[consumer])
     publishing.settle_down(turn, name, new, room)
-    for consumer, count in beats.items():
+    for consumer, count in ticks.items():
         answer(turn, turn.consumers[consumer], count)
 
 
-def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> int:
+def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> int:
     """Return how many more messages a consumer takes because of its ticks.
 
     Answers for deliveries of a master that is gone free no credit, unless the channel counts all together, or they
     settle redelivered messages; then the answers that follow free none.
     """
     if consumer.global_prefetch:
-        return beats
+        return ticks
     settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY
-    late = runs.size(runs.common(runs.head(consumer.stale, beats), settle_again))
+    late = runs.size(runs.common(runs.head(consumer.stale, ticks), settle_again))
     useless = runs.size(consumer.stale) + runs.size(consumer.settled_early) + runs.size(settle_again)
-    return late + max(0, beats - useless)
+    return late + max(0, ticks - useless)
 
 
-def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
+def answer(turn: Turn, consumer: Consumer, ticks: int) -> None:
     """Let a consumer answer for its oldest messages."""
-    if not beats or not (consumer.stale or consumer.in_sequence):
+    if not ticks or not (consumer.stale or consumer.in_sequence):
         return
     if requests.is_decided(turn, consumer.queue):
-        requests.settle_flowing(turn, consumer, beats)
-    settling.settle(turn, answers_of(consumer, beats))
+        requests.settle_flowing(turn, consumer, ticks)
+    settling.settle(turn, answers_of(consumer, ticks))
 
 
 def answers_of(consumer: Consumer, count: int) -> Settle:
@@ -150,7 +150,7 @@ def answers_of(consumer: Consumer, count: int) -> Settle:
     return Settle(consumer.queue, consumer.node, consumer=consumer.name, count=count, verdict="ack")
 
 
-def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
+def answer_later(turn: Turn, name: str, consumer_name: str, ticks: int) -> None:
     """Let answers to a queue that reads nothing wait, at most as many as the consumer has messages of it.
 
     They wait in the mailbox, or for a quorum queue at the client, which sends them again. Answers for deliveries of a
@@ -158,7 +158,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     """
     consumer = turn.consumers[consumer_name]
     counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
-    unheard = 0 if counts else min(beats, runs.size(consumer.stale))
+    unheard = 0 if counts else min(ticks, runs.size(consumer.stale))
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
     decided = requests.is_decided(turn, name)
@@ -166,7 +166,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     answers = (one for one in operations if isinstance(one, Settle))
     waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
-    count = 0 if None in waiting else min(beats - unheard, has - sum(waiting))
+    count = 0 if None in waiting else min(ticks - unheard, has - sum(waiting))
     if count > 0 and decided:
         requests.put(turn, name, answers_of(consumer, count), consumer.node)
     elif count > 0:

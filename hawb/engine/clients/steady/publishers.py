@@ -10,8 +10,8 @@ from hawb.engine.core.turn import Turn
 
 def clock_from(turn: Turn, rate: float) -> Clock:
     """Return a clock that starts now with `rate` ticks a second; a rate of 0.1 is exactly a tenth."""
-    beats, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
-    return Clock(turn.now_us, beats, us)
+    ticks, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
+    return Clock(turn.now_us, ticks, us)
 
 
 def start(turn: Turn, publisher: Publisher) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from hawb.engine.clients.flow_control import credit
 from hawb.engine.clients.steady.arrivals import arrive
-from hawb.engine.clients.steady.beats import beyond, due_us
 from hawb.engine.clients.steady.closing import close_with_nodes, lag_us, send
 from hawb.engine.clients.steady.credit import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import block, now_us, publishers, queue_of, unblock
+from hawb.engine.clients.steady.ticks import beyond, due_us
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, look_from
 
 SHARED = True  # the kernel of studies compiles this module
@@ -29,16 +29,16 @@ def leave(t, q, p, more_room):
     """
     if not publishes(t, p):
         return 0
-    count = beyond(p.clock, now_us(t) - lag_us(t, p), p.beats)
+    count = beyond(p.clock, now_us(t) - lag_us(t, p), p.ticks)
     if count == 0:
         return 0
     free = credit(t, q, p)
     sent = count if free == UNHINDERED else min(count, free)
     if sent:
-        p.beats += sent
+        p.ticks += sent
         arrive(t, q, p, sent, more_room)
     if sent < count:
-        block(t, p, due_us(p.clock, p.beats + 1) + lag_us(t, p))
+        block(t, p, due_us(p.clock, p.ticks + 1) + lag_us(t, p))
     return sent
 
 
@@ -48,7 +48,7 @@ def react(t):
     for p in publishers(t):
         if p.blocked and is_unhindered(t, p):
             unblock(t, p)
-            send(t, p, beyond(p.clock, now_us(t), p.beats))
+            send(t, p, beyond(p.clock, now_us(t), p.ticks))
 
 
 def is_unhindered(t, p):

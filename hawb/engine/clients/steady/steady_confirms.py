@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hawb.engine.clients import answers
 from hawb.engine.clients.client_state import NEVER_US, Clock, Publisher, Unanswered
-from hawb.engine.clients.steady import beats
+from hawb.engine.clients.steady import ticks
 from hawb.engine.cluster.reachability import can_tell
 from hawb.engine.core import runs
 from hawb.engine.core.runs import Runs
@@ -102,10 +102,10 @@ def heard(run: Unanswered, node: int, due_us: int) -> Unanswered:
     """Return a run for whose messages a silent replica at `node` answers together, at `due_us`."""
     if (node, NEVER_US) not in run.delays_us:
         return run
-    last_us = beats.due_us(run.clock, run.beat + run.count - 1)
+    last_us = ticks.due_us(run.clock, run.tick + run.count - 1)
     within_a_us = Clock(last_us - 1, run.count, 1)
     delays_us = tuple((at, due_us - last_us if at == node else us) for at, us in run.delays_us)
-    return replace(run, clock=within_a_us, beat=1, delays_us=delays_us)
+    return replace(run, clock=within_a_us, tick=1, delays_us=delays_us)
 
 
 def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, due_us: int) -> None:
@@ -125,19 +125,19 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
 def those(run: Unanswered, numbers: Runs) -> Parts:
     """Return the parts of a run whose messages are among `numbers`."""
     return tuple(
-        replace(run, beat=run.beat + first - run.number, number=first, count=last - first + 1)
+        replace(run, tick=run.tick + first - run.number, number=first, count=last - first + 1)
         for first, last in runs.common(run.numbers, numbers)
     )
 
 
 def answered(run: Unanswered, delay_us: int, now_us: int) -> int:
     """Return for how many messages of a run a replica with that delay has answered."""
-    return min(run.count, beats.beyond(run.clock, now_us - delay_us, run.beat - 1))
+    return min(run.count, ticks.beyond(run.clock, now_us - delay_us, run.tick - 1))
 
 
 def parts(run: Unanswered, count: int) -> Parts:
     """Return the first `count` messages of a run, and the rest."""
-    rest = replace(run, beat=run.beat + count, number=run.number + count, count=run.count - count)
+    rest = replace(run, tick=run.tick + count, number=run.number + count, count=run.count - count)
     return replace(run, count=count), rest
 
 

@@ -9,35 +9,35 @@ from __future__ import annotations
 SHARED = True  # the kernel of studies compiles this module
 
 
-def beats_beyond(start_us, beats, us, time_us, had):
+def ticks_beyond(start_us, ticks, us, time_us, had):
     """Return how many ticks beyond those that it `had` a clock has had by `time_us`.
 
     Mostly 0, which takes no quotient.
     """
-    ahead = (time_us - start_us) * beats - had * us
+    ahead = (time_us - start_us) * ticks - had * us
     return ahead // us if ahead >= us else 0
 
 
 def beyond(clock, time_us, had):
     """Return the same for a client's clock."""
-    return beats_beyond(clock.start_us, clock.per_beats, clock.per_us, time_us, had)
+    return ticks_beyond(clock.start_us, clock.per_ticks, clock.per_us, time_us, had)
 
 
-def lasts_us(beat, beats, us):
+def lasts_us(tick, ticks, us):
     """Return the microseconds from a clock's start to one of its ticks, rounded up."""
-    return -(-beat * us // beats)
+    return -(-tick * us // ticks)
 
 
-def due_us(clock, beat):
+def due_us(clock, tick):
     """Return the first microsecond by which a tick of a client's clock is over."""
-    return clock.start_us + lasts_us(beat, clock.per_beats, clock.per_us)
+    return clock.start_us + lasts_us(tick, clock.per_ticks, clock.per_us)
 
 
-def beats_by_beat(clock, other, beat, later_us):
+def ticks_by_tick(clock, other, tick, later_us):
     """Return how many ticks a clock has had `later_us` after a tick of the other; negative before its start.
 
     The quotient comes first, so that no product grows beyond what whole numbers of 64 bits hold.
     """
     since_us = other.start_us + later_us - clock.start_us
-    above, below = since_us * other.per_beats + beat * other.per_us, other.per_beats * clock.per_us
-    return above // below * clock.per_beats + above % below * clock.per_beats // below
+    above, below = since_us * other.per_ticks + tick * other.per_us, other.per_ticks * clock.per_us
+    return above // below * clock.per_ticks + above % below * clock.per_ticks // below
