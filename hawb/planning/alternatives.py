@@ -101,7 +101,7 @@ class Alternatives(Struct, frozen=True):
 
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
-    """Plays a run again under each single change, and weighs what became of a harm. The run stays as it is."""
+    """Run a scenario again with each single change and compare the harm. The run is not changed."""
     told = result(run, harm.queue, harm.step)
     changed = [_alternative(run, harm, change, harm.lost or told.refused) for change in changes(run, harm)]
     return Alternatives(harm, told, sorted(changed, key=_rank), toll(run))

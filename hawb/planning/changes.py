@@ -53,7 +53,7 @@ AFTERWARDS_S = 0.001
 
 
 def changes(run: Run, harm: Harm) -> list[Change]:
-    """Every single change that comes into question. None if the queue is not known before its harm and after it."""
+    """Return every single change to try; none if the queue is unknown before the harm and after it."""
     story = Story(run, harm)
     return [] if story.queue is None else [change for propose in PROPOSALS for change in propose(story)]
 
@@ -62,7 +62,7 @@ def changes(run: Run, harm: Harm) -> list[Change]:
 
 
 def other_values(story: Story) -> Iterator[Change]:
-    """Each key of the mirroring policy with its other value."""
+    """Yield each key of the mirroring policy with its other value."""
     if story.queue.type != CLASSIC or story.mirroring is None:
         return
     for key, values in CHOICES.items():
@@ -295,7 +295,10 @@ def left_out(story: Story) -> Iterator[Change]:
 
 
 def synchronised_before(story: Story) -> Iterator[Change]:
-    """sync_queue before the step, and the step once the queue is synchronised; steps with a time come as much later."""
+    """Yield sync_queue before the step, and the step once the queue is synchronised.
+
+    Later steps with a time are delayed by as much.
+    """
     if story.queue.type != CLASSIC or story.mirroring is None:
         return
     index, sync = story.harm.step, {"sync_queue": story.harm.queue}

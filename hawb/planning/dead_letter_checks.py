@@ -53,7 +53,7 @@ class Source(Struct):
 
     @property
     def key(self) -> Key:
-        """Its virtual host and name."""
+        """Return its vhost and name."""
         return self.queue.queue.vhost, self.queue.queue.name
 
 
@@ -176,7 +176,7 @@ def _as_pattern(binding: Binding, exchanges: Mapping[Key, str]) -> str:
 
 
 def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, list[Key]]:
-    """To which other queues with a dead-letter exchange each queue's dead letters go."""
+    """Return the queues with a dead-letter exchange to which each queue's dead letters go."""
     bound: dict[Key, list[Binding]] = defaultdict(list)
     for binding in inventory.bindings:
         queue = binding.destination_type == "queue"

@@ -131,7 +131,7 @@ def set_everywhere(**keys: object) -> Way:
 
 
 def _without(key: str) -> Way:
-    """Take settings out, which a finding has under a key."""
+    """Remove the settings that a finding has under a key."""
 
     def change(given: Inventory, found: Finding) -> Inventory:
         told = found.detail[key]
@@ -151,7 +151,7 @@ def queue_changed(given: Inventory, name: str, **facts: object) -> Inventory:
 
 
 def quorum(given: Inventory, found: Finding) -> Inventory:
-    """Declare a queue anew as a quorum queue."""
+    """Redeclare a queue as a quorum queue."""
     nodes = list(given.nodes)[:3] or None
     return queue_changed(
         given, found.name, type="quorum", durable=True, auto_delete=False, arguments={}, node=None, mirrors=None,
@@ -214,7 +214,7 @@ def members_changed(given: Inventory, found: Finding) -> Inventory:
 
 
 def cycle_broken(given: Inventory, found: Finding) -> Inventory:
-    """Take dead-letter-exchange from a queue, and out of policies."""
+    """Remove dead-letter-exchange from a queue and from policies."""
     [one] = [one for one in given.queues if one.full_name == found.name]
     own = {key: value for key, value in (one.facts.arguments or {}).items() if key != "x-dead-letter-exchange"}
     changed = queue_changed(given, found.name, arguments=own)

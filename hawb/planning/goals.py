@@ -54,7 +54,7 @@ GOALS = {
 
 
 def reached(goal: str, moment: Moment, queues: Iterable[str]) -> tuple[str, ...]:
-    """Those of `queues` for which a goal has come true."""
+    """Return those of `queues` for which a goal has been reached."""
     return tuple(queue for queue in queues if GOALS[goal].reached(moment, queue))
 
 

@@ -53,7 +53,7 @@ def harms(run: Run) -> list[Harm]:
 
 
 def _outages(moment: Moment) -> dict[str, int]:
-    """For how many microseconds each queue could not be used, where it was not merely handed over."""
+    """Return for how many microseconds each queue was unavailable, without mere failovers."""
     down = {name: (account.down, account.down.at(moment.state.time_us)) for name, account in moment.ledger.items()}
     return {name: us for name, (span, us) in down.items() if span.since_us is not None or us >= BRIEF_US}
 

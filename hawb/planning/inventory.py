@@ -50,12 +50,12 @@ class Queue(Struct, gc=False):
 
     @property
     def full_name(self) -> str:
-        """VHOST::NAME, as scenarios write it."""
+        """Return VHOST::NAME, as scenarios write it."""
         return join_queue(self.vhost, self.name)
 
     @property
     def type(self) -> str:
-        """classic, quorum, or another type that the files name."""
+        """Return the queue type: classic, quorum, or another type in the files."""
         return self.facts.type or "classic"
 
 
@@ -129,7 +129,10 @@ def _policies(entries: Iterable[dict]) -> list[Policy]:
 
 
 def _queues(defined: Definitions, told: Listings) -> list[Queue]:
-    """All queues, those of listings with what the definitions add; where both tell, the listings count."""
+    """Return all queues: those of listings, completed from the definitions.
+
+    If both have a fact, the listing's counts.
+    """
     queues = []
     for (vhost, name), facts in told.queues.items():
         queue = defined.queues.get((vhost, name))

@@ -46,7 +46,7 @@ class Report(Struct, frozen=True):
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings, the worst first."""
+        """Return all findings, worst first."""
         every = [*self.policies, *chain.from_iterable(self.queues), *self.nodes, *self.dead_letters]
         return sorted(every, key=lambda one: SEVERITIES.index(one.severity))
 

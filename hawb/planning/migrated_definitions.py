@@ -64,7 +64,7 @@ def new_default_types(plan: Migration) -> dict[str, str]:
 
 
 def vhosts(plan: Migration) -> list[str]:
-    """All virtual hosts, in the order in which they were met."""
+    """Return all vhosts, in the order of their first use."""
     told = (move.queue.vhost for move in plan.moves)
     of_policies = (one.policy.vhost for one in plan.splits)
     of_routing = (one.vhost for one in (*plan.routing.exchanges, *plan.routing.bindings))
@@ -72,7 +72,7 @@ def vhosts(plan: Migration) -> list[str]:
 
 
 def beside(plan: Migration) -> dict[str, str]:
-    """For each virtual host a new one that stands beside it, under a name that is free."""
+    """Return an unused name for a new vhost beside each vhost."""
     names, taken = {}, set(vhosts(plan))
     for vhost in vhosts(plan):
         name = SUFFIX if vhost == "/" else f"{vhost}-{SUFFIX}"

@@ -105,7 +105,7 @@ class Crossing(Struct, frozen=True):
 
     @property
     def moves_before(self) -> int:
-        """Before which step, by its index, queues are moved: the one that ends mirroring, or after the last."""
+        """Return the index of the step that ends mirroring, before which queues are moved; or one past the last."""
         return next((number for number, leg in enumerate(self.legs) if leg.drops_mirrors), len(self.legs))
 
 
@@ -354,7 +354,7 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
 def _setting_clashes(
     assigned: Assigned, moves: list[Move], after: Assigned, target: Profile, matrix: Mapping[str, Feature]
 ) -> Iterator[Clash]:
-    """Queues for which other settings would be in force than those translated for them."""
+    """Yield queues to which other settings would apply than those translated for them."""
     if not any(one.policies or one.operator_policies for one in (*assigned.assignments, *after.assignments)):
         return
     for one, move, then in zip(assigned.assignments, moves, after.assignments, strict=True):

@@ -63,7 +63,7 @@ def _power_losses(moment: Moment, settings: Settings) -> Iterator[Move]:
 
 
 def _partitions(moment: Moment, settings: Settings) -> Iterator[Move]:
-    """Every way to part the running nodes in two, while the network is whole."""
+    """Yield every way to split the running nodes in two, while the network is whole."""
     first, *others = _running(moment.state, settings) or [None]
     if moment.state.cuts or len(moment.state.sides) > 1:
         return

@@ -40,7 +40,7 @@ class Place(Struct, frozen=True):
 
 
 def places(sources: Sequence[str | Path]) -> dict[Thing, Place]:
-    """Where each policy, operator policy, queue and node of these files is named first."""
+    """Return where these files first name each policy, operator policy, queue and node."""
     found: dict[Thing, Place] = {}
     for source in sources:
         named, vhost = split_source(source)

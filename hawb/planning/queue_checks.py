@@ -132,7 +132,7 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 
 def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """Members on nodes that the cluster does not have: they count for a majority and never come back."""
+    """Return a finding for members on nodes outside the cluster: they count for a majority and never come back."""
     members = assignment.queue.facts.members or ()
     ghosts = [node for node in members if inventory.nodes and node not in inventory.nodes]
     if not ghosts:

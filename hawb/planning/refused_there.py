@@ -37,7 +37,7 @@ class Refused(Struct, frozen=True):
 
 
 def refused_there(inventory: Inventory, target: Profile) -> list[Refused]:
-    """All that a release refuses of a cluster."""
+    """Return everything of a cluster that a release refuses."""
     return [*_queues(inventory.queues, target), *_policies(inventory, target)]
 
 

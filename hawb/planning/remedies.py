@@ -271,7 +271,7 @@ def _replace(run: Run) -> Iterator[Remedy]:
 
 
 def _synchronise(run: Run) -> Iterator[Remedy]:
-    """Queues with mirrors that run and lack messages."""
+    """Propose to synchronise queues with running mirrors that lack messages."""
     yield from _all_or_each("synchronise", _behind(run), lambda name: [{"sync_queue": name}])
 
 
@@ -283,14 +283,17 @@ def _behind(run: Run) -> list[str]:
 
 
 def _empty(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Classic queues with messages: consumers take these before a node goes."""
+    """Propose that consumers empty classic queues before a node goes."""
     known = run.moment().state.queues
     full = [name for name in queues if name in known and not known[name].has_group and known[name].content]
     yield from _all_or_each("empty", full, lambda name: [{"purge": name}])
 
 
 def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Members, or replicas of streams, on nodes that run and have none: as few as let a queue outlive one node more."""
+    """Propose members, or stream replicas, on further running nodes.
+
+    It adds as few as let a queue survive one more node failure.
+    """
     state, names = run.moment().state, run.settings.names
     hosted = _hosted(state)
     added: dict[str, list[Step]] = {}
@@ -317,7 +320,7 @@ def _adding(added: Mapping[str, Sequence[Step]]) -> Remedy:
 
 
 def _make_quorum(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Classic queues that are declared anew as quorum queues, which have members on several nodes."""
+    """Propose to redeclare classic queues as quorum queues, with members on several nodes."""
     known, names = run.moment().state.queues, run.settings.names
     movable = [
         name for name in queues if (queue := known.get(name)) is not None and not queue.has_group and queue.up
@@ -356,7 +359,7 @@ def _rejoin(run: Run) -> Iterator[Remedy]:
 
 
 def _join(run: Run) -> Iterator[Remedy]:
-    """Nodes that have been reset, and run in no cluster: joined again."""
+    """Propose to join nodes that have been reset and run in no cluster."""
     out = _nodes(run, lambda node: not node.member and node.virgin and node.status == DOWN)
     for nodes in ([out] if out else []) + ([(node,) for node in out] if len(out) > 1 else []):
         yield Remedy("join", nodes, (), tuple({"join": node} for node in nodes))

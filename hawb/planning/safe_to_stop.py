@@ -276,7 +276,7 @@ def _down_us(account: Account, moment: Moment) -> int:
 
 
 def _reasons(moment: Moment, step: int) -> dict[str, str]:
-    """Why queues suffered from a step, as its events tell."""
+    """Return why queues suffered from a step, according to its events."""
     found: dict[str, tuple[int, str]] = {}
     for entry in moment.trace():
         if entry.step == step and entry.queue is not None and entry.event in REASONS:

@@ -105,7 +105,7 @@ def _size(move: Move, target: Profile) -> int | None:
 
 
 def _members(master: str, mirrors: Iterable[str], nodes: Iterable[str], size: int | None) -> tuple[str, ...]:
-    """As many members as the queue is declared with, those first that had a replica; all nodes without a size."""
+    """Return as many members as the queue is declared with, replicas' nodes first; all nodes without a size."""
     return tuple(dict.fromkeys((master, *mirrors, *nodes)))[:size]
 
 

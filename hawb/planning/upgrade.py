@@ -130,7 +130,7 @@ def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
 
 
 def restart_node(run: Run, task: Task, node: str, go: Go) -> Stage:
-    """One node's restart, played on a run."""
+    """Restart one node on a run, and return the times."""
     begin_s, at = run.reached_s, go.at
     if go.sync:
         synchronise(run, go.sync)
@@ -270,7 +270,7 @@ def baselines(task: Task) -> dict[str, tuple[Restart, ...]]:
 
 
 def _ordinal(node: str) -> list[tuple[bool, int, str]]:
-    """Sorts pods by their numbers: 10 after 9."""
+    """Return a sort key that orders pods by their numbers: 10 after 9."""
     return [(part.isdigit(), int(part) if part.isdecimal() else 0, part) for part in ORDINALS.findall(node)]
 
 

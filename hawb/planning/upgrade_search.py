@@ -244,7 +244,7 @@ class _Search:
         return tuple(replace(restart, reason=self.reason(restarts, index)) for index, restart in enumerate(restarts))
 
     def reason(self, restarts: Sequence[Restart], index: int) -> str:
-        """Why a node's restart begins with its wait: what the next weaker wait that is over sooner would come to."""
+        """Return why a restart begins with its wait: what the next weaker wait that is over sooner would cost."""
         ahead = self.run.copy()
         stages = []
         for restart in restarts[:index]:
@@ -271,7 +271,7 @@ class _Search:
 
 
 def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> str:
-    """Why a wait is worth it, in a sentence."""
+    """Return a sentence that says what a wait is worth."""
     lost = without.lost - with_it.lost
     outage_s = without.outage_s - with_it.outage_s
     worst = _worst(with_it, without, "lost" if lost > 0 else "down_s")

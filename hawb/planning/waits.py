@@ -61,7 +61,7 @@ def stop_moments(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
 
 
 def wait_for(run: Run, node: str, wait: str) -> Go | None:
-    """When a wait after the last step is over, so that a node may be stopped; None: never."""
+    """Return when a wait after the last step is over, so that a node may be stopped; None if never."""
     begun_s = run.reached_s
     starts = bool(run.steps) and isinstance(run.steps[-1].verb, Start)
     if wait == NONE and starts:
@@ -119,7 +119,7 @@ def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
 
 
 def synchronise(run: Run, queues: Iterable[str]) -> None:
-    """Tells queues to synchronise, all at once, when the cluster has settled."""
+    """Synchronise queues, all at once, when the cluster has settled."""
     at = None
     for queue in queues:
         run.apply(Step(SyncQueue(queue), at))
