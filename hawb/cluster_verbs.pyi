@@ -29,19 +29,19 @@ class Verbs:
         """
 
     def declare(self, queue: str, node: str | None = None, durable: bool = True, exclusive: bool = False, auto_delete: bool = False, passive: bool = False, arguments: dict[str, Any] | None = None, connection: str = 'default', *, at: float | None = None) -> 'Self':
-        """queue.declare
+        """queue.declare.
 
         Example: `cluster.declare("orders")`
         """
 
     def delete(self, queue: str, if_empty: bool = False, if_unused: bool = False, node: str | None = None, *, at: float | None = None) -> 'Self':
-        """queue.delete
+        """queue.delete.
 
         Example: `cluster.delete("orders")`
         """
 
     def purge(self, queue: str, *, at: float | None = None) -> 'Self':
-        """queue.purge
+        """queue.purge.
 
         Example: `cluster.purge("orders")`
         """
@@ -89,7 +89,7 @@ class Verbs:
         """
 
     def close(self, name: str, *, at: float | None = None) -> 'Self':
-        """The connection, publisher or consumer of that name goes away and gives back what it holds.
+        """The connection, publisher or consumer of that name closes, and what it holds is requeued.
 
         Example: `cluster.close("app")`
         """
@@ -119,7 +119,7 @@ class Verbs:
         """
 
     def wipe(self, node: str, *, at: float | None = None) -> 'Self':
-        """The node is down and its disk is lost; the others still count it as a member.
+        """The node is down and its disk is lost; the other nodes still count it as a member.
 
         Example: `cluster.wipe("a")`
         """
@@ -149,13 +149,13 @@ class Verbs:
         """
 
     def partition(self, *groups: Iterable[str], at: float | None = None) -> 'Self':
-        """The links between the groups drop everything, silently.
+        """The links between the groups drop all messages, silently.
 
         Example: `cluster.partition(["a"], ["b", "c"])`
         """
 
     def cut(self, *links: Iterable[str], at: float | None = None) -> 'Self':
-        """Single links drop everything, silently.
+        """Single links drop all messages, silently.
 
         Example: `cluster.cut(("a", "b"))`
         """
@@ -167,13 +167,13 @@ class Verbs:
         """
 
     def alarm(self, node: str, resource: "Literal['memory', 'disk']" = 'memory', *, at: float | None = None) -> 'Self':
-        """A resource alarm goes off on a node.
+        """A resource alarm is set on a node.
 
         Example: `cluster.alarm("a")`
         """
 
     def clear_alarm(self, node: str, resource: "Literal['memory', 'disk']" = 'memory', *, at: float | None = None) -> 'Self':
-        """A resource alarm of a node is over.
+        """A resource alarm of a node is cleared.
 
         Example: `cluster.clear_alarm("a")`
         """
@@ -191,19 +191,19 @@ class Verbs:
         """
 
     def force_reset(self, node: str, *, at: float | None = None) -> 'Self':
-        """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not told.
+        """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not informed.
 
         Example: `cluster.force_reset("a")`
         """
 
     def force_standalone_khepri_boot(self, node: str, *, at: float | None = None) -> 'Self':
-        """`rabbitmqctl force_standalone_khepri_boot`: a node whose peers are gone for good is the cluster.
+        """`rabbitmqctl force_standalone_khepri_boot`: a node whose peers are gone for good becomes the only member.
 
         Example: `cluster.force_standalone_khepri_boot("a")`
         """
 
     def force_shrink(self, node: str, *, at: float | None = None) -> 'Self':
-        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues go on with the member there.
+        """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone.
 
         Example: `cluster.force_shrink("a")`
         """

@@ -1,7 +1,7 @@
 """A RabbitMQ cluster as a value: no files, no wall clock, no global randomness, no printing.
 
 Start with `advance`: its table `HANDLERS` names the function that handles each event. `first_state` builds the first
-state, `core.turn` is the one way from a state to the next, `core.trace` and `core.ledger` say afterwards what happened.
+state, `core.turn` is the one way from a state to the next, `core.trace` and `core.ledger` record what happened.
 
 - `core`: state, simulated time, trace and ledger
 - `cluster`: nodes that start, stop, join and leave; partitions; the metadata store

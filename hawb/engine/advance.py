@@ -32,7 +32,15 @@ from hawb.engine.core.agenda import EVENT, PRIORITY, TIMER
 from hawb.engine.core.state import CLASSIC, NOWHERE
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues import access, dead_letters, exchanges, lifecycle, limits, policy_changes
-from hawb.engine.quorum import delayed_retry, held_back, out_of_reach, queue_record, requests, resending, visibility
+from hawb.engine.quorum import (
+    awaiting_registration,
+    delayed_retry,
+    out_of_reach,
+    queue_record,
+    requests,
+    resending,
+    visibility,
+)
 from hawb.engine.raft_groups import events as raft_events
 from hawb.engine.raft_groups import inputs, member_changes, registration
 
@@ -50,8 +58,8 @@ def give_up(turn: Turn, event: events.GiveUp) -> None:
 
 def alarms_changed(turn: Turn, event: events.AlarmsChanged) -> None:
     """Apply a change of resource alarms at a node."""
-    held_sync.heed_alarms(turn, event.node)
-    connections.heed_alarms(turn, event.node)
+    held_sync.apply_alarms(turn, event.node)
+    connections.apply_alarms(turn, event.node)
 
 
 def sync_too_slow(turn: Turn, event: events.SyncTooSlow) -> None:
@@ -77,12 +85,12 @@ def registration_given_up(turn: Turn, event: raft_events.RegistrationGivenUp) ->
 
 
 def channel_down(turn: Turn, event: operations.ChannelDown) -> None:
-    """Tell a quorum queue that a consumer's channel is gone."""
+    """Apply the command that a consumer's channel is gone to a quorum queue."""
     subscriptions.channel_down(turn, event)
 
 
 def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
-    """Tell a quorum queue that its leader does not reach a node any more.
+    """Apply the command that its leader no longer reaches a node to a quorum queue.
 
     If a client died there and the node is back, the log goes on with the node's return (`rabbit_fifo:apply`, nodeup,
     which looks for dead clients): the messages that the client held count as returned by the loss of the node, and
@@ -97,7 +105,7 @@ def node_suspected(turn: Turn, event: operations.NodeSuspected) -> None:
 
 
 def node_reached(turn: Turn, event: operations.NodeReached) -> None:
-    """Tell a quorum queue that its leader reaches a node again."""
+    """Apply the command that its leader reaches a node again to a quorum queue."""
     out_of_reach.unsuspect(turn, event.queue, event.node)
 
 
@@ -225,7 +233,7 @@ HANDLERS: dict[type, Callable] = {
     events.SyncPauses: held_sync.pause,
     events.SyncTooSlow: sync_too_slow,
     events.MetadataChanged: khepri.changed,
-    events.MetadataAvailable: lambda turn, _event: metadata.release_stalled(turn),
+    events.MetadataAvailable: lambda turn, _event: metadata.retry_changes(turn),
     events.MetadataAsked: khepri.reach_leader,
     events.MetadataCommitted: khepri.commit_late,
     events.DeletedByHalf: of_replicas(khepri.delete_by_half),
@@ -260,7 +268,7 @@ def step(turn: Turn, until_us: float = inf) -> bool:
         flow(turn, due_us)
         if turn.next_time_us() == due_us:  # what flows may have taken it off the agenda
             happen(turn, turn.take())
-    held_back.go_on(turn)
+    awaiting_registration.go_on(turn)
     react(turn)
     return True
 

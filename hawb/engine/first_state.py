@@ -75,8 +75,10 @@ def begin(
 
 
 def first_nodes(settings: Settings, down: Mapping[int, str], strangers: Container[int]) -> tuple[Node, ...]:
-    """The nodes and what they believe of each other: a node that is down believes that those which went later run. A
-    forgotten node believes that it is a member."""
+    """Return the nodes, and which of them each believes running.
+
+    A node that is down believes that those which went down later run. A forgotten node believes that it is a member.
+    """
     members = {node for node in settings.file_order if node not in strangers}
     nodes = {node: Node(DOWN, member=False, virgin=True) for node in settings.file_order if node in strangers}
     members -= {node for node, how in down.items() if how == "forgotten"}
@@ -141,8 +143,11 @@ def place_members(turn: Turn, standing: Standing, found: InForce, everything: ru
 
 
 def place_replicas(turn: Turn, standing: Standing, everything: runs.Runs, stopped: Container[int]) -> None:
-    """Places the replicas of a classic queue. Mirrors on nodes that are down are only recoverable. Messages that
-    survived the death of the master's node carry the redelivered flag, those that survived a controlled stop do not."""
+    """Place the replicas of a classic queue. Mirrors on nodes that are down are only recoverable.
+
+    Messages that survived the death of the master's node have the redelivered flag, those that survived a controlled
+    stop do not.
+    """
     mirrors, synchronised = standing.mirrors, standing.synchronised
     queue = turn.queues[standing.name]
     if standing.master == NOWHERE:

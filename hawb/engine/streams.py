@@ -1,23 +1,23 @@
-"""Streams, as far as replication goes: what differs from a quorum queue, whose groups they are played by.
+"""Streams, as far as replication goes: what differs from a quorum queue, whose Raft groups simulate them.
 
 A stream's writer is the leader of a group, its replicas are the other members, and an epoch is a term: what a majority
-has is confirmed, a replica that comes back cuts off what the leader does not have, and whoever has most of what a
-majority kept is the next writer, which Raft's election comes to as well. What differs:
+has is confirmed, a replica that comes back truncates what the leader does not have, and the replica with most of what a
+majority kept is the next writer, which is also the result of Raft's election. Differences:
 
-- The coordinator of all streams, a Raft group over the cluster's nodes, chooses writers, and takes declarations,
-  deletions and changes of replicas. So an election takes a majority of the cluster's nodes too. Here every node is in
-  it from the first stream on; a real one takes in nodes that did not run then at its next tick, after 30 s.
+- The coordinator of all streams, a Raft group over the cluster's nodes, chooses writers, and executes declarations,
+  deletions and changes of replicas. So an election also needs a majority of the cluster's nodes. In hawb every node is
+  in it from the first stream on; a real one adds nodes that did not run then at its next tick, after 30 s.
 - Without a majority of its members the coordinator executes no command. A command waits 30 s for each member that its
   node reaches, one after the other, and then fails with coordinator_unavailable.
-- Nothing is taken out: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
-- A channel need not be known before it publishes. One that is cut off while a new leader is chosen goes on writing to
-  the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
+- Nothing is removed: no purge, no basic.get, no limits, and a node in maintenance mode keeps its replicas.
+- A channel need not be registered before it publishes. One that is cut off while a new leader is chosen goes on writing
+  to the old one for good, and gets no answer (`writes_to_leader`; a 3.10.8 cluster did so).
 
 Left out: consumers and their offsets, retention by size and age, super streams, filters, single active consumers and
 the stream protocol, and a process of a stream that crashes (all refused in `hawb.scenario.unsupported`); a change of
-replicas while nobody leads; that a change of replicas makes a new epoch, and perhaps another writer; that none is
-added while a replica is 10 s behind; and that a coordinator that gets its majority back may still carry out a command
-that was answered with coordinator_unavailable, if a leader has it in its log.
+replicas while there is no leader; that a change of replicas makes a new epoch, and perhaps another writer; that no
+replica is added while another is 10 s behind; and that a coordinator that gets its majority back may still execute a
+command that was answered with coordinator_unavailable, if a leader has it in its log.
 
 Source: `rabbit_stream_queue`, `rabbit_stream_coordinator`, `osiris_writer`, `osiris_replica`.
 """
@@ -38,7 +38,7 @@ from hawb.rules.quorum import majority
 from hawb.rules.streams import STREAM_PROFILES, StreamProfile
 
 NOT_SUPPORTED = {Get: "basic.get", Purge: "queue.purge"}
-"""What no stream does."""
+"""The operations that streams do not support, with their AMQP methods."""
 
 COMMAND_US = 30_000_000
 """The timeout of a command to one member of the stream coordinator (CMD_TIMEOUT)."""
@@ -46,18 +46,20 @@ UNAVAILABLE = "coordinator_unavailable"
 
 
 def is_stream(turn: Turn, name: str) -> bool:
-    """Whether any side knows a stream of that name."""
+    """Return True if any side knows a stream of that name."""
     return any(name in side.queues and side.queues[name].type == STREAM for side in turn.sides.values())
 
 
 def profile_of(turn: Turn) -> StreamProfile:
-    """How the cluster's release differs."""
+    """Return the rules in which the cluster's release differs."""
     return STREAM_PROFILES[turn.settings.profile.version]
 
 
 def coordinates(turn: Turn, node: int) -> bool:
-    """Return True if a node reaches a majority of the coordinator's members. These are the cluster's nodes, and those
-    that left the cluster while the coordinator had no majority to let them go."""
+    """Return True if a node reaches a majority of the coordinator's members.
+
+    These are the cluster's nodes, and those that left the cluster while the coordinator had no majority to remove them.
+    """
     members = [other for other, value in enumerate(turn.nodes) if value.member or value.coordinates]
     return len(reached(turn, node)) >= majority(len(members))
 
@@ -69,8 +71,11 @@ def reached(turn: Turn, node: int) -> list[int]:
 
 
 def outlives(turn: Turn) -> bool:
-    """Return True if the coordinator goes on counting a node that leaves the cluster now: there is a stream, and no
-    majority to remove a member (`rabbit_stream_coordinator`, `forget_node`, `maybe_resize_coordinator_cluster`)."""
+    """Return True if the coordinator goes on counting a node that leaves the cluster now.
+
+    It does if there is a stream, and no majority to remove a member (`rabbit_stream_coordinator`, `forget_node`,
+    `maybe_resize_coordinator_cluster`).
+    """
     return has_streams(turn) and not coordinates(turn, turn.first_running())
 
 
@@ -82,8 +87,11 @@ def has_streams(turn: Turn) -> bool:
 def awaits_coordinator(
     turn: Turn, node: int, requests: tuple[Any, ...], text: str = UNAVAILABLE, code: int | None = None
 ) -> bool:
-    """Return True if the coordinator that a node reaches has no majority for what a command asks. The command then
-    waits, each of its `requests` for each member in turn, and fails with `text` where there is still no majority."""
+    """Return True if the coordinator that a node reaches has no majority to execute a command.
+
+    The command then waits, each of its `requests` for each member in turn, and fails with `text` if there is still no
+    majority.
+    """
     if not requests or coordinates(turn, node):
         return False
     delay_us = len(requests) * len(reached(turn, node)) * COMMAND_US
@@ -92,7 +100,7 @@ def awaits_coordinator(
 
 
 def refuse_unavailable(turn: Turn, event: CoordinatorAwaited) -> None:
-    """Refuse the command that asked the coordinator in vain. A client that is gone gets no answer."""
+    """Refuse a command that the coordinator could not execute. A client that is gone gets no answer."""
     [request, *_] = event.requests
     if not turn.runs_anywhere(event.node):
         return
@@ -103,14 +111,16 @@ def refuse_unavailable(turn: Turn, event: CoordinatorAwaited) -> None:
 
 
 def note_channel(turn: Turn, group: Group, channel: Channel | None) -> None:
-    """A channel that begins to write to a stream knows of the leader that there is, and hears of the next ones."""
+    """Note the leader that a channel knows as it begins to write to a stream."""
     if channel is not None and is_stream(turn, group.name) and channel not in dict(group.asked):
         group.asked = (*group.asked, (channel, turn.queues[group.name].master))
 
 
 def tell_channels(turn: Turn, group: Group, leader: int) -> None:
-    """The channels in reach hear of a stream's new leader. Nobody tells one that is cut off, then or later: the
-    coordinator has struck it off."""
+    """Note that the channels in reach learn of a stream's new leader.
+
+    A channel that is cut off does not learn of it, then or later: the coordinator has dropped it.
+    """
     if is_stream(turn, group.name):
         group.asked = tuple(
             (channel, leader if turn.linked(leader, channel[1]) else known) for channel, known in group.asked
@@ -118,15 +128,19 @@ def tell_channels(turn: Turn, group: Group, leader: int) -> None:
 
 
 def writes_to_leader(turn: Turn, group: Group, channel: Channel | None) -> bool:
-    """Whether what a channel writes gets to the leader that there is, and not to a process that is gone, which nobody
-    notices. So it is with every channel of a quorum queue."""
+    """Return True if what a channel writes reaches the present leader, and not a process that is gone.
+
+    RabbitMQ does not detect the latter. It is always True for a quorum queue.
+    """
     leader = turn.queues[group.name].master
     return not is_stream(turn, group.name) or dict(group.asked).get(channel, leader) == leader
 
 
 def can_be_declared(turn: Turn, operation: Declare) -> bool:
-    """Return True if the coordinator takes a new stream; if not, the step waits or was refused. The first one starts
-    the coordinator, on the nodes that run: that is not simulated where these are too few."""
+    """Return True if the coordinator takes a new stream; otherwise the step waits or was refused.
+
+    The first stream starts the coordinator, on the nodes that run; that is not simulated if these are too few.
+    """
     name, profile = described(operation.queue), turn.settings.profile
     if not has_streams(turn) and not coordinates(turn, operation.node):
         turn.refuse(
@@ -140,7 +154,7 @@ def can_be_declared(turn: Turn, operation: Declare) -> bool:
 
 
 def refuses(turn: Turn, operation: Operation) -> bool:
-    """Return True if a stream does not do now what a client asks of it; then the step waits or was refused."""
+    """Return True if a stream does not support a client's operation, or not now; then the step waits or was refused."""
     name = described(operation.queue)
     if type(operation) in NOT_SUPPORTED:
         method = NOT_SUPPORTED[type(operation)]

@@ -1,13 +1,13 @@
-"""The day after: a cluster's own logs read back.
+"""Reconstruct an incident from a cluster's logs.
 
-`rules` is the table of what RabbitMQ says and what it means, `events` what comes of it; `reading` goes from files to
-events in the order of time, by way of `files`, `wrappings`, `entries`, `recogniser`, `templates` and `clocks`.
-`absences` puts together who missed whom, and which of that was a partition. `sources` has the events for Spark.
-`exports` tells definitions and listings from logs.
+`rules` is the table of RabbitMQ's log messages and their meanings, `events` the event type that rules produce;
+`reading` turns files into events in order of time, with `files`, `wrappings`, `entries`, `recogniser`, `templates` and
+`clocks`. `absences` finds which node saw which other node as down, and which of these absences were partitions.
+`sources` provides the events to Spark. `exports` separates definitions and listings from logs.
 
-What they come to is a story: `lives` of brokers and `happenings`; `before` (how the cluster stood), `steps` and
-`retold` make a scenario of it, with `doubts`; `depths` and `following` play it as the cluster went on, `compared` has
-both beside each other, and `losses` says what it cost. `understanding` does all of that.
+From events follow `lives` of brokers and `happenings`; `before` (the cluster's initial state), `steps` and `retold`
+make a scenario of them, with `doubts`; `depths` and `following` play it the way the cluster went, `compared` matches
+both, and `losses` says what was lost. `understanding` does all of that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes a Spark session know `rabbitmq-logs` (`hawb.incident.sources`), and returns it."""
+    """Register `rabbitmq-logs` (`hawb.incident.sources`) with a Spark session and return the session."""
     from hawb.incident import sources
 
     return sources.register(spark)

@@ -1,13 +1,13 @@
-"""Who missed whom, from when to when, and which of it was a partition.
+"""Find which node saw which other node as down, from when to when, and which of these absences were partitions.
 
-A node logs that another is gone when it notices, and that it is back. Whether the other had ended, or both went on
-without each other, no single message tells. It was a partition if Mnesia says so as they meet again, or if each missed
-the other and neither broker was stopping when that was noticed: one that was killed misses nobody. Where Erlang heard
-nothing at either end for net_ticktime it was one all the same: who notices it first may pause before the other does. An
-absence ends when the connection is back, or later, when the other's broker tells that it runs; an end that no log tells
-of is None.
+A node logs that another is down when it detects it, and that it is up again. No single message says whether the other
+node had ended or both ran without contact. It was a partition if Mnesia says so when they meet again, or if each saw
+the other as down and neither broker was stopping then: a killed node detects nothing. If Erlang received nothing at
+either end for net_ticktime, it was a partition even if only one end logs it: the node that detects it first may pause
+before the other does. An absence ends when the connection is back, or later, when the other's broker reports that it
+runs; it ends at None if no log says when.
 
-Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970.
+Times are by the reference clock (`hawb.incident.clocks`), in microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ GONE = ("node_down", "rabbit_down")
 SILENCE = "net_tick_timeout"
 """Erlang's reason for a connection over which nothing came for net_ticktime: a node lost its power or its network."""
 SILENT_US = 1_000_000
-"""How far what Erlang says of a silence is from what RabbitMQ makes of it."""
+"""Maximum time between Erlang's message about a silent node and RabbitMQ's."""
 LIVES = ("node_starting", "node_stopping")
-"""How a broker's life begins, and begins to end."""
+"""Kinds of events with which a broker's life begins, and begins to end."""
 STARTING = "starting_partitioned_network"
-"""What Mnesia says of a node that boots."""
+"""Mnesia's reason when a node boots."""
 MEETING_US = 5_000_000
-"""How long after the connection is back Mnesia says that there was a partition."""
+"""Maximum time from reconnection to Mnesia's message about a partition."""
 
 
 class Absence(Struct):
-    """`seer` missed `peer` from `from_us` to `until_us`, as its messages `down` and `up` say; `reason` is what Erlang
-    had for it. An end that no log tells of was no later than the seer's own boot at `booted_us`, if it booted since."""
+    """`seer` saw `peer` as down from `from_us` to `until_us`, according to its messages `down` and `up`.
+
+    `reason` is Erlang's reason for it. An end that no log records was no later than the seer's own boot at `booted_us`,
+    if it has booted since.
+    """
 
     seer: str
     peer: str
@@ -50,26 +53,31 @@ class Absence(Struct):
 
     @property
     def over_us(self) -> int | None:
-        """When it was over at the latest; None if it may not be."""
+        """Return when it was over at the latest; None if it may not be over."""
         return self.booted_us if self.until_us is None else self.until_us
 
     def meets(self, other: Absence) -> bool:
-        """Whether the other end missed this one at the same time."""
+        """Return True if the other end saw this one as down at the same time."""
         return (self.seer, self.peer) == (other.peer, other.seer) and all(
             one.over_us is None or another.from_us < one.over_us for one, another in ((self, other), (other, self))
         )
 
     def goes_on(self, other: Absence) -> bool:
-        """Whether this is a late notice of another's: a link that works again may be given up once more, for what it
-        had missed before."""
+        """Return True if this is a late report of another absence.
+
+        A repaired link may be closed once more for messages that were lost before.
+        """
         return {self.seer, self.peer} == {other.seer, other.peer} and self.from_us >= other.from_us and (
             other.until_us is None or self.from_us <= other.until_us + MEETING_US
         )
 
 
 def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absence]:
-    """The absences that events tell of, in the order in which they began. The events are in the order of time. What a
-    log says of its own node is left out: then the lines of another node are in it."""
+    """Return the absences that events report, in order of their beginning.
+
+    The events must be in order of time. What a log says about its own node is left out: then lines of another node are
+    mixed in.
+    """
     about: dict[tuple[str, str], list[Event]] = defaultdict(list)
     lives: dict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -91,15 +99,14 @@ def absences(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Absen
 
 
 def _meanwhile(one: Absence, others: Sequence[Absence]) -> Sequence[Absence]:
-    """Those of the other end's absences, of which each begins after the one before was over, that may have been at the
-    same time."""
+    """Return those of `others` that may overlap `one`; each of them begins after the one before has ended."""
     first = bisect_right(others, one.from_us, key=lambda other: other.from_us)
     last = len(others) if one.over_us is None else bisect_left(others, one.over_us, key=lambda other: other.from_us)
     return others[max(0, first - 1) : last]
 
 
 def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, Clock]) -> Iterator[Absence]:
-    """When one node missed one other; its own boot ends what it knew."""
+    """Yield when one node saw one other as down; the node's own boot ends its view."""
     absence: Absence | None = None
     silent: list[Absence] = []
     silent_us: int | None = None
@@ -130,16 +137,20 @@ def _of_one(told: Sequence[Event], lives: Sequence[Event], clocks: Mapping[str, 
 
 
 def _met_apart(event: Event) -> bool:
-    """Whether Mnesia says that two running nodes had been apart. A node that boots says so too where one of them was
-    forced to boot: each has noted that the other went before it."""
+    """Return True if Mnesia says that two running nodes had been partitioned.
+
+    A booting node says so too if one of them was forced to boot: each has recorded that the other stopped first.
+    """
     return event.kind == "partition_seen" and event.reason != STARTING
 
 
 def found_apart(
     told: Iterable[tuple[int, Event]], known: Sequence[Absence], within_us: int
 ) -> Iterator[list[tuple[int, Event]]]:  # fmt: skip
-    """What nodes say of partitions, with its moments and in the order of time, where no log has the absence that it is
-    about: the logs begin later, or are not all there. What is said `within_us` is of one."""
+    """Yield groups of messages about partitions for which no log has the absence, with their times and in order.
+
+    The logs begin later, or are incomplete. Messages `within_us` microseconds of each other belong to one partition.
+    """
     together: list[tuple[int, Event]] = []
     for at_us, event in told:
         ends = {event.node, event.peer}
@@ -155,6 +166,6 @@ def found_apart(
 
 
 def _stopping(lives: Sequence[Event], absence: Absence, clocks: Mapping[str, Clock]) -> bool:
-    """Whether a broker had begun to stop when an absence was noticed."""
+    """Return True if the peer's broker had begun to stop when an absence was detected."""
     before = [event for event in lives if settled_us(event, clocks) <= absence.from_us]
     return bool(before) and before[-1].kind == "node_stopping"

@@ -1,7 +1,7 @@
-"""Members of quorum queues that were added again, where no log says so.
+"""Find members of quorum queues that were added again without a log message about it.
 
-Before 3.13 `rabbit_quorum_queue:add_member` writes nothing; but whoever is no member hears of no leader. A member that
-finds one on a node that had lost it is there anew.
+Before 3.13 `rabbit_quorum_queue:add_member` logs nothing; but a node without a member receives nothing from a leader. A
+member that finds a leader on a node that had lost its member was added again.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from collections.abc import Iterable, Iterator
 from hawb.incident.events import Event, queue_of
 
 TELLING = ("member_removed", "member_added", "member_change_failed", "queue_deleted")
-"""The kinds of happenings that tell whether a member is there: those of a queue that is declared anew are others."""
+"""Kinds of happenings that show if a member exists; a queue that is declared again has other members."""
 LATE_US = 1_000_000
-"""How much later than its removal a member may still seem to write."""
+"""Maximum time for which a removed member may still seem to log."""
 
 
 def added_again(
     changes: Iterable[tuple[int, str, str | None, str | None]], seen: Iterable[tuple[int, Event]]
 ) -> Iterator[tuple[int, Event]]:
-    """What members write that were added again without a word, with its moment. `changes` are moments, kinds of
-    `TELLING`, queues and nodes; `seen` are the leaders that members found."""
+    """Yield the message that shows that a member was added again, with its time.
+
+    `changes` are times, kinds of `TELLING`, queues and nodes; `seen` are the leaders that members found.
+    """
     removed: dict[tuple[str | None, str | None], int] = {}
     told = [*((at_us, 0, (kind, queue, node)) for at_us, kind, queue, node in changes),
             *((at_us, 1, event) for at_us, event in seen)]  # fmt: skip

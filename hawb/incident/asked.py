@@ -1,10 +1,10 @@
-"""The span of time that somebody asks about, in logs that tell of more: months of them, and one incident.
+"""The time span that a user asks about, in logs that cover more: months of them, and one incident.
 
     from hawb.incident.asked import when
     understand([Path("logs/")], since=when("2026-11-27 08:50"), until=when("09:10"))
 
-All lines are read: who was up, where queues were, how clocks differ and who was connected follows from what was told
-before. The story that is told and played is that of the span (`hawb.incident.within`).
+All lines are read, because running nodes, the places of queues, clock offsets and connections follow from earlier
+lines. The scenario that is made and played covers the span (`hawb.incident.within`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMS = (
     (re.compile(rf"\d{{4}}-\d\d-\d\d[T ]{CLOCK}"), datetime),
     (re.compile(CLOCK), time),
 )
-"""How a moment may be written, and what that is."""
+"""Accepted forms of a time, and their types."""
 ACCEPTED = (
     "a day (2026-11-27), a time (2026-11-27 08:55:23; with Z or +01:00, if it has a zone) or a time of day (08:55)"
 )
@@ -39,15 +39,17 @@ class SpanRefused(ValueError):  # noqa: N818 - it reads as what happened
 
 
 class When(Struct, frozen=True):
-    """A moment as somebody names it: its `text`, and what that is read as; without a zone it is in that of the logs."""
+    """A time as a user writes it: its `text`, and its value; without a zone it is in that of the logs."""
 
     text: str
     at: datetime | date | time
 
 
 class Asked(Struct, frozen=True):
-    """The span that is asked about, in microseconds since 1970 by the reference's clock, with both ends; None: as far
-    as the logs go."""
+    """The span asked about, in microseconds since 1970 by the reference clock, both ends included.
+
+    An end is None if the span has no limit there.
+    """
 
     since_us: int | None = None
     until_us: int | None = None
@@ -56,15 +58,15 @@ class Asked(Struct, frozen=True):
         return self.has_begun_by(at_us) and not self.is_over(at_us)
 
     def has_begun_by(self, at_us: int) -> bool:
-        """Whether a moment is not before the span."""
+        """Return True if a time is not before the span."""
         return self.since_us is None or at_us >= self.since_us
 
     def is_over(self, at_us: int) -> bool:
-        """Whether a moment is after the span."""
+        """Return True if a time is after the span."""
         return self.until_us is not None and at_us > self.until_us
 
     def of(self, reading: Reading) -> Reading:
-        """The logs with the events of the span alone."""
+        """Return the logs with only the events of the span."""
         if self == WHOLE:
             return reading
         return replace(reading, events=[one for one in reading.events if settled_us(one, reading.clocks) in self])
@@ -75,7 +77,7 @@ WHOLE = Asked()
 
 
 def when(text: str) -> When:
-    """A moment as somebody writes it. Raises ValueError for what is none, with what is accepted."""
+    """Parse a time as a user writes it. Raise ValueError, with the accepted forms, if it is none."""
     said = text.strip()
     kind = next((kind for form, kind in FORMS if form.fullmatch(said)), None)
     try:
@@ -87,8 +89,11 @@ def when(text: str) -> When:
 
 
 def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: Reading | None = None) -> Asked:
-    """The span from a moment to another one; a day has all of its hours. A time of day is of the one day on which the
-    logs have it, or of the first that comes after `since`. Raises SpanRefused."""
+    """Return the span between two times; a date stands for all hours of that day.
+
+    A time of day is that of the only day on which the logs have it, or of the first after `since`. Raise SpanRefused if
+    there is no such time or the span is empty.
+    """
     ends = None
     if reading is not None and reading.events:
         ends = tuple(settled_us(reading.events[place], reading.clocks) for place in (0, -1))
@@ -104,7 +109,7 @@ def asked(since: When | None, until: When | None, zone: tzinfo = UTC, reading: R
 
 
 def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None, since_us: int | None) -> int:
-    """A moment in microseconds since 1970."""
+    """Return a time in microseconds since 1970."""
     at = given.at
     if isinstance(at, datetime):
         return _us(at, zone)
@@ -124,7 +129,7 @@ def _moment(option: str, given: When, zone: tzinfo, ends: tuple[int, ...] | None
 
 
 def _days(at: time, zone: tzinfo, from_us: int) -> Iterator[int]:
-    """A time of day on a day and on those after it."""
+    """Yield a time of day on a day and on the days after it."""
     for later in range(DAYS):
         yield _us(datetime.combine(_day(from_us, zone) + timedelta(days=later), at), zone)
 

@@ -1,9 +1,8 @@
-"""How a cluster stood when an incident began: from an export of before it, or worked out from the logs and an export of
-after it.
+"""Find a cluster's state when an incident began, from an export made before it, or from the logs and a later export.
 
-What stands in an export of before is taken. Otherwise a queue's master, mirrors or members are what the logs tell:
-those that came before the beginning and had not gone, and those that are seen later without having come. What they do
-not tell is taken from the export of after, or else from the rules, and each such assumption is a doubt.
+An export made before is taken as it is. Otherwise a queue's master, mirrors or members follow from the logs: those that
+were added before the beginning and had not gone, and those that appear later without having been added. What the logs
+do not show is taken from the later export, or else from the rules, and each such assumption is a doubt.
 """
 
 from __future__ import annotations
@@ -25,16 +24,19 @@ from hawb.rules.policy_validation import refusal
 from hawb.rules.profiles import PROFILES
 
 QUEUE = dict[str, Any]
-"""A queue as a scenario's file holds it."""
+"""A queue as in a scenario document."""
 MEMBERSHIP = ("node_joined", "node_forgotten", "node_reset")
 REPLICAS = ("mirrors", "synchronised_mirrors", "recoverable_mirrors", "members", "stopped_members")
 SET_UP = ("queue_declared", "queue_deleted")
 
 
 class Exports(Struct):
-    """What was exported: a scenario's file made of it (`hawb.exports.imported`), whose queues have no place where there
-    is no listing; whether definitions are among it; and the queues of which it does not say how deep they are, such as
-    those that were down."""
+    """What was exported.
+
+    It holds a scenario document made of the exports (`hawb.exports.imported`), whose queues have no place if there is
+    no listing; whether definitions are among the exports; and the queues whose message counts they lack, such as queues
+    that were down.
+    """
 
     document: dict[str, Any]
     defined: bool
@@ -42,19 +44,23 @@ class Exports(Struct):
 
     @property
     def placed(self) -> list[QUEUE]:
-        """The queues of a listing."""
+        """Return the queues of a listing."""
         return [entry for entry in self.document["queues"] if entry.keys() & {"master", "members"}]
 
     @property
     def depths(self) -> dict[str, int]:
-        """How many messages each queue holds of which a listing says so."""
+        """Return how many messages each queue holds, for the queues whose counts a listing has."""
         return {entry["queue"]: entry.get("messages", 0) for entry in self.placed
                 if entry["queue"] not in self.depths_untold}  # fmt: skip
 
 
 class Given(Struct):
-    """What was exported: `exports`, which are of after the incident if `after` says so, None if that is to be found
-    out; `later` ones of after it, where the others are of before; and when the listing was made, if that is known."""
+    """The exports of a cluster.
+
+    `exports` were made after the incident if `after` is True, before it if False; None if that has to be found out.
+    `later` are exports made after it if the others were made before; the last field is when the listing was made, if
+    known.
+    """
 
     exports: Exports
     later: Exports | None = None
@@ -63,7 +69,7 @@ class Given(Struct):
 
 
 class Before(Struct):
-    """The cluster, the policies and the queues, as a scenario's file holds them, and what was taken."""
+    """The cluster, policies and queues in the form of a scenario document, with the assumptions made."""
 
     cluster: dict[str, Any]
     policies: list[dict[str, Any]]
@@ -73,7 +79,7 @@ class Before(Struct):
 
 
 def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: Mapping[str, Replicas]) -> bool:
-    """Whether a listing of queues fits the end of an incident better than its beginning."""
+    """Return True if a listing of queues fits the end of an incident better than its beginning."""
     fits: Counter[bool] = Counter()
     for entry in listed:
         one, other = begun.get(entry["queue"]), ended.get(entry["queue"])
@@ -89,13 +95,13 @@ def listed_after(listed: Iterable[QUEUE], begun: Mapping[str, Replicas], ended: 
 
 
 def is_after(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> bool:
-    """Whether a listing is of after the incident, as far as that can be told."""
+    """Return True if a listing was made after the incident, as far as can be found out."""
     ended = replicas_at(found, found[-1].at_us + 1) if found else {}
     return listed_after(placed, replicas_at(found, begins_us), ended)
 
 
 def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -> int:
-    """When a listing of before was made at the latest: no later than what its queues do not show yet."""
+    """Return the latest time for an earlier listing: before the first change that its queues do not show yet."""
     latest = begins_us
     for entry in placed:
         first = entry.get("master") or entry.get("leader")
@@ -108,7 +114,7 @@ def older(placed: Iterable[QUEUE], found: Sequence[Happening], begins_us: int) -
 
 
 def fits(placed: Iterable[QUEUE], found: Sequence[Happening], lives: Sequence[Life], at_us: int) -> bool:
-    """Whether a listing of before is still right at a moment, by what the logs tell until then."""
+    """Return True if a listing made before is still right at a time, as far as the logs show."""
     known = replicas_at([one for one in found if one.at_us < at_us], at_us)
     down, queues = _ended(lives, at_us), {entry["queue"]: entry for entry in placed}
     for name, entry in queues.items():
@@ -126,8 +132,11 @@ def stood(
     found: Sequence[Happening], lives: Sequence[Life], exports: Exports, begins_us: int, after: bool | None,
     outdated: bool = False,
 ) -> Before:  # fmt: skip
-    """The cluster at a moment. `after` says whether the exports are of after the incident, None if that is to be found
-    out; `outdated` that they are of before, and queues stood otherwise since."""
+    """Return the cluster's state at a time.
+
+    `after` says whether the exports were made after the incident, None if that has to be found out; `outdated` that
+    they were made before, and queues have changed since.
+    """
     begun, imported = replicas_at(found, begins_us), exports.document
     listed, placed = {entry["queue"]: entry for entry in imported["queues"]}, exports.placed
     if after is None:
@@ -154,8 +163,10 @@ def stood(
 
 
 def _without(queue: QUEUE, left: Collection[str], down: Collection[str]) -> QUEUE:
-    """A queue without what was on nodes that have left, and without mirrors that had gone. Where its master is not told
-    then, it stands where a declaration puts it."""
+    """Return a queue without replicas on nodes that have left, and without mirrors that had gone.
+
+    If its master is unknown then, the queue is placed as a declaration would place it.
+    """
     kept = {name: [node for node in queue[name] if node not in left and (node not in down or "members" in name)]
             for name in REPLICAS if name in queue}  # fmt: skip
     gone = () if not {queue.get("master"), queue.get("leader")} & {*left} else \
@@ -164,7 +175,7 @@ def _without(queue: QUEUE, left: Collection[str], down: Collection[str]) -> QUEU
 
 
 def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
-    """The policies that a release takes; a cluster that was upgraded may hold others."""
+    """Yield the policies that a release accepts; a cluster that was upgraded may hold others."""
     for policy in given:
         fields = {key: policy[key] for key in ("pattern", "definition", "priority", "apply_to")}
         if refusal(fields, PROFILES[version], operator=False) is None:
@@ -174,13 +185,13 @@ def _policies(given: Iterable[dict[str, Any]], version: str, doubts: list[Doubt]
 
 
 def _set_later(policy: str, found: Sequence[Happening], begins_us: int) -> bool:
-    """Whether a policy was set for the first time after a moment."""
+    """Return True if a policy was first set after a time."""
     times = [one.at_us for one in found if one.kind == "policy_set" and one.name == policy]
     return bool(times) and times[0] >= begins_us
 
 
 def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Iterator[dict[str, Any]]:
-    """Policies that give queues the mirrors that they were seen with, where no definitions tell any."""
+    """Yield policies for the mirrors that queues were seen with, if there are no definitions."""
     doubts.append(Doubt(kind="no_definitions"))
     for entry in queues:
         if replicas := len(entry.get("mirrors", ())):
@@ -191,7 +202,7 @@ def _inferred(queues: Sequence[QUEUE], nodes: int, doubts: list[Doubt]) -> Itera
 
 
 def _deleted(found: Sequence[Happening], at_us: int) -> set[str]:
-    """The queues that had been deleted at a moment, and not been declared anew."""
+    """Return the queues that had been deleted at a time and not declared again."""
     told = {one.queue: one.kind for one in found if one.queue and one.at_us < at_us and one.kind in SET_UP}
     return {queue for queue, kind in told.items() if queue and kind == "queue_deleted"}
 
@@ -201,8 +212,10 @@ def _declared_later(name: str, found: Sequence[Happening], begins_us: int) -> bo
 
 
 def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt]) -> QUEUE:
-    """A queue as the logs tell it, its mirrors in the order in which they came: the first one is to take over. `listed`
-    is what an export of after has."""
+    """Return a queue's entry as the logs show it, with mirrors in the order in which they were added.
+
+    The first mirror is promoted first. `listed` is the queue in a later export.
+    """
     entry = {key: value for key, value in (listed or {}).items()
              if key not in ("master", "mirrors", "synchronised_mirrors", "recoverable_mirrors", "leader", "members",
                             "stopped_members", "unacknowledged")} | {"queue": name}  # fmt: skip
@@ -223,12 +236,12 @@ def _entry(name: str, told: Replicas, listed: QUEUE | None, doubts: list[Doubt])
 def _cluster(
     found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any], begins_us: int, doubts: list[Doubt]
 ) -> dict[str, Any]:
-    """The nodes and settings: whoever has a life, but those that join later."""
+    """Return the nodes and settings: every node that ran, except those that join later."""
     lived = [life for life in lives if life.ended_by != "failed" and (life.from_us < begins_us or life.ran_before)]
     left = _left(found, begins_us)
     joining = {one.node for one in found if one.kind == "node_joined" and one.at_us >= begins_us}
     joining -= {life.node for life in lived} - left
-    # What a listing has, and nobody's log names, was made up where there are logs.
+    # Where there are logs, a node in a listing that no log names is a placeholder.
     nodes = sorted({life.node for life in lives} - joining - left)
     releases = [life.first.release for life in lives if life.first.release]
     version = next((known for release in releases if (known := profile(release))), None)
@@ -243,7 +256,7 @@ def _cluster(
 
 
 def _ended(lives: Sequence[Life], at_us: int) -> dict[str, str]:
-    """How the nodes went that were down at a moment, in the order in which they went."""
+    """Return how each node that was down at a time had ended, in the order in which they ended."""
     ended: dict[str, str] = {}
     for life in sorted(lives, key=lambda life: life.until_us or life.seen_us):
         if life.from_us < at_us:
@@ -254,7 +267,7 @@ def _ended(lives: Sequence[Life], at_us: int) -> dict[str, str]:
 
 
 def _left(found: Sequence[Happening], at_us: int) -> set[str]:
-    """The nodes that had left the cluster at a moment, and not joined it again."""
+    """Return the nodes that had left the cluster at a time and not joined it again."""
     told = [one for one in found if one.node and one.at_us < at_us and one.kind in MEMBERSHIP]
     joined = [(one.node, one.at_us) for one in told if one.kind == "node_joined"]
     last = {one.node: one.kind for one in told if one.kind != "node_reset" or not any(
@@ -265,8 +278,10 @@ def _left(found: Sequence[Happening], at_us: int) -> set[str]:
 def _handling(
     found: Sequence[Happening], nodes: Sequence[str], settings: Mapping[str, Any], doubts: list[Doubt]
 ) -> str | dict[str, Any]:
-    """What the cluster does about partitions, as far as it was seen to do it: where a side with most nodes pauses, the
-    others are those that all are to see."""
+    """Return cluster_partition_handling as far as the cluster was seen to apply it.
+
+    If the partition with most nodes paused, the nodes that stayed are those of pause_if_all_down.
+    """
     paused = {one.node for one in found if one.kind == "node_paused" and one.name == "pause"}
     heals = any(one.kind in ("autoheal", "autoheal_refused") for one in found)
     parted = next((one for one in found if one.kind == "partition_begun" and {*one.nodes} & paused), None)

@@ -1,7 +1,8 @@
-"""Why a boot failed or a process crashed: the word of RabbitMQ or Erlang in a message that tells it best.
+"""Find why a boot failed or a process crashed: the most informative word of RabbitMQ or Erlang in the message.
 
-Reasons are Erlang terms that may go over many lines, so a message is searched without its white space. A mark is looked
-up as text, one after the other, the most telling first: no message, however long, costs more than one pass for each.
+Reasons are Erlang terms that may extend over many lines, so a message is searched without its white space. Marks are
+searched as text, one after the other, most informative first: no message, however long, costs more than one pass for
+each.
 """
 
 from __future__ import annotations
@@ -88,10 +89,10 @@ MARKS: Mapping[str, str] = {
     "timed out consuming": TIMEOUT,
     "{error,timeout}": TIMEOUT,
 }
-"""The cause for each text that a log message may contain. The first text that is found decides."""
+"""Cause for each text that a log message may contain. The first text found decides."""
 PACKED = {"".join(mark.split()): mark for mark in MARKS}
 OF_CRASHES = frozenset({DAMAGE, DISK, TIMEOUT})
-"""What a process may crash of; the other causes are those of boots."""
+"""Causes of process crashes; the other causes are those of failed boots."""
 
 SAYS_WHY = re.compile(r"\*\* Reason for termination|exception (?:exit|error|throw)|[Rr]eason: ")
 GROUP = re.compile(r"(?:State machine|[Pp]rocess|registered_name:|child)\s+'([^'\n]{1,300})'")
@@ -100,14 +101,14 @@ RAFT = ("ra_server", "ra_log")
 
 
 class Process(NamedTuple):
-    """Which queue a process was of, if a report of its crash tells."""
+    """The queue to which a process belonged, if the report of its crash names it."""
 
     vhost: str | None = None
     queue: str | None = None
 
 
 def cause(text: str) -> str | None:
-    """Return the mark of the cause that a message tells, a key of MARKS; None if it tells none."""
+    """Return the mark of the cause in a message, a key of MARKS; None if there is none."""
     packed = "".join(text.split())
     return next((mark for found, mark in PACKED.items() if found in packed), None)
 
@@ -120,8 +121,11 @@ def cause_of_crash(text: str) -> str | None:
 
 
 def process(text: str) -> Process:
-    """Return the queue of a process that crashed: a member of a quorum queue is named for it
-    (`rabbit_quorum_queue:qname_to_internal_name`), and a classic queue's has its record in its state."""
+    """Return the queue of a process that crashed.
+
+    A member of a quorum queue is named after its queue (`rabbit_quorum_queue:qname_to_internal_name`), and the process
+    of a classic queue has the queue record in its state.
+    """
     found = GROUP.search(text)
     if found and (found[1].startswith("%2F_") or any(one in text for one in RAFT)):
         vhost, _, queue = found[1].partition("_")

@@ -1,12 +1,12 @@
-"""By how much the clocks of a cluster's nodes differ, from what two of them saw of the same.
+"""Estimate the offsets between the clocks of a cluster's nodes, from events that two nodes logged.
 
-When two nodes connect, each logs that the other is up, within moments, and so do their brokers; and two nodes that see
-a third one go, come back or set an alarm log it within moments too. The difference of the two times is the difference
-of the clocks, but for those moments. One pair proves nothing, since nodes come and go often: the difference that most
-pairs agree on is taken, and of those the one closest to none. Nodes are compared along the pairs that tell most, from
-one node on whose clock is taken as right.
+When two nodes connect, each logs at about the same moment that the other is up, and so do their brokers; two nodes that
+see a third one go down, come up or set an alarm also log it at about the same moment. The difference of the two times
+is the clock offset, except for that short delay. One pair proves nothing, since nodes go and come often: the difference
+that most pairs agree on is taken, and of equals the one closest to zero. Nodes are compared along the pairs with most
+evidence, from one node whose clock is taken as right.
 
-What is told has its doubt: how many pairs agreed, and how far they are apart. Nodes that saw nothing in common keep
+Each offset comes with its uncertainty: how many pairs agreed, and how far they differ. Nodes without common events keep
 their own times, with `pairs` 0.
 """
 
@@ -22,14 +22,14 @@ from msgspec import Struct
 from hawb.incident.events import Event
 
 SEEN_BY_BOTH = ("node_up", "rabbit_up")
-"""What each of two nodes says of the other."""
+"""Kinds of events that two nodes log about each other."""
 SEEN_OF_A_THIRD = ("rabbit_up", "rabbit_down", "alarm_set", "alarm_cleared")
-"""What both say of a third node, as soon as they have booted: a booting node meets others when it is ready for them."""
+"""Kinds of events that both log about a third node once they have booted; a booting node connects later."""
 RUNNING = {"node_starting": False, "node_started": True, "node_stopping": False}
 WITHIN_US = 100_000
-"""How far apart two nodes may note the same."""
+"""Maximum time between two nodes' messages about one event."""
 TRIED = 12
-"""How many times of each kind, the last ones, are tried for their difference."""
+"""Number of times of each kind, the last ones, that are compared."""
 
 
 Seen = defaultdict[tuple[str, str, str], list[int]]
@@ -37,8 +37,11 @@ Seen = defaultdict[tuple[str, str, str], list[int]]
 
 
 class Clock(Struct, frozen=True):
-    """A node's clock: `offset_us` is how much it is ahead of the reference's, which `against` leads to; `pairs` is how
-    often it and that one saw the same, and `spread_us` is how far those differences are apart."""
+    """A node's clock.
+
+    `offset_us` is how far it is ahead of the reference clock, reached through the node `against`; `pairs` is the number
+    of common events of the two, and `spread_us` the spread of those differences, in microseconds.
+    """
 
     node: str
     offset_us: int
@@ -48,13 +51,13 @@ class Clock(Struct, frozen=True):
 
 
 def settled_us(event: Event, clocks: Mapping[str, Clock]) -> int:
-    """When an event happened by the reference's clock, in microseconds since 1970."""
+    """Return when an event happened by the reference clock, in microseconds since 1970."""
     clock = clocks.get(event.node)
     return event.at_us - (clock.offset_us if clock else 0)
 
 
 def compared(events: Iterable[Event]) -> dict[str, Clock]:
-    """The clock of each node that wrote something, by node."""
+    """Return the clock of each node that wrote something, by node."""
     seen, settled = Seen(list), Seen(list)
     running: dict[str, bool] = {}
     for event in sorted(events, key=lambda event: event.at_us):
@@ -69,7 +72,7 @@ def compared(events: Iterable[Event]) -> dict[str, Clock]:
 
 
 def _difference(one: str, other: str, seen: Seen, settled: Seen) -> list[int] | None:
-    """The differences, `other`'s time less `one`'s, of what both saw; None if they saw nothing in common."""
+    """Return the differences, `other`'s time minus `one`'s, of common events; None if there are none."""
     thirds = sorted({peer for _, peer, _ in settled} - {one, other})
     pairs = [
         *((seen.get((one, other, kind), ()), seen.get((other, one, kind), ())) for kind in SEEN_BY_BOTH),
@@ -86,7 +89,7 @@ def _difference(one: str, other: str, seen: Seen, settled: Seen) -> list[int] | 
 
 
 def _matched(ours: Sequence[int], theirs: Sequence[int], offset: int) -> Iterable[int]:
-    """The differences of those times of two sorted rows that are the same but for an offset, each time once."""
+    """Yield the differences of times in two sorted rows that agree except for an offset, using each time once."""
     used = -1
     for here in ours:
         place = max(bisect_left(theirs, here + offset - WITHIN_US), used + 1)
@@ -96,7 +99,7 @@ def _matched(ours: Sequence[int], theirs: Sequence[int], offset: int) -> Iterabl
 
 
 def _from_the_best_known(nodes: Sequence[str], links: Mapping[tuple[str, str], list[int]]) -> dict[str, Clock]:
-    """Clocks along the links that most pairs support (a maximal spanning tree), for each part of the cluster."""
+    """Return clocks along the best-supported links (a maximal spanning tree), for each part of the cluster."""
     clocks: dict[str, Clock] = {}
     support = {node: sum(len(found) for ends, found in links.items() if node in ends) for node in nodes}
     for root in sorted(nodes, key=lambda node: (-support[node], node)):

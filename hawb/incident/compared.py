@@ -1,13 +1,13 @@
-"""A retold story, played by the rules, beside what the logs have seen: event by event, and where they part.
+"""Compare a reconstructed scenario, played by the rules, with the logs, event by event.
 
-What is compared is what a log tells of (`OF_EVENTS`), but for the elections of the metadata store, whose first leader
-no file tells. The same thing about the same node and queue is one pair, if it
-happened at about the same time; the order of what happens at once is free. Who is elected is chance: there the draw
-that comes closest to what was seen is taken, and where another member was elected the story has it hand over
-(`hawb.incident.following`), so that it goes on as the cluster did.
+Events are compared if a log records them (`OF_EVENTS`), except elections of the metadata store, whose first leader no
+file holds. Events of the same kind about the same node and queue form a pair if they happened at about the same time;
+the order of simultaneous events is free. Election results are random: the random choices closest to the logs are taken,
+and where another member was elected the scenario transfers leadership (`hawb.incident.following`), so that it goes on
+as the cluster did.
 
-Where they part, either the rules are wrong, or the story is not the one that was: a step is missing that no log tells
-of, or the cluster stood otherwise. So what was assumed (`hawb.incident.doubts`) is told beside it.
+Where they differ, either the rules are wrong, or the scenario is not what happened: a step is missing that no log
+records, or the cluster's initial state was different. So the assumptions (`hawb.incident.doubts`) are shown too.
 """
 
 from __future__ import annotations
@@ -33,22 +33,25 @@ Verdict = Literal["equal", "by chance", "only seen", "only expected"]
 Expected = dict[str, Any]
 """An event of an outcome."""
 NEAR_US = 45 * MICROSECONDS
-"""How far apart the same may be seen and expected: links are missed up to a quarter of net_ticktime sooner or later,
-and a boot may take half a minute longer than the quickest."""
+"""Maximum time between a seen and an expected event: silent links are detected within a quarter of net_ticktime, and a
+boot may take half a minute longer than the fastest."""
 ELECTED_US = 10 * MICROSECONDS
-"""How far apart an election may be seen and expected that came out otherwise."""
+"""Maximum time between a seen and an expected election with another result."""
 OTHER_US = 2 * MICROSECONDS
-"""How much later the same node is still taken for the same election than another one now."""
+"""Penalty for matching an election of another node, as a time."""
 FOLLOWED_US = 3 * MICROSECONDS
-"""How long after an election that came out otherwise the leader may hand over."""
+"""Maximum time from an election with another result to the transfer of leadership."""
 BY_CHANCE = ("leader_elected",)
 """Where chance may choose another node."""
 
 
 class Pair(Struct, frozen=True):
-    """What was seen beside what the rules expect. `seen` has the lines of the logs; `expected` is an event of the
-    outcome, at `place` in its list of events. `by chance`: the same happened to another node, where luck decides. Where
-    they part, `step` is the last step of the scenario before."""
+    """An event in the logs beside an expected event.
+
+    `seen` holds the lines of the logs; `expected` is an event of the outcome, at `place` in its list of events. `by
+    chance`: the same happened to another node, where the choice is random. Where they differ, `step` is the last step
+    of the scenario before.
+    """
 
     verdict: Verdict
     kind: str
@@ -66,12 +69,12 @@ class Comparison(Struct, frozen=True):
 
     @property
     def equal(self) -> int:
-        """How many were as expected, whoever it was by chance."""
+        """Return how many pairs agree, on the same node or by chance on another."""
         return sum(pair.verdict in ("equal", "by chance") for pair in self.pairs)
 
     @property
     def apart(self) -> tuple[Pair, ...]:
-        """The pairs in which they part."""
+        """Return the pairs that differ."""
         return tuple(pair for pair in self.pairs if pair.verdict in ("only seen", "only expected"))
 
 
@@ -116,31 +119,31 @@ OF_EVENTS: Mapping[str, tuple[str, Callable[[Expected], bool]]] = {
     "policy_set": ("policy_set", _always),
     "rebalance_started": ("rebalanced", _always),
 }
-"""What kind of happening an event of the engine is, and which of these events are."""
+"""Kind of happening for each event of the engine, and a test for which of these events it holds."""
 ALSO = {"mirrors_stopped": "master_down"}
-"""What is seen and expected by another event, too: a master that is shut down says that it stops its mirrors whether it
-has any or not (`rabbit_mirror_queue_master:terminate`)."""
+"""Kinds that match another event, too: a master that is shut down logs that it stops its mirrors even if it has none
+(`rabbit_mirror_queue_master:terminate`)."""
 UNCHANGED = "only seen", "node_revived"
-"""What a node says though nothing changes: it boots out of maintenance mode, and is then told to come back."""
+"""Logged without a change: the node booted out of maintenance mode and is then told to leave it."""
 COMPARED = frozenset(kind for kind, _ in OF_EVENTS.values())
 PLAYED = {"node_gone": "node_killed"}
-"""What is played as another: how a node went whose log is not there nobody tells."""
+"""Kinds that are played as another kind: the end of a node without a log has no known cause."""
 WITHOUT_NODE = frozenset({"partition_begun", "partition_healed", "policy_set", "rebalanced", "synchronisation",
                           "queue_declared", "disk_lost", "autoheal"})  # fmt: skip
-"""What is not about a node, or not for both."""
+"""Kinds that concern no node, or not in both sequences."""
 NODELESS = WITHOUT_NODE | {*BY_CHANCE}
 TOGETHER = frozenset({"partition_begun", "partition_healed"})
-"""What the engine tells link by link, and the logs at once."""
+"""Kinds that the engine reports for each link, and the logs once."""
 Key = tuple[str, str | None, str | None]
 """Kind, queue or name, node."""
 Seen = tuple[int, Happening]
-"""What was seen, with its moment."""
+"""A happening, with its time."""
 Looked = tuple[int, int, Expected]
-"""What is expected, with its moment and its place in the outcome."""
+"""An expected event, with its time and its place in the outcome."""
 
 
 def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -> Comparison:
-    """What was seen of a story beside the outcome of its scenario."""
+    """Compare the logs of a scenario with its outcome."""
     seen: dict[Key, list[Seen]] = {}
     expected: dict[Key, list[Looked]] = {}
     for one in found:
@@ -172,9 +175,12 @@ def compared(retold: Retold, found: Sequence[Happening], told: dict[str, Any]) -
 
 
 def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bool:
-    """Whether something is a part of what the engine tells as one: a node that joins boots and stops before, a boot
-    that the logs do not see to its end has none, a synchronisation that was not needed is none, what a policy
-    says that no file has nobody knows, and what autoheal chose is told by its restarts where they are steps."""
+    """Return True if the engine reports this as part of another event, or cannot report it.
+
+    A node that joins boots and stops before; a boot whose end is not logged has no counterpart; an unnecessary
+    synchronisation is none; the content of a policy that no file holds is unknown; and autoheal's choice shows in its
+    restarts if they are steps.
+    """
     is_step = any(one in source for source in retold.sources)
     if one.kind in ("node_started", "node_stopped") and not is_step and any(
         other.kind == "node_joined" and other.node == one.node and 0 <= other.at_us - one.at_us <= JOINING_US
@@ -189,12 +195,12 @@ def _is_a_part(one: Happening, found: Sequence[Happening], retold: Retold) -> bo
 
 
 def _is_offline(verb: Verb) -> bool:
-    """Whether a step forgets a member on a node that does not run, which no log tells."""
+    """Return True if a step forgets a member from a node that does not run, which no log records."""
     return isinstance(verb, ForgetClusterNode) and verb.offline
 
 
 def _is_reset(one: Happening, retold: Retold) -> bool:
-    """Whether a disk that was found empty, or a member that others forgot, is told as a reset."""
+    """Return True if an empty disk, or a member that others forgot, is represented as a reset."""
     steps = zip(retold.scenario.steps, retold.sources, strict=True)
     return one.kind in ("disk_lost", "node_forgotten") and any(
         isinstance(step.verb, Reset) and one in source for step, source in steps
@@ -202,14 +208,14 @@ def _is_reset(one: Happening, retold: Retold) -> bool:
 
 
 def is_handover(retold: Retold, place: int) -> bool:
-    """Whether a step only follows who was seen to lead."""
+    """Return True if a step only follows the leader seen in the logs."""
     source = retold.sources[place]
     verb = retold.scenario.steps[place].verb
     return isinstance(verb, TransferLeadership) and all(one.kind == "leader_elected" for one in source)
 
 
 def _also(retold: Retold, told: dict[str, Any], pair: Pair) -> Pair:
-    """What was only seen, with the other event by which it is expected, if that is there."""
+    """Return a pair that was only seen, matched with an equivalent expected event if there is one."""
     if pair.verdict != "only seen" or pair.kind not in ALSO or pair.seen is None:
         return pair
     wanted = ALSO[pair.kind], pair.seen.queue, pair.seen.node
@@ -221,12 +227,12 @@ def _also(retold: Retold, told: dict[str, Any], pair: Pair) -> Pair:
 
 
 def _healing(events: Sequence[Expected], event: Expected) -> bool:
-    """Whether a broker stops because autoheal restarts it."""
+    """Return True if a broker stops because autoheal restarts it."""
     return event["because"] is not None and events[event["because"]]["event"] == "autoheal_started"
 
 
 def _started_again(events: Sequence[Expected], event: Expected) -> bool:
-    """Whether a mirror is started on the node on which its queue's process crashed, which no log tells."""
+    """Return True if a mirror is started on the node where its queue process crashed, which no log records."""
     cause = event
     while cause["because"] is not None:
         cause = events[cause["because"]]
@@ -248,7 +254,7 @@ def _key(kind: str, event: Expected) -> Key:
 
 
 def _paired(kind: str, seen: Sequence[Seen], expected: Sequence[Looked]) -> Iterator[Pair]:
-    """Pairs of the same key, in the order of time on both sides, the way that has the least time between them."""
+    """Yield pairs with one key, in order of time in both sequences, matched with the least total time difference."""
     most_us = ELECTED_US if kind in BY_CHANCE else NEAR_US
     costs = [[0] * (len(expected) + 1) for _ in range(len(seen) + 1)]
     for i in range(len(seen), -1, -1):
@@ -268,7 +274,7 @@ def _paired(kind: str, seen: Sequence[Seen], expected: Sequence[Looked]) -> Iter
 def _ways(
     costs: list[list[int]], i: int, j: int, seen: Sequence[Seen], expected: Sequence[Looked], most_us: int
 ) -> list[tuple[int, Verdict]]:
-    """How the next ones on both sides may go together, each with what that costs to the end."""
+    """Return the ways to match the next events of both sequences, each with its total cost to the end."""
     ways: list[tuple[int, Verdict]] = []
     if i < len(seen) and j < len(expected) and (apart_us := abs(seen[i][0] - expected[j][0])) <= most_us:
         other = 0 if seen[i][1].node == expected[j][2]["node"] else OTHER_US
@@ -285,13 +291,15 @@ def _same_node(kind: str, seen: Seen | None, expected: Looked | None) -> bool:
 
 
 def about(pair: Pair) -> str | None:
-    """The queue that a pair is about; None if it is about nodes."""
+    """Return the queue that a pair is about; None if it is about nodes."""
     return pair.seen.queue if pair.seen else pair.expected and pair.expected["queue"]
 
 
 def is_followed(retold: Retold, told: dict[str, Any], pair: Pair) -> bool:
-    """Whether the story hands over to who was seen to lead, where an election came out otherwise or only one side had
-    one, and whether that could be done."""
+    """Return True if the scenario transferred leadership to the leader seen, and RabbitMQ did not refuse it.
+
+    That is done if an election had another result, or only one side had an election.
+    """
     queue = about(pair)
     refused = {error["step"] for error in told["errors"]}
     at_us = max(pair.at_us, retold.begins_us + round(pair.expected["t"] * MICROSECONDS) if pair.expected else 0)
@@ -304,19 +312,22 @@ def is_followed(retold: Retold, told: dict[str, Any], pair: Pair) -> bool:
 
 
 def _us(retold: Retold, step: Step) -> int:
-    """When a step is, by the reference's clock."""
+    """Return the time of a step by the reference clock."""
     return retold.begins_us + round((step.at or 0) * MICROSECONDS)
 
 
 def _step(pair: Pair, steps: Sequence[int]) -> int | None:
-    """The last step before something."""
+    """Return the last step before a pair."""
     before = [place for place, at_us in enumerate(steps) if at_us <= pair.at_us]
     return next(islice(reversed(before), 1), None)
 
 
 def trimmed(comparison: Comparison, retold: Retold, found: Sequence[Happening], asked: Asked) -> Comparison:
-    """The comparison without what the rules expect of other times than the span's: of what lasted already as the story
-    begins, of what is still under way as it ends, and what was seen just after its end."""
+    """Return the comparison without expected events outside the span.
+
+    These follow from what was already under way at its beginning, or is still under way at its end, or were seen just
+    after its end.
+    """
     if asked == WHOLE:
         return comparison
     after = {(one.kind, one.queue) for one in found if asked.is_over(one.at_us)

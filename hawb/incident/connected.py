@@ -1,7 +1,7 @@
-"""When clients were connected, and where, as far as logs tell: how many connections each node had.
+"""Count the connections of each node over time, as far as the logs show.
 
-A node logs each connection that it accepts and each that ends; one that ends with its node is told by nobody. Whose
-they are is a secret that is not asked for, so they are only counted.
+A node logs each connection that it accepts and each that ends; no log records the connections that end with their node.
+Users and addresses are confidential and not read, so connections are only counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Change(NamedTuple):
 
 
 def changes(reading: Reading) -> list[Change]:
-    """How many connections each node had, at each change, in the order of time."""
+    """Return how many connections each node had at each change, in order of time."""
     count: dict[str, int] = {}
     found = []
     for event in reading.events:
@@ -42,7 +42,7 @@ def changes(reading: Reading) -> list[Change]:
 
 
 def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
-    """Whether clients were connected at some moment of a span; as far as is told."""
+    """Return True if the logs show a connected client at some time in a span."""
     open_: dict[str, int] = {}
     for change in told:
         if change.at_us > until_us:
@@ -54,8 +54,10 @@ def connected(told: Sequence[Change], from_us: int, until_us: int) -> bool:
 
 
 def steps(told: Sequence[Change], begins_us: int, ends_us: int, queue: str) -> Iterator[Told]:
-    """The connections of a story as steps, on which nothing is published to a queue: autoheal counts them. Those that
-    had ended when it begins are not among them."""
+    """Yield the connections of a scenario as steps without publishes: autoheal counts connections.
+
+    Connections that had ended when the scenario begins are left out.
+    """
     found = [*_opened_and_closed(told, begins_us, queue)]
     closed = {verb.name for at_us, verb in found if at_us <= begins_us and isinstance(verb, verbs.Close)}
     for at_us, verb in found:
@@ -67,7 +69,7 @@ def steps(told: Sequence[Change], begins_us: int, ends_us: int, queue: str) -> I
 def _opened_and_closed(
     told: Sequence[Change], begins_us: int, queue: str
 ) -> Iterator[tuple[int, verbs.Publish | verbs.Close]]:
-    """Connections as they came and went. Whoever goes is the last that came."""
+    """Yield the opening and closing of connections; the connection opened last is closed first."""
     open_: dict[str, list[str]] = {}
     number = 0
     for change in told:
@@ -82,7 +84,10 @@ def _opened_and_closed(
 
 
 def doubts(told: Sequence[Change], logged: bool, from_us: int, until_us: int) -> Iterator[Doubt]:
-    """What is not known of clients: whether there were any (`logged`: some connection was), and what they did."""
+    """Yield what is unknown about clients: whether there were any, and what they did.
+
+    `logged` is True if the logs record connections.
+    """
     if not logged:
         yield Doubt(kind="clients_untold", from_us=from_us, until_us=until_us)
     elif connected(told, from_us, until_us):
@@ -90,5 +95,5 @@ def doubts(told: Sequence[Change], logged: bool, from_us: int, until_us: int) ->
 
 
 def is_logged(reading: Reading) -> bool:
-    """Whether these logs tell of connections at all."""
+    """Return True if these logs record connections at all."""
     return any(event.kind in CAME for event in reading.events)

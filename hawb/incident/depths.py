@@ -1,9 +1,9 @@
-"""How many messages queues held, as their synchronisations tell, and a listing of after the incident.
+"""Find how many messages queues held, from their synchronisations and a listing made after the incident.
 
 With each synchronisation a master logs how many messages are ready (`rabbit_mirror_queue_master:sync_mirrors`,
-`BQ:len`), whether there is a mirror to be sent them or not. Where that is not what the steps lead to, clients have
-published or taken as many as there are more or fewer. Who, and when between two such moments, is not told: it is taken
-to have been just then.
+`BQ:len`), even without a mirror to send them to. If the steps lead to another number, clients have published or
+consumed the difference. The logs do not say which clients, or when between two such times; the scenario does it just
+then.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from hawb.scenario.document import Step
 from hawb.scenario.run import Run
 
 JUST_AFTER_S = 0.001
-"""How much later than a step a look at the same moment comes: what the step brings about at once has happened."""
+"""Delay of a look after a step at the same time, so that the step's immediate effects have happened."""
 
 
 class Look(NamedTuple):
-    """How many messages a queue held at a moment of the story, or how many of them were ready where `of_ready`; `node`
-    is where its master was, None where that does not matter."""
+    """The number of messages in a queue at a time of the scenario, or of ready ones if `of_ready`.
+
+    `node` is where its master was, None if that does not matter.
+    """
 
     at_s: float
     queue: str
@@ -41,8 +43,10 @@ class Look(NamedTuple):
 
 
 def deepened(retold: Retold, found: Sequence[Happening]) -> Retold:
-    """The story with as many messages published or taken as synchronisations tell, and as many in each queue in the end
-    as a listing of after has. Raises ScenarioRefused."""
+    """Return the scenario with the publishes and deliveries that synchronisations and a later listing show.
+
+    Raise ScenarioRefused if the scenario cannot be played.
+    """
     retold = _acknowledged(retold)
     looks = [*_seen(retold, found), *_listed(retold)]
     if not looks:
@@ -66,8 +70,10 @@ def deepened(retold: Retold, found: Sequence[Happening]) -> Retold:
 
 
 def _acknowledged(retold: Retold) -> Retold:
-    """The story without what clients held in the beginning, and must have acknowledged, as the queue holds less in the
-    end: no step can be told from it, so these messages are taken to be ready."""
+    """Return the scenario without initial unacknowledged messages that clients must have acknowledged.
+
+    The queue holds fewer messages in the end. No step can be derived from it, so these messages are taken to be ready.
+    """
     queues = tuple(
         replace(entry, unacknowledged=min(entry.unacknowledged, retold.depths.get(entry.queue, entry.unacknowledged)))
         for entry in retold.scenario.queues
@@ -76,7 +82,7 @@ def _acknowledged(retold: Retold) -> Retold:
 
 
 def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:
-    """What synchronisations tell."""
+    """Yield the numbers that synchronisations log."""
     for one in found:
         if one.kind == "synchronisation" and one.count is not None and one.at_us >= retold.begins_us:
             at_s = round((one.at_us - retold.begins_us) / MICROSECONDS, 3) + JUST_AFTER_S
@@ -84,14 +90,14 @@ def _seen(retold: Retold, found: Sequence[Happening]) -> Iterator[Look]:
 
 
 def _listed(retold: Retold) -> Iterator[Look]:
-    """What a listing of after tells, just before the story ends."""
+    """Yield the numbers of a later listing, just before the scenario ends."""
     at_s = (retold.scenario.steps[-1].at or 0) - JUST_AFTER_S
     for queue, count in retold.depths.items():
         yield Look(at_s, queue, count, False, None, ())
 
 
 def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
-    """What makes the queue as deep as it was seen, on the side on which its master was."""
+    """Yield the steps that bring the queue to the number seen, in the partition of its master."""
     queue = _queue(run, run.moment_at(at_s), look)
     if queue is None:
         return
@@ -105,6 +111,6 @@ def _taken(run: Run, at_s: float, look: Look) -> Iterator[Step]:
 
 
 def _queue(run: Run, moment: Moment, look: Look) -> Queue | None:
-    """The queue as the side has it that has its master on the node where it was seen."""
+    """Return the queue as the partition knows it that has its master on the node where it was seen."""
     known = (side.queues[look.queue] for side in moment.state.sides if look.queue in side.queues)
     return next((queue for queue in known if queue.up and look.node in (None, run.settings.names[queue.master])), None)

@@ -37,7 +37,7 @@ RULE = (
 
 
 def page() -> str:
-    """The page."""
+    """Return the page in Markdown."""
     kinds = [f"| `{kind}` | {what} |" for kind, what in KINDS.items()]
     says = [(rule, " ⏎ ".join(line.strip() for line in rule.says.split("\n")).replace("|", "\\|")) for rule in RULES]
     rules = [f"| `{rule.kind}` | {rule.releases} | `{rule.source}` | `` {text} `` |" for rule, text in says]

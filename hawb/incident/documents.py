@@ -1,5 +1,8 @@
-"""Lines of JSON: the broker's own, whatever its fields were called (`log.console.formatter.json.field_map`), and those
-of journald, docker, and services that keep logs, each of which holds a line."""
+"""Read lines of JSON that hold a log line.
+
+The broker's own may have renamed fields (`log.console.formatter.json.field_map`); others are those of journald, docker
+and log services.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ import msgspec
 from hawb.incident.headers import BARE, head, micros_since_1970, moment
 
 SYSLOG_LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
-"""By journald's priority."""
+"""Levels by journald's priority."""
 SAID = ("msg", "message", "MESSAGE", "log", "@message", "textPayload", "line", "body", "text")
-"""What the field with what was said may be called, the most usual name first."""
+"""Names of the field with the message, most common first."""
 WHEN = ("time", "timestamp", "@timestamp", "ts", "__REALTIME_TIMESTAMP")
 LEVELS = ("level", "severity", "severity_text", "log_level", "lvl")
 WRITERS = (
@@ -28,7 +31,7 @@ INNER = ("record", "jsonPayload", "_source")
 
 
 class Document(NamedTuple):
-    """What a document tells, as `Unwrapped` has it."""
+    """The parts of a JSON line, named as in `Unwrapped`."""
 
     text: str
     who: str
@@ -39,7 +42,7 @@ class Document(NamedTuple):
 
 
 def read(text: str) -> Document | None:
-    """What a line of JSON holds; None for what is none, and for one that says nothing."""
+    """Return the content of a JSON line; None if it is not JSON or holds no message."""
     try:
         fields = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -65,7 +68,7 @@ def read(text: str) -> Document | None:
 
 
 def _text(said: Any) -> str:
-    """A text; what is not plain text, journald exports byte by byte."""
+    """Return a value as text; journald exports text with special characters as a list of bytes."""
     if isinstance(said, list):
         said = bytes(one for one in said if isinstance(one, int) and 0 <= one < 256).decode(errors="replace")
     return str(said)
@@ -76,7 +79,7 @@ def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _writer(fields: Mapping[str, Any]) -> str:
-    """Who wrote a line; empty if nothing tells."""
+    """Return the name of a line's writer; empty if no field has it."""
     for path in WRITERS:
         found: Any = fields
         for name in path:

@@ -1,7 +1,7 @@
-"""What a cluster's logs do not tell, and what was taken instead: each doubt by its kind, and whom and when it is of.
+"""List what a cluster's logs do not show and what was assumed instead, by kind, with the objects and times concerned.
 
-A scenario made from logs holds assumptions, and whoever reads what comes of it has to know them. `DOUBTS` has a
-sentence for each kind, in which names in braces are fields of the doubt.
+A scenario made from logs rests on assumptions, and a reader of its results has to know them. `DOUBTS` has a sentence
+for each kind, in which names in braces are fields of the doubt.
 """
 
 from __future__ import annotations
@@ -69,8 +69,11 @@ OF_CLIENTS = frozenset({"clients", "clients_untold"})
 
 
 class Doubt(Struct, frozen=True, kw_only=True):
-    """What is not told: `kind`, and where it is about one, a queue, a node, a name, a number or a span of time (by the
-    reference's clock, in microseconds since 1970)."""
+    """An assumption.
+
+    It has a `kind`, and if it concerns one, a queue, a node, a name, a number or a time span (by the reference clock,
+    in microseconds since 1970).
+    """
 
     kind: str
     queue: str | None = None
@@ -82,5 +85,5 @@ class Doubt(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The doubt in a sentence."""
+        """Return the doubt as a sentence."""
         return DOUBTS[self.kind].format(queue=self.queue, node=self.node, name=self.name, count=self.count)

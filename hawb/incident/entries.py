@@ -1,8 +1,8 @@
-"""The messages of a log, whatever its format: RabbitMQ's text and JSON, lager's of 3.7 and 3.8, reports of Erlang's.
+"""Split a log into messages, in any format: RabbitMQ's text and JSON, lager's of 3.7 and 3.8, Erlang reports.
 
 Since 3.9 each line of a message has its own time and process; before that only the first line has
-(`hawb.incident.headers`). Lines that belong together become one entry, which keeps the number of its first line. Where
-several writers are mixed in one file, each has its own entry open.
+(`hawb.incident.headers`). Lines that belong together become one entry, which keeps the number of its first line. In a
+file that mixes several writers, each writer has its own open entry.
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ LEVELS = {
 }  # fmt: skip
 """Levels, and kinds of reports, by the first three letters, which are what all ways to write them have in common."""
 REPORT = " "
-"""What stands behind the level of Erlang's reports (=INFO REPORT====)."""
+"""Text after the level in Erlang's reports (=INFO REPORT====)."""
 BOOT_FAILED = "BOOT FAILED"
-"""What a broker prints, without a time, where no log is open yet."""
+"""Texts that a broker prints without a time before a log is open."""
 LONGEST = 512 * 1024
-"""How much of a message is kept, in characters: a report of a crash has the state of the process in it."""
+"""Number of characters kept of a message: a crash report contains the state of the process."""
 LEAST_EARLIER, OFTENER = 3, 3
-"""How often, and how much oftener than not, a message must be earlier than the one above for a log to be taken for one
-that begins with its end."""
+"""Minimum number, and minimum ratio, of messages that are earlier than the one above for a log to count as reversed."""
 MOST_BEFORE = 64
-"""How many wrappings without a name of their own are remembered: those that differ in each line come to no end."""
+"""Number of unknown prefixes that are remembered: a log may have a different one in each line."""
 
 
 def zone_of(name: str) -> tzinfo:
-    """A zone by its name, such as Europe/Stockholm or UTC. Raises ValueError."""
+    """Return a time zone by its name, such as Europe/Stockholm or UTC. Raise ValueError if there is none."""
     if name == "UTC":
         return UTC  # which a machine without a database of zones has too
     try:
@@ -52,9 +51,11 @@ def zone_of(name: str) -> tzinfo:
 
 
 class Entry(Struct):
-    """A message: its text without what stands before it; `who` is what a wrapping called its writer. One that `goes_on`
-    may have more lines with the same time and process. `own` tells that it begins as a broker's message does, and not
-    only as other programs' do, too."""
+    """A message: its text without its head.
+
+    `who` is the writer's name in a wrapping. An entry that `goes_on` may have more lines with the same time and
+    process. `own` is True if its head is that of a broker's message, and not one that other programs use too.
+    """
 
     line: int
     at_us: int | None
@@ -67,13 +68,15 @@ class Entry(Struct):
 
 
 def level_of(written: str) -> str:
-    """A level by its whole name, however it is written; empty for what is none."""
+    """Return the full name of a level, in any spelling; empty if it is none."""
     return LEVELS.get(written[:3].lower(), "")
 
 
 def newest_first(lines: Iterable[str]) -> bool:
-    """Whether lines are in the order in which services that keep logs show them: the last one first. Some lines of
-    several nodes, or of two processes, may be out of order in any log."""
+    """Return True if the lines are in reverse order, as log services show them.
+
+    In any log some lines of several nodes, or of two processes, may be out of order.
+    """
     times = [entry.at_us for entry in Reader().entries(lines) if entry.at_us is not None]
     earlier = sum(one > other for one, other in pairwise(times))
     later = sum(one < other for one, other in pairwise(times))
@@ -81,8 +84,11 @@ def newest_first(lines: Iterable[str]) -> bool:
 
 
 class Reader:
-    """Makes entries of lines. A time without a zone is one of `zone`; `last` is a time that no line is later than.
-    `cut` counts the lines that belong to no entry, such as those at the beginning of a file that was cut."""
+    """Turns lines into entries.
+
+    A time without a zone is in `zone`; `last` is a time that no line is later than. `cut` counts the lines that belong
+    to no entry, such as those at the beginning of a truncated file.
+    """
 
     def __init__(self, zone: tzinfo = UTC, last: datetime | None = None):
         self.zone, self.last = zone, last or datetime.now(UTC)
@@ -93,7 +99,7 @@ class Reader:
         self._time: tuple[str, int | None] = "", None
 
     def entries(self, lines: Iterable[str], numbers: Iterable[int] | None = None) -> Iterator[Entry]:
-        """The entries, each as soon as it is known to be over. Lines are numbered from 1, or as is told."""
+        """Yield the entries, each as soon as it is complete. Lines are numbered from 1, or as given."""
         for number, line in zip(count(1) if numbers is None else numbers, lines, strict=False):
             over = self._take(number, line.rstrip("\r\n"))
             if over is not None:
@@ -102,7 +108,7 @@ class Reader:
         self._open.clear()
 
     def _take(self, number: int, line: str) -> Entry | None:
-        """Takes a line in, and returns the entry that it shows to be over."""
+        """Process a line, and return the entry that it shows to be complete, if any."""
         if headed := head(line):
             return self._begin(self._headed(number, headed, ""))
         inner = self._unwrapped(line)
@@ -119,7 +125,7 @@ class Reader:
         return self._go_on(number, text, inner)
 
     def _unwrapped(self, line: str) -> Unwrapped:
-        """A line without its wrappings, and without what has stood before the broker's words in a line above."""
+        """Return a line without wrappings, and without a prefix that an earlier line had before the broker's words."""
         inner = unwrap(line, self.last)
         if inner.before and inner.who and len(self._before) < MOST_BEFORE:
             self._before[inner.before] = inner.who
@@ -130,8 +136,10 @@ class Reader:
         return inner
 
     def _headed_is_open(self, who: str) -> bool:
-        """Whether a writer's last message began with a line that says so. After one that did not, as journald has them,
-        each line is another message."""
+        """Return True if a writer's last message began with a head.
+
+        After one without, as in journald, each line is another message.
+        """
         former = self._open.get(who)
         return former is not None and bool(former.level or former.pid)
 
@@ -141,7 +149,7 @@ class Reader:
         return Entry(number, at_us, level, headed.pid, headed.said, who, headed.fine, own)
 
     def _of_document(self, number: int, inner: Unwrapped) -> Entry:
-        """An entry of RabbitMQ's JSON."""
+        """Return an entry of RabbitMQ's JSON format."""
         document: dict[str, Any] = inner.document or {}
         at_us = micros_since_1970(document["time"])
         at_us = self._at(str(document["time"])) if at_us is None else at_us
@@ -157,7 +165,10 @@ class Reader:
         return Entry(number, at_us, inner.level, "", text, inner.who)
 
     def _begin(self, entry: Entry) -> Entry | None:
-        """Goes on with the writer's open entry if the new one is another line of it, and else puts it in its place."""
+        """Append the entry to the writer's open one if it continues it.
+
+        Else replace that, and return it as complete.
+        """
         former = self._open.get(entry.who)
         alike = former and (former.at_us, former.pid, former.level) == (entry.at_us, entry.pid, entry.level)
         if former and alike and former.goes_on and entry.goes_on:

@@ -17,7 +17,7 @@ TYPES = {
     str: TEXT, str | None: TEXT, int: WHOLE, int | None: WHOLE, tuple[str, ...]: TEXTS, float: NUMBER, bool: TRUTH,
     bool | None: TRUTH,
 }  # fmt: skip
-"""The type of a column, by that of the field."""
+"""Column type for each field type."""
 OF_FIELDS = {name: kind for name, kind in get_type_hints(Event).items() if name != "at_us"}
 
 LOG_EVENTS = Table(
@@ -27,17 +27,17 @@ LOG_EVENTS = Table(
         *(Column(name, TYPES[kind], columns()[name]) for name, kind in OF_FIELDS.items()),
     ),
 )  # fmt: skip
-"""The columns of events; `at` stands for `at_us`."""
+"""Columns of events; `at` stands for `at_us`."""
 
 SPANS = Table(
     "spans", "A row for each length of time that the logs of a cluster tell of.",
     tuple(Column(name, TYPES[kind], spans.columns()[name]) for name, kind in get_type_hints(Span).items()),
 )  # fmt: skip
-"""The columns of spans (`hawb.incident.spans`)."""
+"""Columns of spans (`hawb.incident.spans`)."""
 
 
 def rows(events: Sequence[Event]) -> pa.RecordBatch:
-    """Events as rows of the table."""
+    """Return events as rows of the table."""
     schema = LOG_EVENTS.arrow
     values = [[event.at_us for event in events], *([getattr(event, name) for event in events] for name in OF_FIELDS)]
     arrays = [pa.array(column, schema.field(place).type) for place, column in enumerate(values)]
@@ -45,7 +45,7 @@ def rows(events: Sequence[Event]) -> pa.RecordBatch:
 
 
 def events_of(told: pa.Table) -> list[Event]:
-    """The events of rows of the table, as Spark hands them over."""
+    """Return the events in rows of the table, as Spark passes them."""
     at_us = told[AT].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
     values = [told[name].to_pylist() for name in OF_FIELDS]
     rows = (dict(zip(OF_FIELDS, row, strict=True)) for row in zip(*values, strict=True))

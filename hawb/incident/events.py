@@ -1,10 +1,10 @@
-"""What a broker's log tells of: typed events, which are rows of one table.
+"""Typed events of a broker's log, which are rows of one table.
 
-An event stands for one message of one node's log. It keeps the file and the line at which the message begins, so that
-whoever reads an answer can look the broker's own words up. Times are those of the writer's clock, in microseconds since
-1970; what the clocks of several nodes differ by is `hawb.incident.clocks`.
+An event stands for one message of one node's log. It keeps the file and the line at which the message begins, so that a
+reader can look up the broker's own words. Times are those of the writer's clock, in microseconds since 1970; the
+offsets between nodes are in `hawb.incident.clocks`.
 
-`connection` and `user` name clients, which are the secrets of a log: they are empty unless they were asked for
+`connection` and `user` name clients, which are confidential: they are empty unless a user asks for them
 (`hawb.incident.reading.read_logs`), and no other field holds a part of them.
 """
 
@@ -135,7 +135,7 @@ KINDS: Mapping[str, str] = {
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """A row: what one message of one node's log tells. A field that a kind has no use for is None."""
+    """A row: the content of one message of one node's log. A field that a kind does not use is None."""
 
     at_us: Annotated[int, Meta(description="when, by the writer's clock, in microseconds since 1970 (UTC)")]
     node: Annotated[str, Meta(description="the node that wrote it, as Erlang names it where its log tells")]
@@ -157,16 +157,16 @@ class Event(Struct, frozen=True, kw_only=True):
 
 
 def queue_of(event: Event) -> str | None:
-    """The queue of an event as scenarios write it."""
+    """Return the queue of an event as scenarios write it."""
     return None if event.queue is None else join_queue(event.vhost or "/", event.queue)
 
 
 def group_name(event: Event) -> str:
-    """What Ra calls the group of an event's quorum queue (`rabbit_quorum_queue:qname_to_internal_name`)."""
+    """Return Ra's name for the group of an event's quorum queue (`rabbit_quorum_queue:qname_to_internal_name`)."""
     return f"{'%2F' if event.vhost in ('/', None) else event.vhost}_{event.queue}"
 
 
 def columns() -> dict[str, str]:
-    """What each field of an event means."""
+    """Return the description of each field of an event."""
     hints = get_type_hints(Event, include_extras=True)
     return {name: hints[name].__metadata__[0].description for name in Event.__struct_fields__}

@@ -1,5 +1,4 @@
-"""Which of the files that were given are a cluster's exports, and which are its logs: by what they hold, not by their
-names."""
+"""Separate a cluster's exports from its logs, by the files' contents and not by their names."""
 
 from __future__ import annotations
 
@@ -18,17 +17,19 @@ from hawb.incident.reading import BROKEN_OFF
 from hawb.scenario import inputs
 
 LISTED = re.compile(r"\[\s*[{\]]")
-"""How a listing as JSON begins; a line of a log may begin with a level in brackets."""
+"""Beginning of a listing in JSON; a log line may begin with a level in brackets."""
 OF_LOGS = frozenset({*documents.SAID, *documents.INNER})
 """Keys of a log's line of JSON: RabbitMQ's own, journald's, a container's."""
 OF_LISTINGS = frozenset({"items", "running_nodes", "object_totals"})
 HEAD_LINES = 5
-"""A listing as text has the names of its columns in one of its first lines."""
+"""Column names of a text listing, which one of its first lines contains."""
 
 
 def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """The logs, and folders of logs, and the exports: definitions and listings. Raises OSError for a path that is not
-    there."""
+    """Return the logs and folders of logs, and the exports (definitions and listings).
+
+    Raise OSError for a path that does not exist.
+    """
     logs: list[Path] = []
     exports: list[Path] = []
     for path in paths:
@@ -37,8 +38,10 @@ def parted(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def is_export(file: Path) -> bool:
-    """Whether a file holds a definitions export, resources that are read as one, or a listing. Raises OSError for one
-    that is not there."""
+    """Return True if a file holds a definitions export, resources that are read as one, or a listing.
+
+    Raise OSError if it does not exist.
+    """
     inputs.check_there(file)
     try:
         head = [*islice(files.lines(file), HEAD_LINES)]
@@ -57,7 +60,7 @@ def is_export(file: Path) -> bool:
 
 
 def _keys(text: str | bytes) -> set[str]:
-    """The keys of an object of JSON; none if the text is no such object."""
+    """Return the keys of a JSON object; none if the text is no such object."""
     try:
         return {*msgspec.json.decode(text, type=dict[str, msgspec.Raw])}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,5 +1,7 @@
-"""Rules for log messages about faults of RabbitMQ itself: failed boots, streams, timeouts, crashes. They are part of
-the table `hawb.incident.rules`, which tries them before the rules of clients and crashes."""
+"""Rules for log messages about faults of RabbitMQ itself: failed boots, streams, timeouts, crashes.
+
+They are part of the table `hawb.incident.rules`, which tries them before the rules of clients and crashes.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What went wrong beside nodes and links, as messages tell it: boots that failed, clusters that formed apart, damaged
-data, processes that crashed, streams, and what clients waited for in vain.
+"""Find faults other than those of nodes and links in messages.
 
-No rule of the model makes any of this, so none of it is played. Several messages about one fault (the report of a
-crash, that of its supervisor, the next try) are one.
+They are failed boots, clusters that formed separately, damaged data, crashed processes, streams, and client operations
+that timed out. No rule of the model produces any of these, so none is played. Several messages about one fault (the
+report of a crash, that of its supervisor, the next attempt) count as one.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ FAULTS = (
     "application_ended", "operation_timed_out", "consumer_timed_out", "cookie_refused", "member_not_started",
     "group_not_formed", "boot_error",
 )  # fmt: skip
-"""The kinds of events that tell of a fault by themselves."""
+"""Kinds of events that report a fault by themselves."""
 BROKEN = (
     "boot_failed", "boot_error", "clusters_apart", "data_corrupt", "vhost_failed", "store_crashed", "application_ended",
     "queue_crashed", "coordinator_failed", "stream_failed", "member_not_started", "group_not_formed", "cookie_refused",
     "operation_timed_out", "consumer_timed_out", "process_crashed",
 )  # fmt: skip
-"""The kinds of happenings that broke by themselves, the worst first."""
+"""Kinds of happenings that are faults of RabbitMQ, worst first."""
 WHY_BOOTS_FAIL = ("boot_failed", "boot_error", "boot_disagreed", "process_crashed")
-"""What tells why a boot failed."""
+"""Kinds of events that say why a boot failed."""
 AROUND_US = 30_000_000
-"""How long before the broker says that it starts it may say why it cannot."""
+"""Maximum time for which the reason of a failed boot may precede the message that the broker starts."""
 PROCESSES = (
     ("rabbit_stream_coordinator", "coordinator_failed"), ("rabbitmq_metadata", "store_crashed"),
     ("osiris_", "stream_failed"), ("rabbit_amqqueue", "queue_crashed"), ("rabbit_prequeue", "queue_crashed"),
     ("ra_server", "queue_crashed"), ("ra_log", "queue_crashed"),
 )  # fmt: skip
-"""What the name of a process, or of its supervisor, holds, and what its crash is."""
+"""Parts of the names of processes or supervisors, and the kind of their crashes."""
 CRASHES = frozenset({"data_corrupt", "store_crashed", "coordinator_failed", "queue_crashed", "process_crashed",
                      "stream_failed"})  # fmt: skip
 """Faults of processes, of which there are several reports."""
 ON_PURPOSE = ("normal", "shutdown", "killed", "noproc", "noconnection", "stopped", "nodedown", "{shutdown")
-"""How processes end that something else has ended: their node, their leader, a person."""
+"""Exit reasons of processes that something else ended: their node, their leader, an operator."""
 
 
 def boot_failed(life: Life, told: Iterable[Timed]) -> Happening:
-    """Return the boot that failed, with the most telling reason; `told` is what its node said of boots and crashes."""
+    """Return the failed boot, with the most informative reason; `told` are messages about boots and crashes."""
     until_us = life.until_us or life.seen_us
     near = [(at_us, event) for at_us, event in told
             if event.node == life.node and life.from_us - AROUND_US <= at_us <= until_us + TOGETHER_US]  # fmt: skip
@@ -72,7 +72,10 @@ def _same_cause(one: str | None, other: str) -> bool:
 
 
 def clusters_apart(alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
-    """Nodes that began a cluster of their own, each: `joined` tells of those that have joined another one since."""
+    """Yield nodes that formed a cluster of their own.
+
+    `joined` are messages about nodes that later joined another one.
+    """
     last = {event.node: (at_us, event) for at_us, event in alone}
     for at_us, event in joined:
         for node in (event.node, event.peer):
@@ -88,9 +91,11 @@ def clusters_apart(alone: Iterable[Timed], joined: Iterable[Timed], failed: Sequ
 
 
 def faults(told: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[Life]) -> Iterator[Happening]:
-    """What messages tell of single faults, in the order of time. `restarted` tells of classic queues that RabbitMQ
-    restarted or a mirror took over, which is told and played by itself; what crashed in a boot that failed is a part of
-    that."""
+    """Yield the faults that single messages report, in order of time.
+
+    `restarted` are messages about classic queues that RabbitMQ restarted or a mirror took over, which are reported and
+    played separately; crashes within a failed boot belong to that boot.
+    """
     open_: list[Happening] = []
     for at_us, event in told:
         one = _fault(at_us, event)
@@ -107,7 +112,7 @@ def faults(told: Iterable[Timed], restarted: Sequence[Timed], failed: Sequence[L
 
 
 def _fault(at_us: int, event: Event) -> Happening | None:
-    """What one message tells; None where it only tells what something else has brought about."""
+    """Return the fault in one message; None if the message only reports a consequence."""
     kind, node, name, count = event.kind, event.node, event.name, None
     if kind in ("stream_reader_ended", "child_ended", "application_ended") and _on_purpose(event.reason):
         return None
@@ -132,7 +137,7 @@ def _on_purpose(reason: str | None) -> bool:
 
 
 def _crash(event: Event) -> str:
-    """What the crash of a process is, by its reason, its queue or its name."""
+    """Return the kind of a process crash, by its reason, its queue or its name."""
     if event.reason in causes.MARKS and causes.MARKS[event.reason] == causes.DAMAGE:
         return "data_corrupt"
     if event.queue:
@@ -152,7 +157,7 @@ def _is_of_a_boot(one: Happening, failed: Sequence[Life]) -> bool:
 
 
 def _is_restarted(one: Happening, restarted: Sequence[Timed]) -> bool:
-    """Whether RabbitMQ has restarted the queue that crashed, or a mirror has taken over."""
+    """Return True if RabbitMQ has restarted the crashed queue, or a mirror has taken over."""
     return one.kind in ("queue_crashed", "process_crashed") and any(
         abs(at_us - one.at_us) <= TOGETHER_US and (one.queue or queue_of(event)) == queue_of(event)
         and (event.kind == "mirror_promoted" or event.node == one.node) for at_us, event in restarted
@@ -164,7 +169,7 @@ def _last_us(one: Happening) -> int:
 
 
 def _is_one(one: Happening, other: Happening) -> bool:
-    """Whether two messages are about one fault: of one kind and thing, or reports of one crash."""
+    """Return True if two messages are about one fault: of one kind and object, or reports of one crash."""
     if one.node != other.node or other.at_us - _last_us(one) > TOGETHER_US:
         return False
     if one.kind == other.kind:
@@ -174,7 +179,7 @@ def _is_one(one: Happening, other: Happening) -> bool:
 
 
 def _both(one: Happening, other: Happening) -> Happening:
-    """Two messages about one fault: it is of the weightier kind, and has what either tells."""
+    """Return two messages about one fault as one, of the more severe kind and with the facts of both."""
     kinds = ("data_corrupt", "store_crashed", "coordinator_failed", "stream_failed", "queue_crashed")
     kind = next((kind for kind in kinds if kind in (one.kind, other.kind)), one.kind)
     told = [each for each in (one, other) if each.kind == kind] + [one, other]

@@ -1,7 +1,7 @@
-"""The files of logs: which there are, how they are opened, and which node a name tells of.
+"""Find and open log files, and read a node's name from a file name.
 
-Files are those of strangers: one that cannot be read is told with the reason, and a compressed one that breaks off
-gives what there is. So do files that unpack to more than their `Limits`: a few megabytes may hold a terabyte, and a
+The files come from strangers: a file that cannot be read is reported with the reason, and a truncated compressed file
+yields what it holds. So does a file that unpacks to more than its `Limits`: a few megabytes may hold a terabyte, and a
 folder many of them.
 """
 
@@ -22,18 +22,18 @@ from msgspec import Struct
 from hawb.scenario.inputs import check_there, opened
 
 LOG = re.compile(r"\.(?:log|journal\.json|jsonl)(?:[.-][\w-]+)*(?:\.(?:gz|bz2|xz))?$|^journal", re.IGNORECASE)
-"""The names of files that are read where a folder was given: logs as RabbitMQ and logrotate name them."""
+"""Names of the files that are read in a folder: logs as RabbitMQ and logrotate name them."""
 OPENERS: dict[bytes, Callable[..., IO[bytes]]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-"""What opens a file, by its first bytes."""
+"""Functions that open a file, by its first bytes."""
 LONGEST_LINE = 1 << 20
 """Where a line is cut, in bytes: what has no line breaks is no log."""
 CHUNK_LINES, CHUNK_BYTES = 10_000, 4 << 20
-"""How much of a file that is read from its end is in memory at a time."""
+"""Number of bytes in memory of a file that is read backwards."""
 NODE_IN_NAME = re.compile(r"(?P<node>[A-Za-z][\w-]*@[\w-]+(?:\.[\w-]+)*?)(?:_upgrade|-sasl|_daemon)?\.(?:log|json)")
 
 
 def log_files(paths: Iterable[Path]) -> list[Path]:
-    """The files that were given, and those below a folder that was given, by their names, in order. Raises OSError."""
+    """Return the files given, and those in folders given, by name, in order. Raise OSError if one does not exist."""
     found: set[Path] = set()
     for path in paths:
         if path.is_dir():
@@ -45,15 +45,18 @@ def log_files(paths: Iterable[Path]) -> list[Path]:
 
 
 class Limits(Struct, frozen=True):
-    """How much the compressed logs of a cluster may unpack to: in megabytes together, and each of them, beyond its
-    first `AT_ANY_RATIO` bytes, in bytes for each of its own."""
+    """Limits of what the compressed logs of a cluster may unpack to.
+
+    They are in megabytes for all files together, and for each file, beyond its first `AT_ANY_RATIO` bytes, in unpacked
+    bytes per packed byte.
+    """
 
     unpacked_mb: float = 80
     unpacked_ratio: float = 200
 
 
 class Unpacking:
-    """What the compressed logs of a cluster have unpacked to so far, and may unpack to together."""
+    """What the compressed logs of a cluster have unpacked to so far, and may unpack to in total."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -76,7 +79,7 @@ class Unpacking:
 
 
 AT_ANY_RATIO = 16_000_000
-"""What a compressed file may unpack to whatever its size, in bytes."""
+"""Bytes that a compressed file of any size may unpack to."""
 
 
 class UnpackedTooMuch(OSError):  # noqa: N818 - it reads as what happened
@@ -84,8 +87,11 @@ class UnpackedTooMuch(OSError):  # noqa: N818 - it reads as what happened
 
 
 def lines(file: Path, unpacking: Unpacking | None = None) -> Iterator[str]:
-    """The lines of a file, unpacked, as text. What is no UTF-8 is replaced. Raises OSError; EOFError or another error
-    of the unpackers where a compressed file breaks off; UnpackedTooMuch, an OSError, behind the lines up to a limit."""
+    """Yield the lines of a file, unpacked, as text; bytes that are not UTF-8 are replaced.
+
+    Raise OSError; EOFError or another error of the unpackers if a compressed file is truncated; UnpackedTooMuch, an
+    OSError, after the lines up to a limit.
+    """
     for line in _raw_lines(file, unpacking or Unpacking()):
         yield line.decode(errors="replace")
 
@@ -104,7 +110,7 @@ def _raw_lines(file: Path, unpacking: Unpacking) -> Iterator[bytes]:
 
 
 def backwards(lines: Iterable[str]) -> tuple[Iterator[str], int]:
-    """Lines from the last to the first, and how many there are. They are kept in a file without a name meanwhile."""
+    """Return the lines from last to first, and their number. Meanwhile an unnamed temporary file holds them."""
     kept = tempfile.TemporaryFile()  # noqa: SIM115 - it is read later, and gone once nothing refers to it
     places, in_chunk, from_byte, size, total = [0], 0, 0, 0, 0
     for line in lines:
@@ -130,13 +136,13 @@ def _from_the_end(kept: IO[bytes], places: list[int]) -> Iterator[str]:
 
 
 def node_in_name(file: Path) -> str | None:
-    """The node that a file's name tells of, as RabbitMQ names its logs; None if it tells of none."""
+    """Return the node in a file's name, as RabbitMQ names its logs; None if there is none."""
     found = NODE_IN_NAME.search(file.name)
     return found["node"] if found else None
 
 
 def last_change(file: Path) -> datetime:
-    """When a file was written last: no line of it is later. For a file that is gone: now."""
+    """Return when a file was last written: no line of it is later. For a missing file: now."""
     try:
         return datetime.fromtimestamp(0, UTC) + timedelta(seconds=file.stat().st_mtime)
     except (OSError, OverflowError):

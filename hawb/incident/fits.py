@@ -1,17 +1,17 @@
-"""Which distribution lengths of time have, and how well they tell: by likelihood, with lengths that nobody saw end.
+"""Fit distributions to durations by likelihood, including durations whose end no log shows.
 
-A length is *fresh* if its beginning was seen, and *ended* if its end was. One that was under way when the logs begin is
-not fresh: that it is older than it looks is what a likelihood has to know. If things were as they are for long, a time
-t from the beginning of the logs to the end of such a length has the density S(t) / mean, where S is the probability to
-last longer (D. R. Cox, "Renewal Theory", 1962, on the forward recurrence time); it went on for t with the probability
-of the integral of S from t on, over the mean. No package of Python's has that, nor the interval of a mean under
-censoring, so the likelihood is written here, and held to published fits by a test.
+A duration is *fresh* if its beginning was seen, and *ended* if its end was. One that was under way when the logs begin
+is not fresh: it is longer than it appears, and the likelihood has to account for that. If conditions have been the same
+for long, a time t from the beginning of the logs to the end of such a duration has the density S(t) / mean, where S is
+the survival function (D. R. Cox, "Renewal Theory", 1962, on the forward recurrence time); it went on for t with the
+probability of the integral of S from t on, over the mean. No Python package has that, nor the interval of a mean under
+censoring, so the likelihood is implemented here, and a test compares it with published fits.
 
-The candidates are what an environment of a study may have: exponential, Weibull, lognormal, by their mean and shape. By
-AICc (C. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples", 1989), with the ended
-lengths as the size of the sample, the exponential is taken unless another is better by `CLEARLY`. What is left open, of
-the parameters and of the distribution, is told by draws: of the distributions by their Akaike weights, of parameters
-by their likelihood, flat in their logarithms. Of an exponential these draws give the exact interval.
+The candidates are the distributions of a study's environment: exponential, Weibull, lognormal, by their mean and shape.
+By AICc (C. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples", 1989), with the ended
+durations as sample size, the exponential is taken unless another is better by `CLEARLY`. The uncertainty of parameters
+and distribution is expressed by draws: distributions by their Akaike weights, parameters by their likelihood, flat in
+their logarithms. For an exponential these draws give the exact interval.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from hawb.study.environment import Distribution
 
 EXPONENTIAL, WEIBULL, LOGNORMAL = NAMES = ("exponential", "weibull", "lognormal")
 CLEARLY = 4.0
-"""By how much the AICc of another distribution is less than the exponential's where it is taken in its place."""
+"""Minimum AICc difference for which another distribution replaces the exponential."""
 SHORTEST_S = 1e-6
 DRAWS, SEED = 4_000, 37
-"""How many draws an interval is made of, and their seed."""
+"""Number of draws for an interval, and their seed."""
 STEP, REACH, CELLS = 1e-3, 4.0, 15
-"""The step of a derivative, and how many standard deviations and cells a likelihood is looked at from its peak."""
+"""Step of a derivative; width of the grid around a likelihood's peak in standard deviations, and its cells."""
 LOG_SHAPES = (math.log(0.1), math.log(10.0))
-"""The shapes that are looked for."""
+"""Bounds of the shapes."""
 FAR = 25.0
-"""A normal tail so far out is told by its first term."""
+"""Beyond this, a normal tail is approximated by its first term."""
 NODES, WEIGHTS = ((1 + x) / 2 if place == 0 else x / 2 for place, x in enumerate(np.polynomial.legendre.leggauss(48)))
-"""Of an integral from 0 to 1."""
+"""Nodes and weights of an integral from 0 to 1."""
 
 Grid = tuple[np.ndarray, np.ndarray]
 """Points, a row each with the logarithms of mean and shape and how likely they are; and how wide a cell is."""
@@ -52,18 +52,18 @@ class Sample(Struct, frozen=True):
 
     @classmethod
     def of(cls, lengths_s: Sequence[float], ended: Sequence[bool], fresh: Sequence[bool] | None = None) -> Sample:
-        """A sample of plain values; without `fresh` all are."""
+        """Return a sample of plain values; without `fresh` all are fresh."""
         every = np.ones(len(lengths_s), bool) if fresh is None else np.asarray(fresh, bool)
         return cls(np.maximum(np.asarray(lengths_s, float), SHORTEST_S), np.asarray(ended, bool), every)
 
     @property
     def events(self) -> int:
-        """How many lengths ended."""
+        """Return how many durations ended."""
         return int(self.ended.sum())
 
     @property
     def total_s(self) -> float:
-        """How long was watched, in seconds."""
+        """Return the total observed time in seconds."""
         return float(self.lengths_s.sum())
 
 
@@ -84,11 +84,11 @@ class Fit(Struct, frozen=True):
 
     @property
     def best(self) -> Distribution:
-        """The distribution that is taken."""
+        """Return the chosen distribution."""
         return self.candidates[0].distribution
 
     def draws(self, count: int = DRAWS, seed: int = SEED) -> list[Distribution]:
-        """Distributions as likely as the sample leaves them."""
+        """Draw distributions as likely as the sample allows."""
         random = np.random.default_rng(seed)
         least = min(one.aicc for one in self.candidates)
         weights = np.array([math.exp((least - one.aicc) / 2) for one in self.candidates])
@@ -98,13 +98,13 @@ class Fit(Struct, frozen=True):
         return [next(taken[place]) for place in chosen]
 
     def interval(self, of: Callable[[Distribution], float] = lambda one: one.mean_s) -> tuple[float, float]:
-        """The ends of the 95 % interval of a number of the distribution, by default its mean in seconds."""
+        """Return the 95 % interval of a number of the distribution, by default its mean in seconds."""
         low, high = np.quantile([of(one) for one in self.draws()], (0.025, 0.975))
         return float(low), float(high)
 
 
 def fit(sample: Sample, names: Sequence[str] = NAMES) -> Fit | None:
-    """The fit of a sample; None if nothing ended, which no distribution can be made of."""
+    """Return the fit of a sample; None if no duration ended, as no distribution can be fitted then."""
     if not sample.events:
         return None
     found = [_candidate(name, sample) for name in names if name == EXPONENTIAL or sample.events > 3]
@@ -116,8 +116,10 @@ def fit(sample: Sample, names: Sequence[str] = NAMES) -> Fit | None:
 
 
 def survival(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Kaplan and Meier's estimate from the fresh lengths: times in seconds, and the share that lasts longer than each;
-    the first are 0 and 1."""
+    """Return the Kaplan-Meier estimate from the fresh durations.
+
+    That is: times in seconds, and the share that lasts longer than each; the first are 0 and 1.
+    """
     lengths_s, ended = sample.lengths_s[sample.fresh], sample.ended[sample.fresh]
     times, died = np.unique(lengths_s[ended], return_counts=True)
     at_risk = np.array([(lengths_s >= time).sum() for time in times])
@@ -125,7 +127,7 @@ def survival(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lasting(distribution: Distribution, times_s: np.ndarray) -> np.ndarray:
-    """The share of a distribution's lengths that last longer than some times."""
+    """Return the share of a distribution's durations that last longer than each of some times."""
     shape = math.log(distribution.shape or 1.0)
     told = _parts(distribution.distribution, math.log(distribution.mean_s), shape, np.maximum(times_s, SHORTEST_S))
     return np.exp(told[1])
@@ -135,7 +137,7 @@ def lasting(distribution: Distribution, times_s: np.ndarray) -> np.ndarray:
 
 
 def _candidate(name: str, sample: Sample) -> Candidate:
-    """The most likely distribution of a kind."""
+    """Return the most likely distribution of a kind."""
 
     def likelihood(point: np.ndarray) -> float:
         return log_likelihood(name, point, sample)
@@ -151,7 +153,7 @@ def _candidate(name: str, sample: Sample) -> Candidate:
 
 
 def log_likelihood(name: str, point: np.ndarray, sample: Sample) -> float:
-    """The logarithm of the likelihood of a distribution with the logarithms (mean, shape)."""
+    """Return the log-likelihood of a distribution with the logarithms (mean, shape)."""
     mean, shape = float(point[0]), float(point[1])
     density, tail = _parts(name, mean, shape, sample.lengths_s)
     told = np.where(sample.ended, density, tail)[sample.fresh].sum()
@@ -164,7 +166,7 @@ def log_likelihood(name: str, point: np.ndarray, sample: Sample) -> float:
 
 
 def _parts(name: str, mean: float, shape: float, times_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The logarithms of the density and of the probability to last longer, at some times."""
+    """Return the logarithms of the density and of the survival function at some times."""
     logs = np.log(times_s)
     if name == LOGNORMAL:
         deviation = math.exp(shape)
@@ -176,13 +178,13 @@ def _parts(name: str, mean: float, shape: float, times_s: np.ndarray) -> tuple[n
 
 
 def _scale(name: str, mean: float, shape: float) -> tuple[float, float]:
-    """Weibull's shape, and the logarithm of its scale; an exponential is one of shape 1."""
+    """Return a Weibull's shape and the logarithm of its scale; an exponential has shape 1."""
     power = 1.0 if name == EXPONENTIAL else math.exp(shape)
     return power, mean - math.lgamma(1 + 1 / power)
 
 
 def _log_left(name: str, mean: float, shape: float, times_s: np.ndarray) -> np.ndarray:
-    """The logarithm of the integral, from some times on, of the probability to last longer."""
+    """Return the logarithm of the integral of the survival function from some times on."""
     if name == LOGNORMAL:
         deviation = math.exp(shape)
         z = (np.log(times_s) - mean + deviation**2 / 2) / deviation
@@ -199,17 +201,20 @@ def _log_left(name: str, mean: float, shape: float, times_s: np.ndarray) -> np.n
 
 
 def _log_tail(z: np.ndarray) -> np.ndarray:
-    """The logarithm of the probability that a standard normal variable is above some numbers."""
+    """Return the logarithm of the probability that a standard normal variable exceeds some numbers."""
     near = np.array([math.erfc(min(one, FAR) / math.sqrt(2)) / 2 for one in z])
     far = np.maximum(z, FAR)
     return np.where(z < FAR, np.log(near), -(far**2) / 2 - np.log(far * math.sqrt(2 * math.pi)))
 
 
-# Its peak, and what is around it
+# Peak of the likelihood and its surroundings
 
 
 def _climbed(likelihood: Callable[[np.ndarray], float], start: np.ndarray, free: int) -> tuple[np.ndarray, np.ndarray]:
-    """(where a likelihood is largest, minus its second derivatives there), by Newton's method with halved steps."""
+    """Return where a likelihood is largest, and minus its second derivatives there.
+
+    Uses Newton's method with halved steps.
+    """
     point = start
     for _ in range(60):
         slope, curved = _derivatives(likelihood, point, free)
@@ -232,7 +237,7 @@ def _within(point: np.ndarray) -> np.ndarray:
 def _derivatives(
     likelihood: Callable[[np.ndarray], float], point: np.ndarray, free: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The slope, and minus the second derivatives."""
+    """Return the gradient, and the negative second derivatives."""
     ways = np.eye(2)[:free] * STEP
     here = likelihood(point)
     ahead, behind = ([likelihood(point + sign * way) for way in ways] for sign in (1, -1))
@@ -245,7 +250,7 @@ def _derivatives(
 
 
 def _positive(curved: np.ndarray) -> np.ndarray:
-    """A matrix whose values are made positive, so that a step leads upwards."""
+    """Return a matrix whose eigenvalues are made positive, so that a step leads uphill."""
     values, ways = np.linalg.eigh(curved)
     return (ways * np.maximum(np.abs(values), 1e-3)) @ ways.T
 
@@ -253,7 +258,7 @@ def _positive(curved: np.ndarray) -> np.ndarray:
 def _grid(
     likelihood: Callable[[np.ndarray], float], peak: np.ndarray, curved: np.ndarray, free: int, most: float
 ) -> Grid:
-    """Points around the peak, along the axes of its curvature, with their likelihood."""
+    """Return points around the peak, along the axes of its curvature, with their likelihood."""
     values, ways = np.linalg.eigh(curved)
     axes = np.zeros((2, free))
     axes[:free] = ways / np.sqrt(values)
@@ -265,7 +270,7 @@ def _grid(
 
 
 def _drawn(one: Candidate, count: int, random: np.random.Generator) -> list[Distribution]:
-    """Distributions of one kind, each within a cell that is drawn by its likelihood."""
+    """Draw distributions of one kind, each within a cell chosen by its likelihood."""
     points, cell = one.grid
     likely = points[:, 2] / points[:, 2].sum()
     taken = points[random.choice(len(points), size=count, p=likely), :2]

@@ -1,7 +1,7 @@
-"""The spans of many clusters, from a folder for each: one after the other here and now, or all of them on Spark.
+"""Read the spans of many clusters, from a folder for each: one after the other in this process, or all on Spark.
 
-Of the paths that are given, a folder with logs of its own is one cluster, with all that is below it; any other folder
-has a folder for each cluster. Files that are named one by one are of one cluster together.
+Of the paths given, a folder that holds logs is one cluster, with all that is below it; any other folder has a folder
+for each cluster. Files that are given one by one belong to one cluster.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NAMED = "the files given"
-"""What a cluster is called whose files are named one by one."""
+"""Name of a cluster whose files are given one by one."""
 
 
 class Fleet(Struct, frozen=True):
-    """The spans of all clusters, how many files told of them, and which could not be read to their end, with why."""
+    """The spans of all clusters, the number of files read, and the files that could not be read to their end."""
 
     spans: list[Span]
     files: int
@@ -36,7 +36,7 @@ class Fleet(Struct, frozen=True):
 
 
 def clusters(paths: Iterable[Path]) -> dict[str, list[Path]]:
-    """The files of logs of each cluster, by the cluster's name. Raises OSError for a path that is not there."""
+    """Return the log files of each cluster, by the cluster's name. Raise OSError for a path that does not exist."""
     found: dict[str, list[Path]] = {}
     for path in paths:
         if not path.is_dir():
@@ -55,8 +55,10 @@ def read_fleet(
     files: Mapping[str, Iterable[Path]], zone: tzinfo = UTC, watch: Callable[[str], None] = lambda _: None,
     asked: Asked = WHOLE, limits: Limits | None = None,
 ) -> Fleet:  # fmt: skip
-    """The spans of clusters, each read after the other, as if their logs were of the time that is asked about; `watch`
-    is told the name of each that is done."""
+    """Read clusters one after the other, restricted to the time asked about, and return their spans.
+
+    `watch` is called with the name of each cluster that is done.
+    """
     found: list[Span] = []
     refused: list[tuple[str, str]] = []
     count = 0
@@ -73,8 +75,10 @@ def spans_on(
     spark: SparkSession, files: Mapping[str, Iterable[Path]], zone: str = "UTC", asked: Asked = WHOLE,
     limits: Limits | None = None,
 ) -> DataFrame:  # fmt: skip
-    """A row for each span (`hawb.incident.event_table.SPANS`): Spark reads the files, brings those of a cluster
-    together, and each cluster is looked at by one task."""
+    """Return a row for each span (`hawb.incident.event_table.SPANS`), computed on Spark.
+
+    Spark reads the files and groups them by cluster; one task handles each cluster.
+    """
     from pyspark.sql import functions as sql
 
     from hawb import incident
@@ -92,7 +96,7 @@ def spans_on(
 
 
 def of_rows(told: pa.Table, asked: Asked = WHOLE) -> pa.Table:
-    """The spans of one cluster, from the rows of its events."""
+    """Return the spans of one cluster from the rows of its events."""
     import pyarrow as pa
 
     from hawb.incident.event_table import SPANS, events_of
@@ -106,6 +110,6 @@ def of_rows(told: pa.Table, asked: Asked = WHOLE) -> pa.Table:
 
 
 def collected(rows: DataFrame) -> list[Span]:
-    """The spans of a table of Spark's, in an order that is always the same."""
+    """Return the spans of a Spark table in a stable order."""
     found = [Span(**row.asDict()) for row in rows.collect()]
     return sorted(found, key=lambda span: (span.cluster, span.from_us, span.kind, span.node or ""))

@@ -1,14 +1,15 @@
-"""A retold story played so that it goes on as the cluster did, where chance decides.
+"""Play a reconstructed scenario so that random choices come out as in the logs.
 
-Whom autoheal restarts depends on which links its leader has heard of when it decides, so a story may be told in two
-ways: as the rules have it, which know of all, or with the restarts that were seen. The one that comes closer is taken.
+Which nodes autoheal restarts depends on the links that its leader knows of when it decides, so a scenario may be told
+in two ways: by the rules, where the leader knows all links, or with the restarts that were seen. The closer one is
+taken.
 
-Who is elected is chance: members that miss their leader stand at random times, and one whose node comes back may stand
-before it has heard from the leader. So is the node that gets a mirror where a policy asks for a number of them. So
-several draws (seeds) are tried for the one that comes closest to what was seen. What is left of elections is followed
-step by step: where the rules have another leader than the logs, it hands over.
+Election results are random: members that lack a leader become candidates at random times, and a member whose node comes
+back may become one before it receives anything from the leader. So is the node that gets a mirror if a policy asks for
+a number of them. Therefore several seeds are tried, and the one closest to the logs is taken. The remaining elections
+are followed step by step: where the rules elect another leader than the logs, it transfers leadership.
 
-What a policy said that is in no export is no chance, but is found in the same way (`hawb.incident.policies`).
+The definition of a policy that is in no export is not random, but is found in the same way (`hawb.incident.policies`).
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import TransferLeadership
 
 DRAWS = 6
-"""How many seeds are tried."""
+"""Number of seeds that are tried."""
 DRAWS_OF_DRAINED = 24
-"""How many where a node that is drained gives each of its masters to a random node
+"""Number of seeds if a drained node transfers each of its masters to a random node
 (`rabbit_maintenance:random_primary_replica_transfer_candidate_node`)."""
 ROUNDS = 24
-"""How many elections of a queue are followed, and tried again where a node is not up yet, at most."""
+"""Maximum number of elections that are followed per queue, with retries for nodes that are not up yet."""
 DELAYS_S = (0.02, 0.5, 2.0)
-"""How long after an election the leader hands over, at each try."""
+"""Delay between an election and the transfer of leadership, for each try."""
 
 
 class Played(NamedTuple):
@@ -55,8 +56,10 @@ class Played(NamedTuple):
 
 
 def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | None:
-    """The story in the way of telling it that comes closest to what was seen, the first of those that come as close;
-    None if there is none. Raises ScenarioRefused."""
+    """Return the way to tell the scenario that comes closest to the logs, the first of equals; None if there is none.
+
+    Raise ScenarioRefused if one cannot be played.
+    """
     played: Played | None = None
     for telling in tellings:
         if played is None or any(_misses(played)):
@@ -66,8 +69,10 @@ def closest(tellings: Sequence[Retold], found: Sequence[Happening]) -> Played | 
 
 
 def play(retold: Retold, found: Sequence[Happening]) -> Played:
-    """Plays a story with the draw that comes closest to what was seen, and follows that where they differ by chance.
-    Raises ScenarioRefused for a step that has no rules."""
+    """Play a scenario with the seed that comes closest to the logs, and correct remaining random differences.
+
+    Raise ScenarioRefused for a step that has no rules.
+    """
     played = _worked_out(_drawn(retold, found), found)
     tries: Counter[tuple[str, int]] = Counter()
     for _ in range(ROUNDS):
@@ -79,8 +84,10 @@ def play(retold: Retold, found: Sequence[Happening]) -> Played:
 
 
 def _drawn(telling: Retold, found: Sequence[Happening]) -> Played:
-    """The draw that comes closest, with as many messages as queues were seen to hold: by another draw they may have
-    had others."""
+    """Play with the seed that comes closest, with as many messages as queues were seen to hold.
+
+    With another seed queues may have held other messages.
+    """
     played = first = _played(deepened(telling, found), found)
     drained = any(event["event"] == "leadership_transferred" for event in played.outcome["events"])
     for seed in range(1, DRAWS_OF_DRAINED if drained else DRAWS):
@@ -97,8 +104,10 @@ def _seeded(retold: Retold, seed: int) -> Retold:
 
 
 def _worked_out(played: Played, found: Sequence[Happening]) -> Played:
-    """The story with policies that are in no export saying what comes closest, one after the other: each is judged by
-    what was seen until the next one."""
+    """Return the scenario with the closest definitions for policies that are in no export, found one after the other.
+
+    Each is judged by what was seen until the next one.
+    """
     places = [*supposed(played.retold)]
     for place, following in zip_longest(places, places[1:]):
         until_us = inf if following is None else played.retold.sources[following][0].at_us
@@ -115,14 +124,14 @@ def _played(retold: Retold, found: Sequence[Happening]) -> Played:
 
 
 def _misses(played: Played, until_us: float = inf) -> tuple[int, int]:
-    """How far a story is from what was seen by a moment: in what is drawn and cannot be followed, then in elections."""
+    """Return how far a scenario is from the logs until a time: differences other than elections, then elections."""
     pairs = [pair for pair in played.comparison.pairs if pair.verdict != "equal" and pair.at_us < until_us]
     elections = sum(pair.kind in BY_CHANCE for pair in pairs)
     return len(pairs) - elections, elections
 
 
 def _with(played: Played, steps: Sequence[tuple[Step, Happening | None]]) -> Retold:
-    """The story with further steps, each for what it follows, and without those of them that were refused."""
+    """Return the scenario with further steps, each with the event it follows, and without those that were refused."""
     retold, refused = played.retold, {error["step"] for error in played.outcome["errors"]}
     told = zip(retold.scenario.steps, retold.sources, strict=True)
     rows = [row for place, row in enumerate(told) if not (place in refused and is_handover(retold, place))]
@@ -142,7 +151,7 @@ def _with(played: Played, steps: Sequence[tuple[Step, Happening | None]]) -> Ret
 def _handovers(
     played: Played, found: Sequence[Happening], tries: Counter[tuple[str, int]]
 ) -> Iterator[tuple[Step, Happening | None]]:
-    """For each queue the first election that came out otherwise, as a step that hands over to who was seen to lead."""
+    """Yield for each queue a transfer of leadership after the first election with another result than seen."""
     retold, done = played.retold, set()
     for pair in played.comparison.pairs:
         queue = about(pair) or ""
@@ -159,12 +168,12 @@ def _handovers(
 
 
 def _differs(played: Played, pair: Pair) -> bool:
-    """Whether an election is still to be followed."""
+    """Return True if an election is still to be followed."""
     return pair.verdict != "equal" and not is_followed(played.retold, played.outcome, pair)
 
 
 def _leader(retold: Retold, found: Sequence[Happening], queue: str, at_us: int) -> str | None:
-    """Who was seen to lead a queue before a moment."""
+    """Return the leader of a queue before a time, as the logs show."""
     seen = [one.node for one in found if one.kind == "leader_elected" and one.queue == queue and one.at_us < at_us]
     stood = [entry.leader for entry in retold.scenario.queues if entry.queue == queue]
     return next(reversed([*stood, *seen]), None)

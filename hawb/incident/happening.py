@@ -1,7 +1,6 @@
-"""What happened in a cluster, as its logs tell: a kind, when it was, whom it is about, and the events that tell of it,
-each with its file and line.
+"""An event in a cluster according to its logs: a kind, a time, the objects concerned, and the log events that show it.
 
-Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970; queues as in scenarios.
+Times are by the reference clock (`hawb.incident.clocks`), in microseconds since 1970; queues are named as in scenarios.
 """
 
 from __future__ import annotations
@@ -80,14 +79,16 @@ KINDS: Mapping[str, str] = {
 """Every kind of happening and what it means."""
 
 TOGETHER_US = 3_000_000
-"""How far apart messages about one thing may be written."""
+"""Maximum time between messages about one event."""
 HEALED = "autoheal"
-"""What the restarts are named that autoheal has nodes do."""
+"""Name of restarts that autoheal triggers."""
 
 
 class Happening(Struct, frozen=True, kw_only=True):
-    """What happened, from `at_us` to `until_us` where it took time; other fields as its kind says. `events` tell of
-    it, the first one first."""
+    """An event from `at_us` to `until_us`, if it took time; its kind says which other fields it uses.
+
+    `events` are the log events that show it, in order of time.
+    """
 
     kind: str
     at_us: int
@@ -104,5 +105,5 @@ class Happening(Struct, frozen=True, kw_only=True):
 
 
 def is_healing(one: Happening) -> bool:
-    """Whether a node stops because autoheal restarts it."""
+    """Return True if a node stops because autoheal restarts it."""
     return one.kind == "node_paused" and one.name == HEALED

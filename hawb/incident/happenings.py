@@ -61,22 +61,22 @@ SAID: Mapping[str, tuple[str, str]] = {
     "rebalance_begun": ("rebalanced", ""),
     "node_waiting": ("node_waiting", "node"),
 }
-"""What a single message tells of by itself, by its kind, and which of its fields names the node that it is about."""
+"""Kind of happening for each kind of message, and the field with the node concerned."""
 
 LIFE_ENDS = {"stopped": "node_stopped", "killed": "node_killed", "paused": "node_paused", "unknown": "node_gone"}
 NOTICED_US = 40_000_000
-"""How far apart nodes may notice one partition: net_ticktime is kept to a quarter, which is 15 s to either side by
-default (`net_kernel`), and nodes tick each by its own clock."""
+"""Maximum time between nodes' detections of one partition: net_ticktime is accurate to a quarter, which is 15 s to
+either side by default (`net_kernel`), and each node ticks by its own clock."""
 FORGETTING_US = 60_000_000
-"""How long a node takes to remove a member with its queues."""
+"""Maximum time that a node takes to remove a cluster member and its queues."""
 TRIES = 9
-"""The first of the tries to find other nodes' tables; a node that is on it has not waited yet."""
+"""Number of retries left at the first try to load tables; the node has not waited yet."""
 STORE = "RabbitMQ metadata store"
 AT = itemgetter(0)
 
 
 def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Happening]:
-    """What events come to, in the order of time. The events are in the order of time."""
+    """Return what log events amount to, in order of time. The events must be in order of time."""
     story = _Story(events, clocks)
     parts = (_lives(story), _disks(story), _partitions(story), _found_apart(story), _said(story),
              _synchronisations(story), _elections(story), _declared(story), _removed(story),
@@ -86,7 +86,7 @@ def happenings(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Hap
 
 
 class _Story:
-    """The events with their moments, and what is known of brokers and of who missed whom."""
+    """The log events with their times, the lives of brokers, and the absences."""
 
     def __init__(self, events: Sequence[Event], clocks: Mapping[str, Clock]):
         self._by_kind: dict[str, list[tuple[int, Event]]] = {}
@@ -97,14 +97,17 @@ class _Story:
         self.groups = {group_name(event): queue_of(event) for event in events if event.queue}
 
     def of(self, *kinds: str, from_us: float = -inf, until_us: float = inf) -> Iterator[tuple[int, Event]]:
-        """The events of these kinds in the order of time, with their moments; those of a span, with both ends."""
+        """Yield the log events of these kinds with their times, in order.
+
+        Only those of a span, both ends included, if given.
+        """
         told = (self._by_kind.get(kind, []) for kind in kinds)
         near = (all_[bisect_left(all_, from_us, key=AT) : bisect_right(all_, until_us, key=AT)] for all_ in told)
         return merge(*near, key=AT)
 
 
 def _lives(story: _Story) -> Iterator[Happening]:
-    """How brokers came and went, with what others say of it. A boot that failed is no start."""
+    """Yield the starts and ends of brokers, with messages of other nodes about them. A failed boot is no start."""
     for life in story.lives:
         if life.ended_by == "failed":
             yield boot_failed(life, story.of(*WHY_BOOTS_FAIL))
@@ -127,27 +130,27 @@ def _lives(story: _Story) -> Iterator[Happening]:
 
 
 def _pause(story: _Story, life: Life) -> str:
-    """What made a broker stop by itself."""
+    """Return why a broker stopped by itself."""
     healing = any(event.node == life.node and abs(at_us - (life.until_us or 0)) < TOGETHER_US
                   for at_us, event in story.of("autoheal_restarting"))  # fmt: skip
     return HEALED if healing else "pause"
 
 
 def _about(story: _Story, node: str, kinds: Sequence[str], from_us: int, until_us: int) -> list[Event]:
-    """What other nodes say of one at about a time."""
+    """Return messages of other nodes about a node at about a time."""
     near = story.of(*kinds, from_us=from_us - TOGETHER_US, until_us=until_us + TOGETHER_US)
     return [event for _, event in near if event.peer == node]
 
 
 def _faults(story: _Story) -> Iterator[Happening]:
-    """What went wrong by itself."""
+    """Yield faults."""
     failed = [life for life in story.lives if life.ended_by == "failed"]
     yield from clusters_apart(story.of("formed_alone"), story.of("member_joining", "member_joined"), failed)
     yield from faults(story.of(*FAULTS), [*story.of("queue_recovered", "mirror_promoted")], failed)
 
 
 def _disks(story: _Story) -> Iterator[Happening]:
-    """Members that booted on an empty database, without having left or joined before."""
+    """Yield cluster nodes that booted on an empty database, without having left or joined before."""
     for at_us, event in story.of("disk_empty"):
         before = [life for life in story.lives if life.node == event.node and life.ended_by != "failed"
                   and (life.until_us or at_us) < at_us]  # fmt: skip
@@ -159,8 +162,10 @@ def _disks(story: _Story) -> Iterator[Happening]:
 
 
 def _partitions(story: _Story) -> Iterator[Happening]:
-    """Partitions and their ends: absences of brokers that ran, as far as they were noticed together. Mnesia speaks of
-    one as well where a node was made to boot without those that had stopped later."""
+    """Yield partitions and their ends: absences of running brokers, grouped if they were detected together.
+
+    Mnesia also reports a partition when a node is forced to boot without nodes that stopped later; that is left out.
+    """
     ended = [(life.node, life.until_us) for life in story.lives if life.ended_by in ("stopped", "killed")]
     gone = {(node, absence.from_us) for node, until_us in ended for absence in story.absences
             if node == absence.peer and abs((until_us or 0) - absence.from_us) <= TOGETHER_US}  # fmt: skip
@@ -184,7 +189,7 @@ def _partitions(story: _Story) -> Iterator[Happening]:
 
 
 def _found_apart(story: _Story) -> Iterator[Happening]:
-    """Partitions of which no log tells how they began."""
+    """Yield partitions whose beginning no log shows."""
     for together in found_apart(story.of("partition_seen", "partition_partial"), story.absences, NOTICED_US):
         pairs = sorted({(min(one.node, one.peer or ""), max(one.node, one.peer or "")) for _, one in together})
         yield Happening(kind="partition_found", at_us=together[0][0], pairs=tuple(pairs),
@@ -193,14 +198,14 @@ def _found_apart(story: _Story) -> Iterator[Happening]:
 
 
 def _meetings(story: _Story, absence: Absence, from_us: int) -> Iterator[tuple[int, Event]]:
-    """When the two of an absence saw each other again."""
+    """Yield when the two nodes of an absence saw each other again."""
     ends = {absence.seer, absence.peer}
     return ((at_us, event) for at_us, event in story.of("node_up", "rabbit_up", from_us=from_us + 1)
             if {event.node, event.peer} == ends)  # fmt: skip
 
 
 def _said(story: _Story) -> Iterator[Happening]:
-    """What single messages tell; several nodes' messages about the same are one happening."""
+    """Yield what single messages report; messages of several nodes about one thing are one happening."""
     open_: dict[tuple[object, ...], Happening] = {}
     for at_us, event in story.of(*SAID):
         if _says_nothing(event):
@@ -223,7 +228,7 @@ def _said(story: _Story) -> Iterator[Happening]:
 
 
 def _says_nothing(event: Event) -> bool:
-    """Whether a message is no more than the beginning of something, or is of no node or queue."""
+    """Return True if a message only reports the beginning of something, or names no node or queue."""
     match event.kind:
         case "node_waiting":
             return event.count in (None, TRIES)
@@ -237,7 +242,7 @@ def _says_nothing(event: Event) -> bool:
 
 
 def _synchronisations(story: _Story) -> Iterator[Happening]:
-    """Each synchronisation from its beginning to its end."""
+    """Yield each synchronisation from its beginning to its end."""
     open_: dict[tuple[str, str | None], Happening] = {}
     for at_us, event in story.of("sync_begun", "sync_mirrors", "sync_needless", "sync_done", "sync_stopped"):
         key = event.node, queue_of(event)
@@ -256,7 +261,7 @@ def _synchronisations(story: _Story) -> Iterator[Happening]:
 
 
 def _elections(story: _Story) -> Iterator[Happening]:
-    """Elections of quorum queues and of the metadata store, with what the others saw of them."""
+    """Yield elections of quorum queues and of the metadata store, with what other members logged of them."""
     seen: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
     for at_us, event in story.of("leader_seen"):
         about = event.peer, event.vhost, event.queue, event.name, event.term
@@ -272,7 +277,7 @@ def _elections(story: _Story) -> Iterator[Happening]:
 
 
 def _declared(story: _Story) -> Iterator[Happening]:
-    """Quorum queues that were declared."""
+    """Yield quorum queues that were declared."""
     for at_us, event in story.of("group_formed"):
         if queue := story.groups.get(event.name or ""):
             yield Happening(kind="queue_declared", at_us=at_us, node=event.peer, queue=queue, count=event.count,
@@ -280,8 +285,10 @@ def _declared(story: _Story) -> Iterator[Happening]:
 
 
 def _removed(story: _Story) -> Iterator[Happening]:
-    """Members whose files were deleted: with their queue, if they say so, or else they alone. Since 4.0 whoever removes
-    one says so, too."""
+    """Yield members whose files were deleted, with their queue or alone.
+
+    Since 4.0 the node that removes a member logs that too.
+    """
     deleted: dict[str, Happening] = {}
     for at_us, event in story.of("member_deleted"):
         queue = queue_of(event) or story.groups.get(event.name or "")
@@ -304,19 +311,22 @@ def _removed(story: _Story) -> Iterator[Happening]:
 
 
 def _tells_of(event: Event, queue: str, node: str) -> bool:
-    """Whether a message tells why a member's files are deleted."""
+    """Return True if a message says why a member's files are deleted."""
     return queue_of(event) == queue and (event.kind == "member_deleted" or event.peer == node)
 
 
 def _added_again(story: _Story, told: Sequence[Happening]) -> Iterator[Happening]:
-    """Members that came back without a word."""
+    """Yield members that were added again without a log message."""
     changes = ((one.at_us, one.kind, one.queue, one.node) for one in told if one.kind in TELLING)
     for at_us, event in added_again(changes, story.of("leader_seen")):
         yield Happening(kind="member_added", at_us=at_us, node=event.node, queue=queue_of(event), events=(event,))
 
 
 def _forgotten(story: _Story) -> Iterator[Happening]:
-    """Members that were removed: with Khepri their queues go first, and the removal itself is not told."""
+    """Yield nodes that were removed from the cluster.
+
+    With Khepri their queues are removed first, and the removal itself is not logged.
+    """
     last: dict[str, int] = {}
     for at_us, event in story.of("member_forgotten", "queues_forgotten"):
         peer = event.peer or ""

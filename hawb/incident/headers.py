@@ -1,4 +1,4 @@
-"""How a line of a broker's begins: with its time, level and process, in each of the shapes that releases have had.
+"""Parse the head of a broker's log line: time, level and process, in each format that releases have used.
 
 | since | how a message begins |
 |---|---|
@@ -15,30 +15,32 @@ from typing import Any, NamedTuple
 
 TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)?"
 LEVEL = r"\[(?P<level>\w+)\[?\]"
-"""A level; a bracket within is what is left where a viewer took a colour's end away."""
+"""A level; a bracket within it remains if a viewer removed the end of a colour sequence."""
 PID = r"(?P<pid><[\d.]+>)(?: |$)"
 HEADER = re.compile(rf"(?P<time>{TIME}) (?:{LEVEL} (?:{PID})?|=(?P<report>[A-Z ]+)REPORT=+)")
-"""The beginning of a line since 3.7, and of lager's crash log."""
+"""Head of a line since 3.7, and in lager's crash log."""
 REPORT = re.compile(
     r"=(?P<report>[A-Z ]+)REPORT==== (?P<time>\d{1,2}-[A-Z][a-z]{2}-\d{4}::\d\d:\d\d:\d\d(?:\.\d+)?) ===\s*"
 )
-"""The line before a message of 3.6 and older, and of Erlang's own reports."""
+"""Line before a message of 3.6 and older, and of Erlang's own reports."""
 BARE = re.compile(
     rf"(?:\d\d:\d\d:\d\d(?:[.,]\d+)? )?(?:{LEVEL} {PID}|\[(?P<alone>debug|info|notice|warning|error|critical)\] +)"
 )
-"""The same where something else keeps the time, or nothing does: a time of day is of no day."""
+"""The same without a date, if a wrapping has the time or there is none: a time of day has no date."""
 FINE = re.compile(r"[.,]\d{4}")
 """In a time that is as fine as RabbitMQ's since 3.9."""
 FRACTION = re.compile(r"([.,]\d{1,6})\d*")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 OF_ERLANG = re.compile(r"(\d{1,2})-([A-Z][a-z]{2})-(\d{4})::(.*)")
 DIGITS = 16
-"""How many digits of a time since 1970, in whatever unit, are those of microseconds."""
+"""Number of digits of a time since 1970 in microseconds."""
 
 
 class Head(NamedTuple):
-    """What a line begins with: as it is written, but for `said`, which is what follows. `fine` tells whether the other
-    lines of the message begin with the same."""
+    """The head of a line, as written; `said` is the text that follows.
+
+    `fine` is True if the other lines of the message have the same head.
+    """
 
     time: str
     level: str
@@ -48,7 +50,7 @@ class Head(NamedTuple):
 
 
 def head(text: str) -> Head | None:
-    """What a line begins with; None for one that begins with no time of a broker's."""
+    """Return the head of a line; None if it has no time in a broker's format."""
     found = HEADER.match(text)
     if found:
         pid, time = found["pid"] or "", found["time"]
@@ -60,7 +62,7 @@ def head(text: str) -> Head | None:
 
 
 def moment(text: str) -> datetime | None:
-    """A time as RFC 3339 or Erlang writes it, to the microsecond; None for what is none."""
+    """Parse a time in RFC 3339 or Erlang's format, to the microsecond; None if it is none."""
     plain = FRACTION.sub(lambda found: "." + found[1][1:], text, count=1).replace(" UTC", "+00:00")
     try:
         return datetime.fromisoformat(plain)
@@ -70,12 +72,12 @@ def moment(text: str) -> datetime | None:
 
 
 def of_day(year: int, month: str, day: int, clock: str) -> datetime | None:
-    """A time of a day, whose month is named in three letters; None for what is none."""
+    """Return a time of a day whose month is given in three letters; None if it is none."""
     return moment(f"{year}-{MONTHS.index(month) + 1:02}-{day:02} {clock}") if month in MONTHS else None
 
 
 def without_year(text: str, last: datetime) -> datetime | None:
-    """A time such as `Nov 27 08:47:15`: of the last such day that is not after `last`."""
+    """Parse a time such as `Nov 27 08:47:15`: the last such day that is not after `last`."""
     month, day, clock = text.split()
     for year in (last.year, last.year - 1):
         if at := of_day(year, month, int(day), clock):
@@ -86,8 +88,7 @@ def without_year(text: str, last: datetime) -> datetime | None:
 
 
 def micros_since_1970(told: Any) -> int | None:
-    """A number of seconds since 1970, or of a unit thereof that its digits tell, in microseconds; None for what is
-    none."""
+    """Return a number of seconds since 1970, or of a unit that its digits show, in microseconds; None if it is none."""
     if isinstance(told, str) and told.isdecimal() and DIGITS - 7 <= len(told) <= DIGITS + 4:
         told = int(told)
     if isinstance(told, bool) or not isinstance(told, int | float):

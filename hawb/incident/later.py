@@ -1,6 +1,9 @@
-"""What exports of after an incident tell that no log does: classic queues that were declared or deleted meanwhile,
-policies that were cleared, or set by a release that does not log it, and members of quorum queues that were added or
-removed. When that was is not told: it is taken to have been as the logs end."""
+"""Find changes that later exports show but no log records.
+
+They are classic queues that were declared or deleted, policies that were cleared, or set by a release that does not log
+it, and members of quorum queues that were added or removed. Their times are unknown: they are assumed to have happened
+as the logs end.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,14 @@ from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
 
 BETWEEN_US = 100_000
-"""How long one of these steps is taken to have been before the next."""
+"""Assumed time between these steps."""
 
 
 def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: int) -> list[Told]:
-    """The steps that lead from the queues and policies of before, and those that other steps told of, to those of
-    after. One comes after the other: a group takes no change of its members while one is under way."""
+    """Return the steps from the initial queues and policies, and the other steps, to those of the later exports.
+
+    They follow one another: a group accepts no member change while another is under way.
+    """
     steps = [*_policies(later, before, told)] if later.defined else []
     if later.placed:
         steps += _queues(later.placed, before, told)
@@ -28,7 +33,7 @@ def told_later(later: Exports, before: Before, told: Sequence[Told], ends_us: in
 
 
 def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
-    """What is taken of these steps: that it was just then."""
+    """Yield the assumptions of these steps: that they happened just then."""
     for step in told:
         match step.verb:
             case verbs.Declare(queue=queue):
@@ -44,7 +49,7 @@ def doubts(told: Sequence[Told]) -> Iterator[Doubt]:
 
 
 def _policies(later: Exports, before: Before, told: Sequence[Told]) -> Iterator[Verb]:
-    """Policies that were set or cleared, but for those that the release would not take, which an upgrade left."""
+    """Yield policies that were set or cleared, except those left by an upgrade that the release would refuse."""
     refused = {doubt.name for doubt in before.doubts if doubt.kind == "policy_refused"}
     for kind, policies, sets, clears in (
         ("policies", before.policies, verbs.SetPolicy, verbs.ClearPolicy),
@@ -82,8 +87,10 @@ def _queues(placed: Sequence[dict[str, Any]], before: Before, told: Sequence[Tol
 def _members(
     before: dict[str, Any], listed: dict[str, Any], told: Sequence[Told], version: str
 ) -> Iterator[Verb]:  # fmt: skip
-    """Members of a quorum queue that were added or removed, which releases before 3.11 do not log. Those of nodes that
-    were forgotten went with them, where the release shrinks queues then."""
+    """Yield changes of a quorum queue's members, which releases before 3.11 do not log.
+
+    Members on forgotten nodes were removed with them if the release shrinks queues then.
+    """
     queue, members = before["queue"], {*before.get("members", ())}
     for step in told:
         match step.verb:

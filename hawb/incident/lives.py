@@ -1,11 +1,10 @@
-"""The lives of brokers: when each ran, and how it ended.
+"""Find the lives of brokers: when each ran, and how it ended.
 
-A broker that is asked to stop says so, and one that stops by itself (it pauses, or autoheal restarts it) says why. One
-that is killed says nothing: that its log goes on with a boot without a stop before, or that another node missed it and
-it never wrote again, is all the proof there is. A life whose end no log tells of is still going on for all that is
-known, until `seen_us`.
+A broker that is asked to stop logs it, and one that stops by itself (it pauses, or autoheal restarts it) logs why. A
+killed broker logs nothing: the only evidence is that its log goes on with a boot without a stop before, or that another
+node saw it as down and it never wrote again. A life without a logged end is assumed to continue until `seen_us`.
 
-Moments are by the reference's clock (`hawb.incident.clocks`), in microseconds since 1970.
+Times are by the reference clock (`hawb.incident.clocks`), in microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ from hawb.incident.clocks import Clock, settled_us
 from hawb.incident.events import Event
 
 EndedBy = Literal["stopped", "killed", "paused", "failed", "unknown"]
-"""How a life may end: somebody asked the broker to stop; it broke off (killed, crashed, or its host lost power); it
-stopped by itself because of a partition; it gave up booting; others saw it go, and its own log is not there to tell
-how."""
+"""Ends of a life: an operator stopped the broker; it broke off (killed, crashed, or its host lost power); it stopped by
+itself because of a partition; its boot failed; other nodes saw it go down, and its own log is missing."""
 ASKED = ("node_signalled", "node_stopping")
 BY_ITSELF = ("pause_begun", "autoheal_restarting")
 COMING = ("node_up", "rabbit_up")
@@ -33,33 +31,36 @@ OF_MEMBERS = (
     *COMING, *GONE, "partition_seen", "partition_partial", "alarm_set", "alarm_cleared", "mirror_added",
     "mirror_promoted", "replicas_down", "leader_seen", "autoheal_decided",
 )  # fmt: skip
-"""What is said only of members that run, or have run."""
+"""Kinds of events that concern only nodes that run, or have run."""
 OF_ERLANG = ("process_crashed", "child_ended", "node_silent")
-"""What Erlang reports: 3.8 has it in another file as well, which tells no more of who wrote it."""
+"""Kinds of Erlang reports: 3.8 also writes them to another file, which does not name the node."""
 BEFORE_US = 2_000_000
-"""How long before the logs begin a node that they do not see come is taken to run."""
+"""Assumed start, before the beginning of the logs, of a node that already ran."""
 ENDING = (*ASKED, "node_stopped", "node_halting", "pause_begun")
-"""What no broker says before it boots."""
+"""Kinds of events that no broker logs before it boots."""
 BEFORE_STARTING = ("node_waiting", "boot_error", "boot_failed")
-"""What a broker says only while it boots."""
+"""Kinds of events that a broker logs only while it boots."""
 FAILED_TOGETHER_US = 60_000_000
-"""How far apart messages about one boot that failed may be, where no message says that the broker starts anew."""
+"""Maximum time between messages about one failed boot without a new start message."""
 AT_ONCE_US = 1_000_000
-"""How far what a broker says of pausing is from its stop."""
+"""Maximum time between a broker's message about pausing and its stop."""
 LATE_US = 2_000_000
-"""How much later than it was missed a line of a dead broker may seem to be written: clocks are not compared finer."""
+"""Tolerance for lines of a broker after it was seen as down: clock offsets are not more precise."""
 BEFORE_BOOT_US = 60_000_000
-"""How long before the first boot that a log tells of something may have been said for it."""
+"""Maximum time for which messages may precede the first logged boot and belong to it."""
 BOOTING_US = 15_000_000
-"""How long before it says that it starts a broker may say something: Ra starts its members of groups first."""
+"""Maximum time for which messages may precede a broker's start message: Ra starts its members first."""
 
 
 class Life(Struct, frozen=True):
-    """A broker on `node` from `from_us` to `until_us`: as `first` and `last` tell. A `first` that is no
-    `node_starting`: it ran already when the logs begin. `started_us` is when it had booted, None if it had not or if
-    that is not told. `until_us` and `ended_by` are None if no log tells of an end; `seen_us` is the last moment at
-    which it is known to run. `reason` is what Erlang on the others had for its end, if they missed it. `halted_us` is
-    when somebody ended the Erlang of a broker that had paused, as `halting` tells: it does not come back by itself."""
+    """A broker on `node` from `from_us` to `until_us`, according to its events `first` and `last`.
+
+    If `first` is no `node_starting`, it already ran when the logs begin. `started_us` is when its boot had finished,
+    None if it had not or is not logged. `until_us` and `ended_by` are None if no log records an end; `seen_us` is the
+    last time at which it is known to run. `reason` is the reason that Erlang on other nodes logged for its end, if they
+    detected it. `halted_us` is when an operator ended the Erlang VM of a paused broker, according to `halting`: it does
+    not come back by itself.
+    """
 
     node: str
     from_us: int
@@ -75,17 +76,17 @@ class Life(Struct, frozen=True):
 
     @property
     def ran_before(self) -> bool:
-        """Whether the broker ran already when the logs begin."""
+        """Return True if the broker already ran when the logs begin."""
         return self.first.kind not in ("node_starting", *COMING) and self.ended_by != "failed"
 
     @property
     def comes_back(self) -> bool:
-        """Whether the broker stopped by itself, and is to come back by itself."""
+        """Return True if the broker stopped by itself, and will come back by itself."""
         return self.ended_by == "paused" and self.halted_us is None
 
 
 def lives(events: Sequence[Event], clocks: Mapping[str, Clock]) -> list[Life]:
-    """The lives that events tell of, in the order in which they began. The events are in the order of time."""
+    """Return the lives in the order in which they began. The events must be in order of time."""
     own: dict[str, list[Timed]] = defaultdict(list)
     named: dict[str, list[Timed]] = defaultdict(list)
     missed: dict[str, list[Absence]] = defaultdict(list)
@@ -109,7 +110,7 @@ Timed = tuple[int, Event]
 
 
 def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Iterator[Life]:
-    """The lives of a node whose log is there."""
+    """Yield the lives of a node whose log is there."""
     boots = [*_boots(own)]
     before = own[: boots[0]] if boots else own
     if before and (not boots or own[boots[0]][0] - before[0][0] > BEFORE_BOOT_US
@@ -120,7 +121,7 @@ def _told(own: Sequence[Timed], missed: Sequence[Absence], end_us: int) -> Itera
 
 
 def _boots(own: Sequence[Timed]) -> Iterator[int]:
-    """The places at which a boot begins: what fails before the broker says that it starts is a boot too."""
+    """Yield the places at which a boot begins; a failure before the broker logs its start is a boot too."""
     booting, failed_us = bool(own) and own[0][1].kind in BEFORE_STARTING, -FAILED_TOGETHER_US
     if booting:
         yield 0
@@ -138,7 +139,7 @@ def _boots(own: Sequence[Timed]) -> Iterator[int]:
 
 
 def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None, end_us: int) -> Life:
-    """The life that begins with the first of these events, up to a boot at `next_us`, if there is another."""
+    """Return the life that begins with the first of these events, up to the next boot at `next_us`, if any."""
     from_us, first = told[0]
     started_us = next((at_us for at_us, event in told if event.kind == "node_started"), None)
     stop = next(((at_us, event) for at_us, event in told if event.kind in ASKED), None)
@@ -169,8 +170,10 @@ def _life(told: Sequence[Timed], missed: Sequence[Absence], next_us: int | None,
 def _seen(
     node: str, named: Sequence[Timed], missed: Sequence[Absence], begin_us: int, end_us: int
 ) -> Iterator[Life]:  # fmt: skip
-    """The lives of a node whose log is not there, as far as others saw it come and go. One that is named before it is
-    seen to come ran already when the logs begin."""
+    """Yield the lives of a node without a log, as other nodes saw it go and come.
+
+    A node that is named before it is seen to come up already ran when the logs begin.
+    """
     up = [timed for timed in named if timed[1].kind == "rabbit_up"] or [
         timed for timed in named if timed[1].kind == "node_up"
     ]
@@ -189,5 +192,5 @@ def _seen(
 
 
 def is_booting(life: Life) -> bool:
-    """Whether a node still boots as the logs end."""
+    """Return True if a node is still booting as the logs end."""
     return life.until_us is None and life.started_us is None and life.first.kind == "node_starting"

@@ -1,11 +1,11 @@
-"""What an incident cost in messages: certainly lost, possibly lost between two moments, and kept.
+"""Find what an incident cost in messages: certainly lost, possibly lost between two times, and kept.
 
-What the rules say of the messages that the listing counted is certain as long as no client was connected from when it
-was made until the step that lost them: whoever is connected may have taken them. Whatever else there may have been is
-tried: the story is played again with a message published at each node whenever something has happened, persistent ones
-and then transient ones. Those that are lost there tell when a message was in danger, where, and why; one that was sent
-with automatic acknowledgement may have been lost whenever a node went that clients were connected to. Where the cluster
-is still partitioned in the end, what one master alone has is lost as soon as its side restarts (`APART`).
+What the rules say about the messages that the listing counted is certain if no client was connected between the listing
+and the step that lost them: a connected client may have consumed them. Other messages are tried: the scenario is played
+again with a message published at each node after each event, first persistent and then transient ones. Those that are
+lost show when a message was in danger, where, and why; a message sent with automatic acknowledgement may have been lost
+whenever a node with client connections went down. If the cluster is still partitioned in the end, messages of only one
+master are lost as soon as its partition restarts (`APART`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from hawb.scenario.run import Run
 
 Only = Literal["", "transient", "auto_ack"]
 CLOSE_S, SHORT_S, LONG_S = 0.001, 0.02, 5.0
-"""How near something that happens a message is published, and gaps between two such things that are too short for
-one, and long enough for three."""
+"""Time between an event and a tried message; gaps between two events that are too short for one message, and long
+enough for three."""
 MOST_MOMENTS = 36
 """At how many moments messages are tried."""
 CONNECTION = "tried"
@@ -43,8 +43,11 @@ APART = "side_apart"
 
 
 class Certain(Struct, frozen=True):
-    """Messages that no copy holds, whatever else happened: how many (their `numbers` in the scenario), why
-    (`hawb.engine.core.trace.CAUSES`), when, and the place of the outcome's event that tells of it."""
+    """Messages that no copy holds, in any case.
+
+    It holds how many (their `numbers` in the scenario), why (`hawb.engine.core.trace.CAUSES`), when, and the place of
+    the event in the outcome.
+    """
 
     count: int
     cause: str
@@ -54,9 +57,12 @@ class Certain(Struct, frozen=True):
 
 
 class Possible(Struct, frozen=True):
-    """Messages that are lost if there were any: those that came between `from_us` and `until_us`, at one of the `nodes`
-    where that matters, were lost at `at_us` for a cause, or may yet be (`APART`). `listed` is how many of them the
-    listing had, if it had any. `only` those that were transient, or sent with automatic acknowledgement."""
+    """Messages that are lost if there were any.
+
+    Those published between `from_us` and `until_us`, at one of the `nodes` if that matters, were lost at `at_us` for a
+    cause, or may still be (`APART`). `listed` is how many of them the listing had, if it had any. `only` restricts them
+    to transient ones, or those sent with automatic acknowledgement.
+    """
 
     cause: str
     from_us: int
@@ -68,8 +74,10 @@ class Possible(Struct, frozen=True):
 
 
 class QueueLosses(Struct, frozen=True):
-    """What became of a queue's messages. `kept` is how many it holds in the end by the rules, of those that the listing
-    had; None where there was none."""
+    """What happened to a queue's messages.
+
+    `kept` is how many of those in the listing it holds in the end by the rules; None if there was no listing.
+    """
 
     queue: str
     certain: tuple[Certain, ...]
@@ -78,13 +86,15 @@ class QueueLosses(Struct, frozen=True):
 
     @property
     def certainly_lost(self) -> int:
-        """How many messages are certainly lost."""
+        """Return how many messages are certainly lost."""
         return sum(loss.count for loss in self.certain)
 
 
 class Tried(Struct, frozen=True):
-    """A message that was tried: its queue and number, when and where it was published, and when and why it was lost;
-    `lost_us` is None if it was not."""
+    """A message that was tried: its queue and number, when and where it was published, and when and why it was lost.
+
+    `lost_us` is None if it was not lost.
+    """
 
     queue: str
     at_us: int
@@ -97,8 +107,11 @@ def losses(
     retold: Retold, told: dict[str, Any], clients: Sequence[Change], lives: Sequence[Life], logged: bool,
     listed_us: int | None = None,
 ) -> tuple[QueueLosses, ...]:
-    """The losses by queue; `told` is the outcome of the retold story, `logged` whether the logs tell of connections,
-    and `listed_us` when the listing was made; None: at any time before."""
+    """Return the losses by queue.
+
+    `told` is the outcome of the scenario, `logged` says whether the logs record connections, and `listed_us` is when
+    the listing was made; None stands for any time before.
+    """
     listed = not any(doubt.kind in OF_THE_BEGINNING for doubt in retold.doubts)
     certain: dict[str, list[Certain]] = {}
     possible: dict[str, list[Possible]] = {}
@@ -125,17 +138,17 @@ def losses(
 
 
 def _queues(told: dict[str, Any]) -> list[str]:
-    """All queues that a story has had."""
+    """Return all queues that the scenario ever had."""
     return sorted({*told["queues"], *told["queues_elsewhere"], *told["deleted"], *told["ledger"]})
 
 
 def _moment(retold: Retold, told: dict[str, Any], place: int) -> int:
-    """When an event of the outcome is, by the reference's clock."""
+    """Return the time of an event of the outcome by the reference clock."""
     return retold.begins_us + round(told["events"][place]["t"] * MICROSECONDS)
 
 
 def _root(told: dict[str, Any], place: int) -> int:
-    """The first of the events that led to one."""
+    """Return the first of the events that led to one."""
     while (because := told["events"][place]["because"]) is not None:
         place = because
     return place
@@ -145,8 +158,11 @@ def _root(told: dict[str, Any], place: int) -> int:
 
 
 def _endangered(retold: Retold, told: dict[str, Any], transient: bool) -> Iterator[tuple[str, Possible]]:
-    """(queue, danger) of messages that clients may have published: from the last moment at which one was safe to the
-    next one, for each cause and moment of a loss. Those that the listing had are in it if the first one is."""
+    """Yield (queue, danger) for messages that clients may have published.
+
+    A danger lasts from the last time at which a message was safe to the next one, for each cause and time of a loss. It
+    includes the messages of the listing if it includes the first one tried.
+    """
     ordered = sorted(_tried(retold, tried(retold, told, transient)), key=lambda one: (one.queue, one.at_us))
     for queue, group in groupby(ordered, key=lambda one: one.queue):
         of_queue = list(group)
@@ -169,8 +185,11 @@ def _grouped(lost: Iterable[Tried]) -> Iterator[tuple[tuple[int, str], list[Trie
 def tried(
     retold: Retold, told: dict[str, Any], transient: bool = False, most: int = MOST_MOMENTS
 ) -> Run | None:
-    """The story again, with a message of each queue published at each node whenever something has happened, at `most`
-    moments; None where it cannot be played so. What is transient is that in classic queues alone."""
+    """Play the scenario again with a message of each queue published at each node after each event.
+
+    `most` limits the number of times. Return None if it cannot be played so. Transient messages are published to
+    classic queues only.
+    """
     grouped = {name for name, queue in (told["queues"] | told["queues_elsewhere"]).items() if "members" in queue}
     nodes = list(told["nodes"])
     queues = tuple(name for name in _queues(told) if not (transient and name in grouped))
@@ -185,7 +204,7 @@ def tried(
 
 
 def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
-    """What became of the messages that were tried."""
+    """Yield what happened to the messages that were tried."""
     if run is None:
         return
     again, where = outcome(run), {}
@@ -209,7 +228,10 @@ def _tried(retold: Retold, run: Run | None) -> Iterator[Tried]:
 
 
 def apart(told: dict[str, Any]) -> Iterator[tuple[str, Runs]]:
-    """(queue, numbers) of the messages that not all of a queue's masters have, where sides have one each in the end."""
+    """Yield (queue, numbers) of messages that some of a queue's masters lack.
+
+    A queue has several masters if partitions have one each in the end.
+    """
     for name, queue in told["queues"].items():
         views = [view for view in queue.get("views", ()) if view["state"] == "running" and view.get("master")]
         if len({view["master"] for view in views}) > 1:
@@ -218,8 +240,10 @@ def apart(told: dict[str, Any]) -> Iterator[tuple[str, Runs]]:
 
 
 def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:
-    """(queue, danger) of what queues may have held when the story began, with no mirror synchronised: where nothing
-    tells how they stood."""
+    """Yield (queue, danger) for messages that queues may have held at the beginning, with no mirror synchronised.
+
+    This is the worst case where nothing shows the initial state.
+    """
     queues = tuple(replace(entry, messages=max(1, entry.messages), synchronised_mirrors=())
                    for entry in retold.scenario.queues)  # fmt: skip
     told = outcome(Run.of(replace(retold.scenario, queues=queues)))
@@ -229,8 +253,7 @@ def _worst(retold: Retold) -> Iterator[tuple[str, Possible]]:
 
 
 def _moments(retold: Retold, told: dict[str, Any], most: int) -> list[float]:
-    """When messages are tried, in seconds: in the middle between any two things that happen, and in long gaps at both
-    ends of them too."""
+    """Return the times of tried messages, in seconds: between any two events, and at both ends of long gaps."""
     happens = sorted({0.0, *(step.at or 0.0 for step in retold.scenario.steps), *(one["t"] for one in told["events"])})
     gaps = [(begin, end) for begin, end in pairwise(happens) if end - begin >= SHORT_S]
     found = [(end - begin, at_s) for begin, end in gaps for at_s in _within(begin, end)]
@@ -244,7 +267,7 @@ def _within(begin: float, end: float) -> tuple[float, ...]:
 
 
 def _in_flight(retold: Retold, clients: Sequence[Change], lives: Sequence[Life]) -> Iterator[Possible]:
-    """What was on its way to clients that need not answer, as a node went that they were connected to."""
+    """Yield messages in delivery with automatic acknowledgement when a node with client connections went down."""
     for life in lives:
         until_us = life.until_us or 0
         if until_us >= retold.begins_us and connected([one for one in clients if one.node == life.node],

@@ -24,16 +24,16 @@ from hawb.study.histories import DAY_US, SECOND_US
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 """When logs begin."""
 TICKTIME_US, BOOT_US, BETWEEN_US = 60 * SECOND_US, 5 * SECOND_US, 60 * SECOND_US
-"""How long until a node without power is missed, how long a boot takes, and how long a rolling restart waits between
-two nodes."""
+"""Time until a node without power is seen as down, duration of a boot, and pause of a rolling restart between two
+nodes."""
 ALIVE_US = 7 * DAY_US
-"""How often a node says something whatever happens: a client connects."""
+"""Interval at which each node logs something in any case: a client connects."""
 BOOTS = " Starting RabbitMQ 3.13.7 on Erlang 26.2.5 [jit]\n\n  node           : "
 QUEUE = "Mirrored queue 'orders' in vhost '/': Synchronising: "
 DEEPEST = 200_000
-"""The most messages that are synchronised."""
+"""Maximum number of messages that are synchronised."""
 UNEVEN = 0.3
-"""The standard deviation of the logarithm of the pace of synchronisations."""
+"""Standard deviation of the logarithm of the synchronisation rate."""
 NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -41,8 +41,11 @@ def write(
     folder: Path, environment: Environment, clusters: int, nodes: int = 3, days: float = 365, seed: int = 0,
     before_days: float = 0,
 ) -> None:  # fmt: skip
-    """Writes logs of `days` of so many clusters, a folder each with a file for each node. The clusters are new
-    `before_days` before the logs begin: with 0 each log begins with a boot. Raises OSError."""
+    """Write logs of `days` of so many clusters, a folder each with a file for each node.
+
+    The clusters start `before_days` before the logs begin: with 0 each log begins with a boot. Raise OSError if a file
+    cannot be written.
+    """
     for number in range(clusters):
         place = folder / f"cluster-{number:04}"
         place.mkdir(parents=True)
@@ -51,7 +54,7 @@ def write(
 
 
 def _lines(told: list[tuple[int, str]]) -> Iterator[str]:
-    """Messages as lines. Lines of one time are one message's, so no two messages have the same."""
+    """Yield messages as lines. Lines of one time belong to one message, so each message has its own time."""
     last_us = -1
     for at_us, said in told:
         last_us = max(at_us, last_us + 1)
@@ -88,7 +91,7 @@ class _Cluster:
         self.count = 0
 
     def play(self) -> list[list[tuple[int, str]]]:
-        """What each node says, in order."""
+        """Return what each node logs, in order."""
         if not self.begin_us:
             self.runs = [False] * self.nodes
             for node in range(self.nodes):
@@ -105,22 +108,22 @@ class _Cluster:
         return [sorted(lines, key=lambda line: line[0]) for lines in self.told]
 
     def then(self, at_us: int, what: Callable[..., None], *given: object) -> None:
-        """Something happens later."""
+        """Schedule something."""
         self.count += 1
         heapq.heappush(self.due, (at_us, self.count, what, given))
 
     def say(self, node: int, at_us: int, *said: str) -> None:
-        """A node says something, if the logs have begun."""
+        """Log messages of a node, once the logs have begun."""
         if at_us >= self.begin_us:
             self.told[node] += [(at_us - self.begin_us, one) for one in said]
 
     def seers(self, node: int) -> Iterator[int]:
-        """The running nodes that see another."""
+        """Yield the running nodes that reach another node."""
         return (one for one in range(self.nodes)
                 if one != node and self.runs[one] and (one in self.cut) == (node in self.cut))  # fmt: skip
 
     def happen(self, at_us: int, kind: int, nodes: int) -> None:
-        """A row of the history."""
+        """Apply an event of the history."""
         named = [node for node in range(self.nodes) if nodes >> node & 1]
         if kind == histories.START:
             for node in named:
@@ -142,7 +145,7 @@ class _Cluster:
             self.part(at_us, set(named) if kind == histories.CUT else set())
 
     def go(self, at_us: int, node: int, kind: int) -> None:
-        """A node has gone, and others say so."""
+        """Stop a node, and have the others log it."""
         if kind == histories.STOP:
             self.say(node, at_us, "RabbitMQ is asked to stop...")
             self.say(node, at_us + SECOND_US, "Successfully stopped RabbitMQ and its dependencies",
@@ -151,14 +154,14 @@ class _Cluster:
         self.then(at_us + late, self.miss, node, why)
 
     def miss(self, at_us: int, node: int, why: str) -> None:
-        """Others notice that a node is gone."""
+        """Have the other nodes log that a node is down."""
         if not self.runs[node]:
             for seer in self.seers(node):
                 self.say(seer, at_us, f"rabbit on node {_called(node)} down",
                          f"node {_called(node)} down: {why}")  # fmt: skip
 
     def start(self, at_us: int, node: int) -> None:
-        """A node boots."""
+        """Boot a node."""
         if self.runs[node]:
             return
         self.say(node, at_us, f"{BOOTS}{_called(node)}")
@@ -174,13 +177,13 @@ class _Cluster:
             self.then(done_us + SECOND_US, self.synchronise, other)
 
     def restart(self, at_us: int, node: int, away_us: int) -> None:
-        """A node's turn in a rolling restart."""
+        """Restart a node as part of a rolling restart."""
         if self.runs[node]:
             self.happen(at_us, histories.STOP, 1 << node)
             self.then(at_us + away_us, self.start, node)
 
     def synchronise(self, at_us: int, master: int) -> None:
-        """The master of a queue copies it to the mirror that has come back."""
+        """Synchronise the mirror that has come back."""
         messages = self.random.randint(1000, DEEPEST)
         uneven = math.exp(self.random.gauss(-(UNEVEN**2) / 2, UNEVEN))
         lasts_us = round(messages / self.timing.sync_messages_s * SECOND_US * uneven)
@@ -188,12 +191,12 @@ class _Cluster:
         self.then(at_us + lasts_us, self.synchronised, master)
 
     def synchronised(self, at_us: int, master: int) -> None:
-        """It is complete, if the master still runs."""
+        """Complete a synchronisation if the master still runs."""
         if self.runs[master]:
             self.say(master, at_us, f"{QUEUE}complete")
 
     def part(self, at_us: int, cut: set[int]) -> None:
-        """The nodes of a cut and the others see each other no longer, or again."""
+        """Change the cut: nodes inside and outside lose contact, or find each other again."""
         former, self.cut = self.cut, cut
         self.then(at_us + TICKTIME_US, self.miss_side, cut)
         for seer, peer in self.across(former & self.missing):
@@ -203,7 +206,7 @@ class _Cluster:
         self.missing = set()
 
     def miss_side(self, at_us: int, cut: set[int]) -> None:
-        """Both sides of a cut notice it, if it is still there."""
+        """Have both sides of a cut log it, if it still exists."""
         if cut and cut == self.cut:
             self.missing = cut
             for seer, peer in self.across(cut):
@@ -211,12 +214,12 @@ class _Cluster:
                          f"node {_called(peer)} down: net_tick_timeout")  # fmt: skip
 
     def across(self, cut: set[int]) -> Iterator[tuple[int, int]]:
-        """The pairs of running nodes on both sides of a cut."""
+        """Yield the pairs of running nodes on both sides of a cut."""
         running = [node for node in range(self.nodes) if self.runs[node]]
         return ((one, other) for one in running for other in running if cut and (one in cut) != (other in cut))
 
     def go_on(self, at_us: int) -> None:
-        """Each node that runs says something."""
+        """Have each running node log something."""
         for node in range(self.nodes):
             if self.runs[node]:
                 self.say(node, at_us, "accepting AMQP connection <0.900.0> (10.0.0.9:40000 -> 10.0.0.1:5672)")

@@ -1,8 +1,8 @@
-"""A cluster's own rates as a file of numbers (`hawb.study.numbers`), which studies, replicas and upgrades take.
+"""Write a cluster's own rates as a file of numbers (`hawb.study.numbers`) for studies, replicas and upgrades.
 
-Each number has where it is from and its interval, and the file has draws: as many environments as likely as the logs
-leave them, so that an answer's interval takes in how well the rates are known (`hawb.study.own_draws`). Only what was
-seen to happen is in it: of what never ended no rate is told, and a study's own stands.
+Each number has its source and its interval, and the file has draws: environments as likely as the logs allow, so that
+an answer's interval includes the uncertainty of the rates (`hawb.study.own_draws`). It holds only what was seen to
+happen: for events that never occurred it has no rate, and the study's own number applies.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hawb.study.numbers import Numbers, read_numbers
 
 DAY_S = 24 * 3600
 DRAWS = 32
-"""How many draws a file has: as many as there are batches of trials, for whose number Student's t stands."""
+"""Number of draws in a file: the number of batches of trials, on which Student's t is based."""
 LONGEST_DAYS, LARGEST_SHAPE = 10_000, 100
-"""The bounds of `hawb.study.environment`."""
+"""Bounds of `hawb.study.environment`."""
 DIGITS = 4
 FAILING = {ALONE: ("node_failures", "repair"), TOGETHER: ("rack_failures", "common_repair")}
 """Failures by the kind of span that they end: what an environment calls them, and the kind of their repairs."""
@@ -31,7 +31,7 @@ WHAT = {ALONE: "failures of nodes alone", TOGETHER: "failures of several nodes w
 
 
 def own_numbers(rates: Rates, title: str, draws: int = DRAWS, seed: int = SEED) -> Numbers:
-    """The numbers of a fleet under a title, with so many draws."""
+    """Return the numbers of a fleet under a title, with so many draws."""
     random = np.random.default_rng(seed)
     best = _environment(rates, {kind: fit.best for kind, fit in rates.fits.items() if fit}, _shares(rates))
     fits = {kind: fit.draws(draws, seed + place) for place, (kind, fit) in enumerate(rates.fits.items()) if fit}
@@ -52,7 +52,7 @@ def _shares(rates: Rates) -> dict[str, Sequence[float]]:
 
 
 def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str, Sequence[float]]) -> dict[str, Any]:
-    """A part of an environment, as plain values."""
+    """Return a part of an environment as plain values."""
     found: dict[str, Any] = {}
     for kind, (part, repair) in FAILING.items():
         if kind not in fitted or (kind == TOGETHER and not rates.racks):
@@ -78,7 +78,7 @@ def _environment(rates: Rates, fitted: dict[str, Distribution], shares: dict[str
 
 
 def _distribution(one: Distribution, times: float = 1) -> dict[str, Any]:
-    """A distribution as plain values."""
+    """Return a distribution as plain values."""
     told = {"mean_s": _within(one.mean_s * times), "distribution": one.distribution}
     return told if one.shape is None else told | {"shape": _within(one.shape, LARGEST_SHAPE)}
 
@@ -93,7 +93,7 @@ def _rounded(value: float) -> float:
 
 
 def _sources(rates: Rates) -> Iterator[tuple[str, str]]:
-    """(path, where it is from) of the numbers."""
+    """Yield (path, source) of the numbers."""
     best = _environment(rates, {kind: fit.best for kind, fit in rates.fits.items() if fit}, _shares(rates))
     watched = f"in {rates.watched_s / YEAR_S:.3g} node-years of logs"
     for kind, (part, repair) in FAILING.items():
@@ -161,6 +161,6 @@ def _interval(fit: Fit | None, unit_s: float, unit: str) -> str:
 
 
 def figure(value: float) -> str:
-    """A number in three significant digits, without an exponent."""
+    """Return a number with three significant digits, without an exponent."""
     rounded = float(f"{value:.3g}")
     return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"

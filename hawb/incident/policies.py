@@ -1,10 +1,10 @@
-"""What a policy said that no export has: the one that agrees best with the mirrors that came and went.
+"""Find the definition of a policy that is in no export: the one that agrees best with the mirrors that came and went.
 
-A log names a policy that is set and does not tell what it says (`rabbit_policy:parse_set0`), and definitions have the
-last one of a name alone. What one said that was changed again shows in what came of it: a mirror that is added or
-dropped tells how many there are to be, and who took over tells whether one that lacks messages may. So each is tried
-with what the known ones of its name say, with other numbers of mirrors, and with the other answer to whether one that
-is not synchronised takes over, by a number of plays that grows with the policies and not with their combinations.
+A log names a policy that is set, without its definition (`rabbit_policy:parse_set0`), and exported definitions hold
+only the last one of a name. An earlier definition shows in its effects: mirrors that are added or dropped show their
+number, and a promotion shows whether an unsynchronised mirror may be promoted. So for each policy the known definitions
+of its name are tried, with other numbers of mirrors, and with both answers about promotion of unsynchronised mirrors.
+The number of plays grows with the number of policies, not with their combinations.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hawb.incident.retold import Retold
 from hawb.scenario.verbs import SetPolicy
 
 SHOWN = frozenset({"mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_stopped"})
-"""What comes of what a policy says of mirrors."""
+"""Kinds of happenings that follow from a policy's mirroring settings."""
 AS_EXPORTED, WORKED_OUT = "policy_as_exported", "policy_worked_out"
 PROMOTES = ("ha-promote-on-shutdown", "ha-promote-on-failure")
-"""Whether a mirror that is not synchronised takes over."""
+"""Keys that decide if an unsynchronised mirror is promoted."""
 Definition = dict[str, Any]
 
 
 def supposed(retold: Retold) -> Iterator[int]:
-    """The places of steps that set a policy of which no export says what it said."""
+    """Yield the places of steps that set a policy whose definition no export holds."""
     moments = {(doubt.name, doubt.from_us) for doubt in retold.doubts if doubt.kind in (AS_EXPORTED, WORKED_OUT)}
     for place, source in enumerate(retold.sources):
         if isinstance(retold.scenario.steps[place].verb, SetPolicy) and any(
@@ -40,13 +40,16 @@ def supposed(retold: Retold) -> Iterator[int]:
 
 
 def shows(comparison: Comparison, since: Happening) -> bool:
-    """Whether mirrors came, went or took over otherwise than expected, once a policy was set."""
+    """Return True if mirrors came, went or were promoted unexpectedly after a policy was set."""
     return any(pair.kind in SHOWN and pair.at_us >= since.at_us for pair in comparison.apart)
 
 
 def otherwise(retold: Retold, place: int) -> Iterator[Retold]:
-    """The story with the policy that a step sets saying something else: what is known of its name, or another number of
-    mirrors, each with either answer to whether one that is not synchronised takes over."""
+    """Yield the scenario with other definitions for the policy that a step sets.
+
+    These are the known ones of its name, and other numbers of mirrors, each with both answers about promotion of
+    unsynchronised mirrors.
+    """
     for definition in _known(retold, place):
         bare = {key: value for key, value in definition.items() if key != "ha-params"}
         for mirrored in (definition, *(bare | mode for mode in _modes(len(retold.scenario.cluster.nodes)))):
@@ -55,7 +58,7 @@ def otherwise(retold: Retold, place: int) -> Iterator[Retold]:
 
 
 def saying(retold: Retold, place: int, definition: Definition) -> Retold:
-    """The story with what the policy says that a step sets."""
+    """Return the scenario with a definition for the policy that a step sets."""
     steps = list(retold.scenario.steps)
     told = _set(retold, place)
     steps[place] = replace(steps[place], verb=replace(told, definition=definition))
@@ -76,7 +79,7 @@ def _set(retold: Retold, place: int) -> SetPolicy:
 
 
 def _known(retold: Retold, place: int) -> Iterator[Definition]:
-    """What the policies of the same name say that the story knows, each once."""
+    """Yield each definition of the same policy name that the scenario holds, once."""
     told = _set(retold, place)
     set_ = [step.verb for step in retold.scenario.steps if isinstance(step.verb, SetPolicy)]
     found = [dict(one.definition) for one in (*retold.scenario.policies, *set_) if one.name == told.name]

@@ -1,8 +1,8 @@
-"""How often clusters fail and how long that lasts, by their logs: each kind of span fitted, and shares of failures.
+"""Estimate from logs how often clusters fail and for how long: a fit for each kind of span, and shares of failures.
 
-All clusters count as alike: one rate for all of their nodes. What is known of a kind of span is a fit
-(`hawb.incident.fits`), or that nothing of it ended. Shares are told by Beta's distribution with half a failure of
-either sort beforehand (H. Jeffreys), whose intervals stay within 0 to 1 and say something of what was never seen.
+All clusters are assumed alike: one rate for all of their nodes. For each kind of span there is a fit
+(`hawb.incident.fits`), or none ended. Shares follow a beta distribution with half a failure of either sort as prior (H.
+Jeffreys), whose intervals stay within 0 to 1 and also cover what was never seen.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from hawb.incident.spans import KINDS, Span
 
 ALONE, TOGETHER = "time_to_failure", "time_to_common_failure"
 BY_TIME = {"time_to_common_failure": (EXPONENTIAL,)}
-"""What is fitted by some distributions only: which rack a common failure was of is not told, so no rack has an age."""
+"""Distributions by kind of span: the rack of a common failure is unknown, so racks have no age."""
 HOWS = ("stopped", "power_off", "killed")
 CRASHED = ("power_off", "killed")
-"""The failures that are no controlled stops; only after these is an empty disk counted."""
+"""Failures that are no controlled stops; an empty disk counts only after these."""
 YEAR_S = 365 * 24 * 3600
 EACH = 1000
 """Synchronisations are fitted by the seconds that so many messages took."""
 
 
 class Shares(Struct, frozen=True):
-    """Of `known` failures, how many were controlled stops, losses of power, and, of those that were not stops, left an
-    empty disk. `unknown` are those that no log tells of how they were."""
+    """Counts of `known` failures by cause.
+
+    They are controlled stops, power failures, and, of the failures that were no stops, those that left an empty disk.
+    `unknown` counts failures whose cause no log shows.
+    """
 
     stopped: int
     power_off: int
@@ -39,12 +42,14 @@ class Shares(Struct, frozen=True):
 
     @property
     def known(self) -> int:
-        """Of how many it is told how they were."""
+        """Return the number of failures whose cause is known."""
         return self.stopped + self.power_off + self.killed
 
     def draws(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Rows of shares of all failures, as likely as the numbers leave them: stopped, power off, disk lost. What was
-        never seen does not begin to happen."""
+        """Draw shares of all failures, as likely as the counts allow, in rows of (stopped, power off, disk lost).
+
+        The share of what was never seen stays 0.
+        """
         hows = random.dirichlet([getattr(self, how) + 0.5 for how in HOWS], count)
         crashed = self.power_off + self.killed
         lost = random.beta(self.disk_lost + 0.5, crashed - self.disk_lost + 0.5, count)
@@ -52,7 +57,7 @@ class Shares(Struct, frozen=True):
         return drawn * [self.stopped > 0, self.power_off > 0, self.disk_lost > 0]
 
     def told(self) -> tuple[float, float, float]:
-        """The shares themselves, in the same order."""
+        """Return the observed shares in the same order."""
         crashed = self.power_off + self.killed
         stopped = self.stopped / self.known
         lost = self.disk_lost / crashed * (1 - stopped) if crashed else 0.0
@@ -60,9 +65,12 @@ class Shares(Struct, frozen=True):
 
 
 class Rates(Struct, frozen=True):
-    """What the spans of clusters come to. `fits` has each kind with its fit, None where nothing ended; `samples` what
-    was fitted. `nodes` are those of the usual cluster, `watched_s` how long all nodes together were watched. `sizes`
-    counts common failures by how many nodes went. `shares` are of failures alone and of common ones."""
+    """What the spans of clusters amount to.
+
+    `fits` has each kind with its fit, None if none ended; `samples` are the data of the fits. `nodes` is the size of
+    the usual cluster, `watched_s` the total time that all nodes were observed. `sizes` counts common failures by the
+    number of nodes that failed. The shares are of single failures and of common ones.
+    """
 
     clusters: int
     nodes: int
@@ -74,26 +82,26 @@ class Rates(Struct, frozen=True):
 
     @property
     def groups(self) -> int:
-        """Into how many racks the nodes of the usual cluster are dealt, by how many of them go together."""
+        """Return the number of racks of the usual cluster, estimated from how many nodes fail together."""
         times = sum(self.sizes.values())
         together = sum(size * count for size, count in self.sizes.items())
         return max(1, round(self.nodes * times / together)) if together else self.nodes
 
     @property
     def racks(self) -> int:
-        """How many of them have several nodes: what takes a rack of one node is not told from its own failure."""
+        """Return how many racks have several nodes: a rack of one node fails like that node."""
         return sum(1 for unit in range(self.groups) if len(range(unit, self.nodes, self.groups)) > 1)
 
     @property
     def company(self) -> tuple[int, int]:
-        """(failures of nodes that came in company, all failures of nodes)."""
+        """Return the number of failures of nodes that failed together, and of all failures of nodes."""
         together = sum(size * count for size, count in self.sizes.items())
         alone = self.shares[ALONE]
         return together, together + alone.known + alone.unknown
 
 
 def rates(found: Sequence[Span]) -> Rates:
-    """The rates that spans come to. Raises ValueError where there is none."""
+    """Return the rates that follow from spans. Raise ValueError if there are none."""
     if not found:
         raise ValueError("no event of any node is told")
     by_kind: dict[str, list[Span]] = defaultdict(list)
@@ -124,7 +132,7 @@ def _shares(failures: Sequence[Span]) -> Shares:
 
 
 def share_interval(some: int, of: int) -> tuple[float, float]:
-    """The ends of the 95 % interval of a share."""
+    """Return the 95 % interval of a share."""
     drawn = np.random.default_rng(SEED).beta(some + 0.5, of - some + 0.5, DRAWS)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)

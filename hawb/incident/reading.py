@@ -1,11 +1,11 @@
-"""From logs to events: of one file, or of all files of one cluster.
+"""Turn logs into events: of one file, or of all files of one cluster.
 
     from hawb.incident.reading import read_logs
     reading = read_logs([Path("rabbit@a.log"), Path("rabbit@b.log"), Path("older/")])
     reading.events, reading.clocks, reading.unknown
 
-What a file tells of twice, or two files tell of (a rotated copy, 3.8's crash log beside its log), is one event. Events
-are in the order of time, once the clocks of the nodes have been compared (`hawb.incident.clocks`); their own times stay
+A message that a file has twice, or that two files have (a rotated copy, 3.8's crash log beside its log), is one event.
+Events are in order of time, once the nodes' clocks have been compared (`hawb.incident.clocks`); their own times stay
 those of their writers.
 """
 
@@ -32,36 +32,39 @@ from hawb.incident.recogniser import CLIPPED, NODE, OF_A_NODE, Recogniser
 from hawb.incident.templates import legible, reduced, template
 
 OF_LOGS = re.compile(r"[-_](crash|upgrade|sasl|daemon)$")
-"""What the names of a node's further logs end in."""
+"""Suffixes of the names of a node's further logs."""
 BANNER = re.compile(rf"^\s*node\s+: ({NODE})\s*$", re.MULTILINE)
-"""The line of a booting broker's first words that names its node."""
+"""Line in a booting broker's banner that names its node."""
 SECRET = ("connection", "user")
 RECOGNISER = Recogniser()
 LOOKED_AT = 200
-"""How many lines tell in which order a file is."""
+"""Number of lines by which the order of a file is determined."""
 MOST_TEMPLATES, OTHERS = 20_000, "…"
-"""How many templates of a file are told apart: what is no log of RabbitMQ's must not fill the memory."""
+"""Maximum number of templates per file: a file that is no RabbitMQ log must not fill the memory."""
 SEVERE = frozenset({"error", "critical", "alert", "emergency", "crash", "supervisor"})
 """Levels, and kinds of Erlang's reports, at which a message says that something went wrong."""
 MOST_UNREAD = 20
-"""How many of a file's severe messages that no rule knows are kept; all are counted."""
+"""Number of severe unmatched messages that are kept per file; all are counted."""
 BOOT_FAILED = "BOOT FAILED"
 FAILING_US, FAILING_LINES = 2_000_000, 60
-"""How long, and over how many messages, a node goes on saying why its boot failed: 3.8 logs each line by itself."""
+"""Time and number of messages over which a node explains a failed boot: 3.8 logs each line separately."""
 NOTED = "noted"
-"""The kind of messages that are read and tell of no event."""
+"""Kind of messages that are recognised and produce no event."""
 OF_BOOTS = frozenset({"boot_failed", "boot_error"})
 OF_CRASHES = frozenset({"process_crashed", "child_ended"})
 ASKED = frozenset({"connection_failed", "channel_failed"})
 RAISED = re.compile(r"(?:error|exit|throw):\s*")
-"""How a process raised what it crashed of."""
+"""Exception classes of a process crash."""
 BROKEN_OFF = (EOFError, zlib.error, lzma.LZMAError)
-"""What unpackers raise where a compressed file breaks off."""
+"""Errors that unpackers raise for a truncated file."""
 
 
 class Unread(Struct, frozen=True):
-    """A message at a severe level that no rule knows: where it is, and its beginning without names and numbers that may
-    be secret (`hawb.incident.templates.legible`)."""
+    """A message at a severe level that no rule matches.
+
+    It holds its place, and its beginning without names and numbers that may be confidential
+    (`hawb.incident.templates.legible`).
+    """
 
     file: str
     line: int
@@ -70,11 +73,14 @@ class Unread(Struct, frozen=True):
 
 
 class FileReading(Struct):
-    """What came of one file. `own` counts the messages that begin as a broker's do, or that a rule knows: with none the
-    file is no log of RabbitMQ's. `unread` are the first severe messages that no rule knows, of `severe` in all.
-    `unknown` counts messages that no rule knows by (level, template), `cut` lines that belong
-    to no message, `timeless` messages with an unreadable time; `refused` is why the file could not be read to its
-    end. `newest_first` tells that it begins with its end, and was read the other way round."""
+    """The result for one file.
+
+    `own` counts the messages that begin as a broker's do, or that a rule matches: with none the file is no RabbitMQ
+    log. `unread` are the first severe messages that no rule matches, of `severe` in total. `unknown` counts messages
+    that no rule matches by (level, template), `cut` lines that belong to no message, `timeless` messages with an
+    unreadable time; `refused` is why the file could not be read to its end. `newest_first` is True if it is in reverse
+    order, and was read backwards.
+    """
 
     file: str
     events: list[Event] = field(default_factory=list)
@@ -96,8 +102,10 @@ class FileReading(Struct):
 
 
 class Reading(Struct):
-    """What came of all logs of a cluster: events in the order of time, the nodes' clocks, and each file's own counts.
-    `repeated` is how many events were left out since another message told of them."""
+    """The result for all logs of a cluster: events in order of time, the nodes' clocks, and each file's own counts.
+
+    `repeated` counts the events that were left out as duplicates.
+    """
 
     events: list[Event]
     clocks: dict[str, Clock]
@@ -106,32 +114,34 @@ class Reading(Struct):
 
     @property
     def unknown(self) -> Counter[tuple[str, str]]:
-        """The messages that no rule knows, by (level, template)."""
+        """Return the counts of messages that no rule matches, by (level, template)."""
         return sum((file.unknown for file in self.files), Counter[tuple[str, str]]())
 
     @property
     def unread(self) -> list[Unread]:
-        """The severe messages that no rule knows, the first of each file."""
+        """Return the severe messages that no rule matches, the first of each file."""
         return [one for file in self.files for one in file.unread]
 
     @property
     def severe(self) -> int:
-        """How many severe messages no rule knows."""
+        """Return how many severe messages no rule matches."""
         return sum(file.severe for file in self.files)
 
 
 def read_logs(
     paths: Iterable[Path], zone: tzinfo = UTC, clients: bool = False, limits: files.Limits | None = None
 ) -> Reading:
-    """The logs of one cluster: files, and folders of files. Times without a zone, as 3.8 has them, are of `zone`;
-    with `clients` the events name connections and users. Compressed files are read up to `limits`, which hold for all
-    of them together. Raises OSError for a path that is not there."""
+    """Read the logs of one cluster: files, and folders of files.
+
+    Times without a zone, as in 3.8, are in `zone`; with `clients` the events name connections and users. Compressed
+    files are read up to `limits`, which apply to all of them together. Raise OSError for a path that does not exist.
+    """
     unpacking = files.Unpacking(limits)
     return together([read_file(file, zone, clients, unpacking) for file in files.log_files(paths)])
 
 
 def together(found: list[FileReading]) -> Reading:
-    """What all files of one cluster tell."""
+    """Combine the results of all files of one cluster."""
     _call_by_erlang_names(found)
     _call_as_neighbours(found)
     events = {_told(event): event for file in reversed(found) for event in reversed(file.events)}
@@ -145,7 +155,7 @@ def together(found: list[FileReading]) -> Reading:
 def read_file(
     file: Path, zone: tzinfo = UTC, clients: bool = False, unpacking: files.Unpacking | None = None
 ) -> FileReading:
-    """What one file tells, in its own order. What cannot be read is told, and raises nothing."""
+    """Read one file, in its own order. A file that cannot be read is reported in the result; nothing is raised."""
     reading, reader = FileReading(str(file)), Reader(zone, files.last_change(file))
     writers = _Writers(files.node_in_name(file) or _stem(file))
     try:
@@ -161,7 +171,7 @@ def read_file(
 
 
 class _Writers:
-    """The nodes that wrote a file, by what wrappings call them, as far as the log itself tells."""
+    """The nodes that wrote a file, by their names in wrappings, as far as the log itself shows."""
 
     def __init__(self, otherwise: str):
         self._otherwise = otherwise
@@ -169,13 +179,13 @@ class _Writers:
         self._failing: dict[tuple[str, str], tuple[int, int]] = {}
 
     def tell(self, who: str, node: str) -> None:
-        """Notes that a writer has named itself."""
+        """Record that a writer has named itself."""
         names = self._names.setdefault(who, [])
         if node not in names:
             names.append(node)
 
     def fails(self, entry: Entry) -> None:
-        """Notes that a process says that a boot has failed."""
+        """Record that a process reports a failed boot."""
         if entry.at_us is not None:
             self._failing[entry.who, entry.pid] = entry.at_us, FAILING_LINES
 
@@ -186,19 +196,22 @@ class _Writers:
         return more > 0 and entry.at_us is not None and 0 <= entry.at_us - since_us <= FAILING_US
 
     def key(self, who: str) -> str:
-        """What stands for a message's writer until the file is over: a file may tell of several, one after another."""
+        """Return a key for a message's writer until the file is read, as a file may hold several in turn."""
         return f"{max(0, len(self._names.get(who, ())) - 1)}\n{who}"
 
     def name(self, key: str) -> str:
-        """The writer's name."""
+        """Return the writer's name."""
         place, _, who = key.partition("\n")
         names = self._names.get(who)
         return names[int(place)] if names else who or self._otherwise
 
 
 def _take(entry: Entry, reading: FileReading, writers: _Writers, clients: bool) -> None:
-    """Takes one message into what a file tells. What the broker printed without a head, such as why its boot failed,
-    may stand behind the lines of a message: it is a message of its own."""
+    """Add one message to a file's result.
+
+    Lines that the broker prints without a head, such as why its boot failed, may follow the lines of a message: they
+    are a message of their own.
+    """
     reading.messages += 1
     reading.own += entry.own
     message = entry.text.lstrip(", \n\r\t")
@@ -245,7 +258,7 @@ def _take_message(entry: Entry, message: str, reading: FileReading, writers: _Wr
 
 
 def _count_unknown(entry: Entry, message: str, reading: FileReading) -> None:
-    """Counts a message that no rule knows, and keeps it if its level is severe."""
+    """Count a message that no rule matches, and keep it if its level is severe."""
     known = entry.level, template(message)
     if len(reading.unknown) >= MOST_TEMPLATES and known not in reading.unknown:
         known = entry.level, OTHERS
@@ -261,8 +274,10 @@ def _not_read(entry: Entry, message: str, reading: FileReading) -> None:
 
 
 def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dict[str, Any]]:
-    """The kind and the fields of an event with the cause that its message tells, which may be on a later line: of a
-    boot that failed, of a process that crashed, and of what a client asked for in vain."""
+    """Return the kind and fields of an event with the cause in its message, which may be on a later line.
+
+    That concerns failed boots, crashed processes, and client operations that timed out.
+    """
     if kind in OF_BOOTS:
         mark = causes.cause(message)
         if mark and causes.MARKS[mark] == causes.TABLES:
@@ -281,7 +296,7 @@ def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dic
 
 
 def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
-    """The fields of an event without what is secret."""
+    """Return the fields of an event without confidential ones."""
     if not clients:
         for name in SECRET:
             told.pop(name, None)
@@ -293,7 +308,7 @@ def _open_to_all(told: dict[str, Any], clients: bool) -> dict[str, Any]:
 def _numbered(
     file: Path, reading: FileReading, unpacking: files.Unpacking | None
 ) -> tuple[Iterator[str], Iterable[int]]:
-    """The lines of a file from the oldest on, and their numbers."""
+    """Return the lines of a file from the oldest on, and their numbers."""
     end = _End()
     lines = end.up_to(files.lines(file, unpacking))
     begin = list(islice(lines, LOOKED_AT))
@@ -305,12 +320,12 @@ def _numbered(
 
 
 class _End:
-    """What a file broke off with, if it did."""
+    """The error with which a file ended, if any."""
 
     broken: Exception | None = None
 
     def up_to(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines of a file as far as they can be read."""
+        """Yield the lines of a file as far as they can be read."""
         try:
             yield from lines
         except (OSError, *BROKEN_OFF) as error:
@@ -318,7 +333,7 @@ class _End:
 
 
 def _rest(lines: Iterator[str], end: _End) -> Iterator[str]:
-    """What follows, which breaks off if the file does."""
+    """Yield the remaining lines; raise the file's error if it has one."""
     yield from lines
     if end.broken is not None:
         raise end.broken
@@ -330,14 +345,17 @@ def _counted(lines: Iterable[str], reading: FileReading) -> Iterator[str]:
 
 
 def _stem(file: Path) -> str:
-    """What a file's writer is called where nothing names it: the folder, if the name is what every node's log is
-    called, or else the file's name up to the first dot."""
+    """Return a name for a file's writer if nothing names it.
+
+    It is the folder's name if the file has a name that every node's log has, or else the file's name up to the first
+    dot.
+    """
     stem = file.name.partition(".")[0]
     return file.parent.name if stem in ("broker", "rabbit", "rabbitmq", "console", "crash", "erlang") else stem
 
 
 def _call_by_erlang_names(found: Sequence[FileReading]) -> None:
-    """Calls writers that only a wrapping or a file has named by the one node of the cluster that has this host."""
+    """Rename writers known only by a wrapping or a file to the one cluster node with that host."""
     names = {name for file in found for event in file.events for name in (event.node, event.peer, *event.nodes)
              if name and "@" in name}  # fmt: skip
     hosts: dict[str, set[str]] = {}
@@ -352,8 +370,10 @@ def _call_by_erlang_names(found: Sequence[FileReading]) -> None:
 
 
 def _call_as_neighbours(found: Sequence[FileReading]) -> None:
-    """Calls the writer of a file that nothing names, such as a-crash.log, as that of the log beside it, a.log; or of
-    all logs of its folder, where they are one node's."""
+    """Rename the writer of a file that nothing names after the log beside it: that of a-crash.log after a.log.
+
+    Or after all logs of its folder, if they belong to one node.
+    """
     named: dict[Path, dict[str, set[str]]] = {}
     for file in found:
         path = Path(file.file)
@@ -368,11 +388,11 @@ def _call_as_neighbours(found: Sequence[FileReading]) -> None:
 
 
 def _bare(file: Path) -> str:
-    """A file's name up to the first dot, without what of a node's logs it is."""
+    """Return a file's name up to the first dot, without a suffix for the kind of log."""
     return OF_LOGS.sub("", file.name.partition(".")[0])
 
 
 def _told(event: Event) -> tuple[Any, ...]:
-    """What two messages about the same have in common."""
+    """Return the key by which two messages about the same thing are equal."""
     return (event.at_us, event.node, event.kind, event.peer, event.queue, event.vhost, event.nodes, event.name,
             event.reason, event.term, event.count)  # fmt: skip

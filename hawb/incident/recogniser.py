@@ -1,9 +1,8 @@
-"""Finds the rule that a message is known by, fast: by its first word, then by a piece of text, and only then by a
-regular expression.
+"""Find the rule that matches a message quickly: by its first word, a literal text, and only then a regex.
 
-A message of a busy broker is mostly one that no rule knows, so what costs is saying no. Rules whose message begins with
-a word of its own are looked up by that word; the others, which begin with a part, are asked for a piece of text that
-they must hold. Neither takes a regular expression.
+Most messages of a busy broker match no rule, so rejecting has to be cheap. Rules whose message begins with a literal
+word are looked up by that word; for the others, which begin with a part, a literal text that they contain is searched
+first. Neither needs a regular expression.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ NODE = r"[^\s'\"(),;:\[\]{}<>@]+@(?:[^\s'\"(),;:\[\]{}<>@]*[^\s'\"(),;:\[\]{}<>@
 """A node's name, without the quotes that Erlang puts around one with a dot."""
 OF_A_NODE = re.compile(NODE)
 OF_A_PROCESS = re.compile(rf"<({NODE}?)(?:\.\d+){{3}}>")
-"""A process as `rabbit_misc:pid_to_string` names it."""
+"""A process as `rabbit_misc:pid_to_string` writes it."""
 PARTS: Mapping[str, str] = {
     "_": r"[^\n]*?",
     "number": r"\d+",
@@ -59,8 +58,8 @@ PARTS: Mapping[str, str] = {
 """The parts of a rule's message; a group is the field of the event that takes it. `self` is the node that writes, and
 `group` is a field only where there is no queue."""
 CLIPPED = 4_000
-"""How much of a message is read, in characters, but for what stands on a later line. Parts are looked for again and
-again, which a line without an end would make take for ever."""
+"""Number of characters of a message that are matched, except for rules with a part on a later line. Parts are searched
+repeatedly, which would take for ever on an endless line."""
 NUMBERS = frozenset({"term", "count"})
 OPEN = frozenset({"reason", "died", "connection", "user"})
 """Parts that may hold a comma, so that as the last one of a message they go on to the end of the line."""
@@ -89,8 +88,10 @@ class Recogniser:
             place.append(known)
 
     def find(self, message: str) -> tuple[Rule, dict[str, Any]] | None:
-        """The first rule that knows a message, and the fields of its event; None if none does. A message begins with
-        no white space."""
+        """Return the first rule that matches a message, and the fields of its event; None if there is none.
+
+        The message must not begin with white space.
+        """
         clipped = message[:CLIPPED]
         for known in (*self._by_word.get(clipped.split(None, 1)[0] if message else "", ()), *self._others):
             if known.holds in clipped and (found := known.reads.match(message if known.on else clipped)):
@@ -99,8 +100,11 @@ class Recogniser:
 
 
 def ready(rule: Rule) -> Known:
-    """A rule as it is tried. White space in it is any white space: Erlang breaks long terms. Where it has another line,
-    there is one, or a comma: some have their messages written in one line."""
+    """Compile a rule.
+
+    White space in it matches any white space, as Erlang breaks long terms. A line break in it matches a line break or a
+    comma: some loggers write a message in one line.
+    """
     pieces = PART.split(rule.says)
     pattern = "".join(PARTS[piece] if place % 2 else _plain(piece) for place, piece in enumerate(pieces))
     plain = [line for piece in pieces[::2] for line in piece.split("\n")]
@@ -113,14 +117,17 @@ def ready(rule: Rule) -> Known:
 
 
 def _plain(text: str) -> str:
-    """What stands between the parts of a rule."""
+    """Return the pattern for the text between a rule's parts."""
     spaces = (r"\s*,?\s+" if "\n" in space else r"\s+" for space in re.findall(r"\s+", text))
     words = [re.escape(word) for word in re.split(r"\s+", text)]
     return words[0] + "".join(space + word for space, word in zip(spaces, words[1:], strict=True))
 
 
 def fields(rule: Rule, found: Mapping[str, str | None]) -> dict[str, Any]:
-    """The fields of an event, from the groups of a match; `self` is among them where the message tells who writes."""
+    """Return the fields of an event from the groups of a match.
+
+    `self` is among them if the message names its writer.
+    """
     told: dict[str, Any] = {name: text.strip() for name, text in found.items() if text is not None}
     if "group" in told:
         told["name"] = told.pop("group")

@@ -1,5 +1,7 @@
-"""Where the replicas of queues were at a moment, by what was told until then, and by what is told later: a master that
-is missed was there, a mirror that nobody saw come was there already."""
+"""Find where the replicas of queues were at a time, from earlier messages and from later ones.
+
+A later message that a master is down shows that it was there; a mirror that was never added was there from the start.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ from hawb.incident.happening import TOGETHER_US, Happening
 
 WENT = ("node_stopped", "node_killed", "node_paused", "node_gone")
 MASTER_TELLS = ("mirrors_stopped", "synchronisation", "queue_restarted")
-"""What only a master says, or a classic queue without mirrors."""
+"""Kinds of events that only a master logs, or a classic queue without mirrors."""
 OF_MIRRORS = ("mirror_added", "mirror_dropped", "mirror_promoted", "mirrors_missed", *MASTER_TELLS)
 OF_MEMBERS = ("leader_elected", "queue_declared", "member_added", "member_removed")
 
 
 class Replicas(Struct):
-    """Where a queue's replicas were at a moment, as far as the logs tell: `first` is the master or leader. `deep` is
-    how many messages it was seen to hold; mirrors that are `behind` were not synchronised, by what was seen later."""
+    """Where a queue's replicas were at a time, as far as the logs show.
+
+    `first` is the master or leader. `deep` is the number of messages it was seen to hold; mirrors that are `behind`
+    were not synchronised, according to later messages.
+    """
 
     first: str | None = None
     others: dict[str, None] = field(default_factory=dict)
@@ -28,12 +33,12 @@ class Replicas(Struct):
 
     @property
     def nodes(self) -> set[str]:
-        """All nodes that have a replica."""
+        """Return all nodes that have a replica."""
         return {*self.others, *([self.first] if self.first else [])}
 
 
 def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
-    """Where the replicas of each queue that the logs name were at a moment."""
+    """Return where the replicas of each queue in the logs were at a time."""
     known: dict[str, Replicas] = {}
     for one in found:
         if one.at_us < at_us:
@@ -58,7 +63,7 @@ def replicas_at(found: Sequence[Happening], at_us: int) -> dict[str, Replicas]:
 
 
 def _take(known: dict[str, Replicas], one: Happening) -> None:
-    """Goes on over one happening."""
+    """Update the known replicas with one happening."""
     if one.kind == "queue_deleted":
         known.pop(one.queue or "", None)
     if one.kind in WENT:
@@ -91,8 +96,11 @@ def _take(known: dict[str, Replicas], one: Happening) -> None:
 def _look_back(
     told: Replicas, one: Happening, found: Sequence[Happening], came: set[str], stood: Replicas
 ) -> None:
-    """What a happening tells of how a queue stood before all that have come since, beside how it `stood` by what was
-    told before: a master that stops its mirrors has none that is synchronised, and those of before never were."""
+    """Add what a happening shows of a queue's earlier state to `told`.
+
+    `came` are replicas added since, `stood` is the state according to earlier messages. A master that stops its mirrors
+    has no synchronised one, so earlier mirrors never were.
+    """
     node = one.node or ""
     if one.kind == "mirrors_stopped" and node == stood.first and stood.others.keys() - came:
         told.behind = True
@@ -125,7 +133,10 @@ def _look_back(
 
 
 def _was_master(promoted: Happening, found: Sequence[Happening]) -> list[str]:
-    """The nodes that a mirror missed as it took over, those that went just then first: its master is among them."""
+    """Return the nodes that a mirror saw as down when it was promoted, those that just ended first.
+
+    The master's node is among them.
+    """
     just_then = [one for one in found if abs(one.at_us - promoted.at_us) <= TOGETHER_US]
     missed = [node for one in just_then if one.kind == "mirrors_missed" and one.queue == promoted.queue
               and one.node == promoted.node for node in one.nodes]  # fmt: skip

@@ -1,8 +1,7 @@
-"""A cluster's story as a scenario, as far as its logs and exports tell.
+"""Make a scenario of a cluster's logs and exports.
 
-It begins a second before the first thing that went wrong, or that somebody changed, once the cluster had been set up;
-how it stood then is `hawb.incident.before`, and what became of it after that are `hawb.incident.steps`. It ends when
-the logs do.
+It begins a second before the first fault or change after the cluster was set up; `hawb.incident.before` finds the
+initial state, and `hawb.incident.steps` the steps. It ends when the logs do.
 """
 
 from __future__ import annotations
@@ -33,20 +32,22 @@ from hawb.scenario.dump import plain
 from hawb.scenario.load import read_scenario
 
 SETTING_UP = ("node_started", "node_joined", "queue_declared", "policy_set")
-"""What belongs to setting a cluster up, as long as nothing else has happened."""
+"""Kinds of happenings that set up a cluster, as long as nothing else has happened."""
 EARLIER_US = MICROSECONDS
-"""How long before its first step a story begins."""
+"""Time between the beginning of a scenario and its first step."""
 AT_ONCE_US = MICROSECONDS // 4
-"""How far apart nodes may be missed that were killed at once."""
+"""Maximum time between the detections of nodes that were killed at once."""
 ON_ITS_WAY_S = 10
-"""How long a story goes on after the logs end: what was on its way then, such as a boot, comes to its end."""
+"""Time for which a scenario continues after the logs, to complete what is under way, such as a boot."""
 TITLE = "What the logs of {nodes} nodes tell"
 
 
 class Retold(Struct, frozen=True):
-    """The `scenario`, which begins at `begins_us` (simulated time 0); what each of its steps was read from, in their
-    order; what is taken and not told; and how many messages queues have in the end by a listing of after. The last step
-    waits until the logs have ended."""
+    """The scenario, which begins at `begins_us` (simulated time 0).
+
+    It also holds the source of each of its steps, in order; the assumptions; and how many messages queues have in the
+    end according to a later listing. The last step waits until the logs have ended.
+    """
 
     scenario: Scenario
     begins_us: int
@@ -57,8 +58,10 @@ class Retold(Struct, frozen=True):
 
 
 class Listed(NamedTuple):
-    """When a story begins, by what is exported; whether that is of after it, or of before and outdated by then; and
-    what is exported of after it."""
+    """When a scenario begins, given the exports.
+
+    It says whether the listing was made after the incident, or before it and is outdated, and holds the later exports.
+    """
 
     begins_us: int
     after: bool
@@ -70,9 +73,11 @@ def retell(
     reading: Reading, found: Sequence[Happening], lives: Sequence[Life], given: Given, asked: Asked = WHOLE,
     healed: bool = False,
 ) -> Retold | None:
-    """The story that happenings and exports tell, or that of a span; None where nothing has happened. A story begins
-    after a listing of before was made, unless a span is asked for. With `healed` what autoheal did is told as it was
-    seen. Raises ScenarioRefused for what no scenario can hold."""
+    """Return the scenario of happenings and exports, or of a time span; None if nothing happened.
+
+    A scenario begins after an earlier listing was made, unless a span is given. With `healed`, what autoheal did is
+    told as it was seen. Raise ScenarioRefused if no scenario can hold it.
+    """
     later = given.later
     tell = Teller(found, lives, given.exports.document, later.document if later else None, healed)
     told, begins_us, asked = _of_the_span(_steps(tell, found), found, given, asked)
@@ -99,7 +104,7 @@ def retell(
 
 
 def _steps(tell: Teller, found: Sequence[Happening]) -> list[Told]:
-    """All that happenings tell as steps, in the order of time."""
+    """Return the steps of all happenings, in order of time."""
     told = [step for one in found if one.kind in STEPS for step in STEPS[one.kind](tell, one)]
     return together(sorted(told, key=lambda step: step.at_us))
 
@@ -107,8 +112,10 @@ def _steps(tell: Teller, found: Sequence[Happening]) -> list[Told]:
 def _of_the_span(
     told: list[Told], found: Sequence[Happening], given: Given, asked: Asked
 ) -> tuple[list[Told], int | None, Asked]:
-    """The steps up to the end of a span, when the story begins, and the span: where nothing has gone wrong before it,
-    what comes first in it may still be setting the cluster up."""
+    """Return the steps up to the end of a span, when the scenario begins, and the span.
+
+    If nothing has gone wrong before the span, its first steps may still set the cluster up.
+    """
     if (first_us := begins_at(told, found)) is not None and asked.has_begun_by(first_us):
         asked = replace(asked, since_us=None)
     if given.listed_us is not None and not given.after and asked.since_us is None:
@@ -121,8 +128,11 @@ def _of_the_span(
 def _listed(
     given: Given, found: Sequence[Happening], lives: Sequence[Life], begins_us: int, asked: Asked
 ) -> Listed:  # fmt: skip
-    """Which moment the listing is of. Where that is not given, and no span is asked for, a listing of before has the
-    story begin no later than what its queues do not show yet."""
+    """Find which time the listing shows.
+
+    If that is not given, and no span either, an earlier listing makes the scenario begin before the first change that
+    its queues do not show yet.
+    """
     exports, later = given.exports, given.later
     after = is_after(exports.placed, found, begins_us) if given.after is None else given.after
     if asked.since_us is not None:
@@ -136,19 +146,19 @@ def _listed(
 
 
 def _since(told: Sequence[Told], found: Sequence[Happening], begins_us: int) -> Iterator[Told]:
-    """What lasts as the story begins, and its steps."""
+    """Yield what is already under way as the scenario begins, and its steps."""
     yield from within.lasting(told, found, begins_us)
     yield from (step for step in told if min(step.at_us, within.seen_us(step)) >= begins_us)
 
 
 def _ends_us(reading: Reading, asked: Asked) -> int:
-    """When the logs end, or the span."""
+    """Return when the logs end, or the span."""
     ends_us = max(settled_us(event, reading.clocks) for event in reading.events)
     return ends_us if asked.until_us is None else min(ends_us, asked.until_us)
 
 
 def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int, ends_us: int) -> Scenario:
-    """The steps, and how the cluster stood before, as a scenario that waits for its end."""
+    """Return the initial state and the steps as a scenario that waits until the logs end."""
     at_s = [round((step.at_us - begins_us) / MICROSECONDS, 3) for step in told]
     steps = [Step(step.verb, at) for step, at in zip(told, at_s, strict=True)]
     steps.append(Step(verbs.Wait(0), max(at_s[-1], round((ends_us - begins_us) / MICROSECONDS, 3))))
@@ -168,13 +178,15 @@ def _scenario(tell: Teller, before: Before, told: Sequence[Told], begins_us: int
 
 
 def unhealed(handling: Any) -> Any:
-    """What a cluster does about partitions, without autoheal."""
+    """Return cluster_partition_handling without autoheal."""
     return handling | {"recover": "ignore"} if isinstance(handling, dict) else "ignore"
 
 
 def together(told: Sequence[Told]) -> list[Told]:
-    """The steps with nodes that were killed at once in one step: those that stay notice one after the other, and the
-    rules would have something done in between."""
+    """Return the steps, with nodes that were killed at about the same time in one step.
+
+    The other nodes detect them one after the other, and the rules would let something happen in between.
+    """
     found: list[Told] = []
     for step in told:
         last = found[-1] if found else None
@@ -190,8 +202,11 @@ def together(told: Sequence[Told]) -> list[Told]:
 def begins_at(
     told: Sequence[Told], found: Sequence[Happening], setting_up: Sequence[str] = SETTING_UP
 ) -> int | None:  # fmt: skip
-    """When a story begins, by its steps in the order of time: before the first that does more than to set up, but after
-    whatever had happened by then; None where nobody did anything once all had booted."""
+    """Return when a scenario begins, given its steps in order of time; None if nothing was done after the first boots.
+
+    It begins before the first step that does more than set up the cluster, and after everything that happened before
+    it.
+    """
     first = next((step for step in told if not all(one.kind in setting_up for one in step.source)), None)
     if first is None:
         return None
@@ -201,6 +216,6 @@ def begins_at(
 
 
 def is_of_the_story(doubt: Doubt, begins_us: int) -> bool:
-    """Whether a doubt is about the story, and not about what went before."""
+    """Return True if a doubt concerns the scenario, and not the time before it."""
     at_us = doubt.until_us or doubt.from_us
     return at_us is None or at_us >= begins_us

@@ -20,5 +20,5 @@ class Rule(NamedTuple):
 
 
 def rule(kind: str, releases: str, source: str, says: str, **fixed: str) -> Rule:
-    """A line of the table."""
+    """Return a rule of the table."""
     return Rule(kind, releases, source, says, fixed)

@@ -1,11 +1,12 @@
-"""Which message means what: one table, the one place to which a release is added.
+"""Table of RabbitMQ's log messages and their meanings; a new release is added here.
 
-A rule has the kind of event, the releases in which it was found (the profiles of `hawb.rules.profiles`, and `OLDER`; a
-release that is between two is taken as well), where RabbitMQ or Ra says it (module:function), and the beginning of the
-message, in which `{…}` stands for a part (`hawb.incident.recogniser.PARTS`). What follows the matched line is not
-looked at. Other arguments are fields whose value is always the same.
+A rule has the kind of event, the releases in which it was found (the profiles of `hawb.rules.profiles`, and `OLDER`;
+releases between two of these are included), where RabbitMQ or Ra logs it (module:function), and the beginning of the
+message, in which `{…}` stands for a part (`hawb.incident.recogniser.PARTS`). Text after the matched line is ignored.
+Other arguments are fields with a fixed value.
 
-Rules are tried in this order within what begins with the same word. Whatever no rule knows is counted by its template.
+Rules for messages that begin with the same word are tried in this order. Messages that no rule matches are counted by
+template.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Logs as a source of data for Spark.
+"""Logs as a data source for Spark.
 
     from hawb import incident
     incident.register(spark)
     spark.read.format("rabbitmq-logs").load("logs/").where("kind = 'node_down'")
 
 A path is a file or a folder; `load` takes several, too. Rows are those of `hawb.incident.event_table`; a partition is
-one file, so a node is known by what its file tells, and times are those of its own clock (`hawb.incident.reading`
-compares the clocks of one cluster). Option `zone` is the zone of times that have none, by its IANA name; `clients` true
-has connections and users named; `unpacked_mb` and `unpacked_ratio` limit what each file unpacks to; `mode` is that of
-Spark's own readers: PERMISSIVE passes over what cannot be read of a file, FAILFAST ends with an error.
+one file, so a node is known only from its own file, and times are those of its own clock (`hawb.incident.reading`
+compares the clocks of one cluster). Option `zone` is the IANA name of the zone for times without one; `clients` true
+includes connections and users; `unpacked_mb` and `unpacked_ratio` limit what each file unpacks to; `mode` is that of
+Spark's own readers: PERMISSIVE skips what cannot be read of a file, FAILFAST ends with an error.
 
 Python reads one line after the other, four to twelve million a minute on a core (`benchmarks/logs.py`); the paths must
 be reachable under their names from each of Spark's machines.
@@ -31,12 +31,12 @@ from hawb.incident.reading import read_file
 from hawb.study.fleet_sources import paths_of
 
 BATCH = 20_000
-"""How many events go to Spark at a time."""
+"""Number of events per batch sent to Spark."""
 MODES = ("PERMISSIVE", "FAILFAST")
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes a session know `rabbitmq-logs`, and returns it."""
+    """Register `rabbitmq-logs` with a session and return the session."""
     spark.dataSource.register(Logs)
     return spark
 
@@ -65,15 +65,15 @@ class Logs(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return "rabbitmq-logs"
 
     def schema(self) -> StructType:
-        """The columns of events, each with what it means."""
+        """Return the columns of events with their descriptions."""
         return LOG_EVENTS.schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of all files."""
+        """Return a reader of all files."""
         return LogReader(self)
 
 
@@ -84,12 +84,14 @@ class LogReader(DataSourceReader):
         self.source = source
 
     def partitions(self) -> Sequence[LogFile]:
-        """The files, the largest first."""
+        """Return the files, largest first."""
         return [LogFile(file) for file in sorted(log_files(self.source.paths), key=lambda file: -file.stat().st_size)]
 
     def read(self, partition: LogFile) -> Iterator[pa.RecordBatch]:
-        """The events of a file. Raises ValueError for one that cannot be read to its end where the mode is
-        FAILFAST."""
+        """Yield the events of a file.
+
+        Raise ValueError if the file cannot be read to its end and the mode is FAILFAST.
+        """
         reading = read_file(partition.file, self.source.zone, self.source.clients, Unpacking(self.source.limits))
         if reading.refused and self.source.mode == "FAILFAST":
             raise ValueError(f"{reading.file}: {reading.refused}")

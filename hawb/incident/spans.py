@@ -1,16 +1,15 @@
-"""How long things lasted in a cluster, by its logs: until a node failed, until it was back, and so on, a row each.
+"""Measure durations in a cluster from its logs: until a node failed, until it was back, and so on, a row each.
 
-What counts as what is as in an environment of a study (`hawb.study.environment`), which these are made for:
+The definitions are those of a study's environment (`hawb.study.environment`), for which these are made:
 
-* A node has failed when its broker is gone, whoever wanted that: logs do not tell why somebody asked it to stop. What
-  is not a failure: it paused because of a partition; or all nodes of the cluster were asked to stop one after the
-  other, each after the one before was back, which is a rolling restart.
-* Nodes that went within a minute of each other have one cause, a rack's or a host's: such a failure is the cluster's.
-  A node that nobody missed went with the last that could have missed it.
-* Times to a failure run from the end of the node's failure before it, through rolling restarts and what else it shares
-  with others. A node that ran already when the logs of its cluster begin did so from then on, and is not `fresh`.
-* A node is back when it begins a boot that does not fail. One that is removed from its cluster, or is still away when
-  the logs end, was away for at least so long.
+* A node has failed when its broker has ended, whatever the reason: logs do not say why an operator stopped it. Two
+things are no failure: a pause because of a partition; and a rolling restart, in which all nodes of the cluster were
+stopped one after the other, each after the one before was back. * Nodes that ended within a minute of each other have
+one cause, a rack or a host: such a failure is the cluster's. A node whose end no node detected ended with the last node
+that could have detected it. * Times to a failure run from the end of the node's previous failure, through rolling
+restarts and common failures. A node that already ran when the logs of its cluster begin counts from then on, and is not
+`fresh`. * A node is back when it begins a boot that does not fail. One that is removed from its cluster, or is still
+away when the logs end, was away for at least that long.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from hawb.scenario.beginning import MICROSECONDS
 TOGETHER_US = 60_000_000
 """Nodes that went within this time of each other went together."""
 ROLLING_US = 3_600_000_000
-"""How long the next node of a rolling restart may be waited for."""
+"""Maximum time between two nodes of a rolling restart."""
 
 How = Literal["stopped", "killed", "power_off", "unknown"]
 KINDS: Mapping[str, str] = {
@@ -80,13 +79,13 @@ class Going(Struct, frozen=True):
 
 
 def columns() -> dict[str, str]:
-    """What each field of a span means."""
+    """Return the description of each field of a span."""
     hints = get_type_hints(Span, include_extras=True)
     return {name: hints[name].__metadata__[0].description for name in Span.__struct_fields__}
 
 
 def spans(cluster: str, reading: Reading) -> list[Span]:
-    """The spans that a cluster's logs tell of, under the name of the cluster."""
+    """Return the spans in a cluster's logs, under the name of the cluster."""
     return [] if not reading.events else [*_Watched(cluster, reading).spans()]
 
 
@@ -104,7 +103,7 @@ class _Watched:
                              key=lambda one: (one.at_us, one.node))  # fmt: skip
 
     def spans(self) -> Iterator[Span]:
-        """All spans."""
+        """Yield all spans."""
         rolling = [one for each in _rolling(self.goings, len(self.lives)) for one in each]
         others = [one for one in self.goings if one not in rolling]
         groups = [each for each in _together(others) if len({one.node for one in each}) > 1]
@@ -117,7 +116,7 @@ class _Watched:
         yield from self._of_synchronisations()
 
     def span(self, kind: str, from_us: int, until_us: int | None, fresh: bool = True, **told: object) -> Span:
-        """A span from a moment to another one; None: it went on."""
+        """Return a span between two times; an end of None means that it went on."""
         length_s = max(0, (self.end_us if until_us is None else until_us) - from_us) / MICROSECONDS
         return Span(cluster=self.cluster, kind=kind, from_us=from_us, length_s=length_s, ended=until_us is not None,
                     fresh=fresh, nodes=len(self.lives), **told)  # fmt: skip
@@ -125,7 +124,7 @@ class _Watched:
     # Nodes
 
     def _goings(self, node: str) -> Iterator[Going]:
-        """How often a node went: a boot that fails is part of being away, a pause is none."""
+        """Yield each end of a node's life; a failed boot is part of being away, a pause is none."""
         gone: Going | None = None
         for life in self.lives[node]:
             if gone is not None and life.ended_by != "failed":
@@ -139,14 +138,14 @@ class _Watched:
             yield gone
 
     def _finds_nothing(self, node: str, life: Life) -> bool:
-        """Whether a node boots on an empty disk."""
+        """Return True if a node boots on an empty disk."""
         until_us = life.started_us or life.from_us + BEFORE_BOOT_US
         return any(event.kind == "disk_empty" and event.node == node
                    and life.from_us - BEFORE_BOOT_US <= settled_us(event, self.reading.clocks) <= until_us
                    for event in self.reading.events)  # fmt: skip
 
     def _of_node(self, node: str, failures: Sequence[Going]) -> Iterator[Span]:
-        """How long a node ran until it failed, and was away."""
+        """Yield how long a node ran until it failed, and how long it was away."""
         first = self.lives[node][0]
         fresh = first.first.kind in ("node_starting", "rabbit_up") or first.first.kind == "disk_empty"
         from_us: int | None = first.from_us if fresh else self.begin_us
@@ -171,7 +170,7 @@ class _Watched:
     # The cluster
 
     def _renewed(self, kind: str, times: Iterable[tuple[int, int | None, dict[str, object]]]) -> Iterator[Span]:
-        """The times between what happens to the cluster: (from, until, what there is to tell) of each."""
+        """Yield the times between events of the cluster, from (from, until, fields) of each event."""
         from_us: int | None = self.begin_us
         fresh = all(each[0].first.kind in ("node_starting", "disk_empty") for each in self.lives.values())
         for at_us, until_us, told in times:
@@ -182,7 +181,7 @@ class _Watched:
             yield self.span(kind, from_us, None, fresh)
 
     def _of_cluster(self, groups: Sequence[Sequence[Going]]) -> Iterator[Span]:
-        """Failures of several nodes within a minute."""
+        """Yield failures of several nodes within a minute."""
         if len(self.lives) < 2:
             return
         times = []
@@ -219,13 +218,16 @@ class _Watched:
         yield from self._renewed("time_to_partition", [(*one, {}) for one in merged])
 
     def _apart_until_us(self, absence: Absence) -> int | None:
-        """Until when two nodes missed each other and both ran."""
+        """Return until when two running nodes saw each other as down."""
         went = [one.at_us for one in self.goings if one.node in (absence.seer, absence.peer)
                 and absence.from_us < one.at_us]  # fmt: skip
         return min((at_us for at_us in (*went, absence.until_us) if at_us is not None), default=None)
 
     def _of_synchronisations(self) -> Iterator[Span]:
-        """Synchronisations of queues with messages; one that was stopped, or whose master went, took longer."""
+        """Yield synchronisations of queues with messages.
+
+        One that was stopped, or whose master ended, would have taken longer.
+        """
         begun: dict[tuple[str, str | None, str | None], Event] = {}
         for event in self.reading.events:
             key, at_us = (event.node, event.vhost, event.queue), settled_us(event, self.reading.clocks)
@@ -237,7 +239,7 @@ class _Watched:
                     yield span
             elif event.kind == "node_starting":
                 for other in [other for other in begun if other[0] == event.node]:
-                    del begun[other]  # how far it came, nobody tells
+                    del begun[other]  # how far it came is not logged
 
     def _synchronised(self, first: Event, until_us: int, ended: bool) -> Span:
         from_us = settled_us(first, self.reading.clocks)
@@ -252,7 +254,10 @@ def _how(life: Life) -> How:
 
 
 def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
-    """Nodes that nobody missed went when the last of those did that were away at the same time."""
+    """Return the ends of lives with a new time for those that no node detected.
+
+    They ended with the last of the nodes that were away at the same time.
+    """
     unmissed = [one for one in goings if one.how == "killed" and not one.missed]
 
     def back_us(one: Going) -> float:
@@ -266,7 +271,7 @@ def _together_unmissed(goings: Sequence[Going]) -> list[Going]:
 
 
 def _rolling(goings: Sequence[Going], nodes: int) -> list[list[Going]]:
-    """The goings in which all nodes were restarted one after the other."""
+    """Return the groups of ends in which all nodes were restarted one after the other."""
     asked = [one for one in goings if one.how == "stopped"]
     found: list[list[Going]] = []
     place = 0
@@ -283,7 +288,7 @@ def _rolling(goings: Sequence[Going], nodes: int) -> list[list[Going]]:
 
 
 def _together(goings: Sequence[Going]) -> list[list[Going]]:
-    """Goings, each with those within a minute of the first of them."""
+    """Return the ends of lives in groups, each with those within a minute of the first."""
     found: list[list[Going]] = []
     for one in goings:
         if found and one.at_us - found[-1][0].at_us <= TOGETHER_US:

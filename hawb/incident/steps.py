@@ -1,8 +1,8 @@
-"""What happened as the steps of a scenario: what somebody did, or what befell a node.
+"""Turn happenings into steps of a scenario: what an operator did, or what happened to a node.
 
-What the rules make of that (promotions, elections, pauses, mirrors that join) is no step, but what the story is
-compared by. Steps have the times of the logs; what was noticed late, such as a link that fell silent, is put as much
-earlier, and a boot so that it ends when it did.
+What follows by the rules (promotions, elections, pauses, mirrors that join) is no step; the scenario is compared by it.
+Steps have the times of the logs. What was detected late, such as a silent link, is placed that much earlier, and a boot
+so that it ends when it did.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from hawb.scenario import verbs
 from hawb.scenario.forms import Verb
 
 MISSED_US = 500_000
-"""How far a mirror takes over from when others miss the master: all of them hear of it by the same messages."""
+"""Maximum time between a promotion and the other replicas' detection, as all get the same messages."""
 GIVING_US = 15_000_000
-"""How long it may take until masters are given away that are told to."""
+"""Maximum time until masters are transferred after a command."""
 GIVEN_AWAY = ("partition_begun", "node_drained", "rebalanced", "node_forgotten", "node_paused")
 """Why a master may be another's without having crashed."""
 
 
 def stopped(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A stop, but for that of a node that joins or is reset."""
+    """Yield a stop, except that of a node that joins or is reset."""
     if not tell.joins(one):
         yield Told(one.at_us, verbs.Stop((one.node or "",)), (one,))
 
 
 def paused(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A node that autoheal restarts, where that is to be followed."""
+    """Yield a stop of a node that autoheal restarts, if that is to be followed."""
     if tell.healed and is_healing(one):
         node = one.node or ""
         chosen = [other for other in tell.found if other.kind == "autoheal" and node in other.nodes
@@ -43,7 +43,10 @@ def paused(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def killed(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A kill; a node that fell silent lost its power as long before as others take to notice."""
+    """Yield a kill, or a power failure for a node that fell silent.
+
+    The power failure is placed as long before as other nodes take to detect it.
+    """
     node = one.node or ""
     if one.reason == SILENCE:
         life = next(life for life in tell.lives if life.node == node and life.until_us == one.at_us)
@@ -58,8 +61,11 @@ def killed(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def started(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A boot of a node that was down, and not one that comes back by itself; on an empty disk, if it says so. One that
-    has not come to its end when the logs do, and does not wait for others, has done nothing yet."""
+    """Yield a boot of a node that was down, on an empty disk if it says so.
+
+    A node that comes back by itself has no step. A boot that has not ended when the logs do, and does not wait for
+    other nodes, has had no effect yet.
+    """
     node, last = one.node or "", tell.last_end(one)
     if last is None or (last.comes_back and not tell.is_healed(last)) or tell.joins(one):
         return
@@ -82,7 +88,10 @@ def started(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def joined(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A node that joins, and may have lost its disk. The cluster would not have taken it back as long as it knew it."""
+    """Yield the joining of a node, and the loss of its disk if it lost it.
+
+    The cluster would not have accepted it again as long as it was a member.
+    """
     if tell.lost_disk(one):
         node = one.node or ""
         signs = [tell.near(kind, node, one.at_us, JOINING_US) for kind in ("disk_lost", "node_forgotten")]
@@ -92,7 +101,7 @@ def joined(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def parted(tell: Teller, one: Happening) -> Iterator[Told]:
-    """Links that broke: between sides, or single ones."""
+    """Yield broken links: between partitions, or single ones."""
     at_us = one.at_us
     if one.reason == SILENCE:
         tell.doubt("silent_since", from_us=at_us - tell.silence_us, until_us=at_us)
@@ -108,7 +117,7 @@ def parted(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The nodes in groups that still reach each other, if these links are broken."""
+    """Return the nodes in groups that still reach each other if these links are broken."""
     sides: list[list[str]] = []
     for node in nodes:
         near = [side for side in sides if any((min(node, one), max(node, one)) not in links for one in side)]
@@ -118,19 +127,21 @@ def sides_of(nodes: Sequence[str], links: set[tuple[str, str]]) -> list[tuple[st
 
 
 def healed(_: Teller, one: Happening) -> Iterator[Told]:
-    """Links that work again."""
+    """Yield the repair of all links."""
     yield Told(one.at_us, verbs.Heal(), (one,))
 
 
 def forgotten(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A member that is forgotten, but for one that left by itself."""
+    """Yield the removal of a cluster node, except one that left by itself."""
     if not tell.left(one):
         yield Told(one.at_us, verbs.ForgetClusterNode(one.node or "", one.events[-1].node), (one,))
 
 
 def reset(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A node that leaves, but for the reset that is a part of joining (`rabbit_mnesia:join_cluster`). One that the
-    others have forgotten could not have joined without one."""
+    """Yield the reset of a node, except the one that is part of joining (`rabbit_mnesia:join_cluster`).
+
+    A node that the cluster had removed could not have joined without a reset.
+    """
     joined = tell.near("node_joined", one.node, one.at_us, AT_ONCE_US)
     forgotten = tell.last_of("node_forgotten", one)
     if joined is None or (forgotten and not tell.lost_disk(joined) and not tell.last_of("node_joined", one, forgotten)):
@@ -138,7 +149,7 @@ def reset(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def on_node(verb: Callable[[str], Verb]) -> Callable[[Teller, Happening], Iterator[Told]]:
-    """What is done to a node."""
+    """Return a function that yields an operation on a node."""
 
     def tell_it(_: Teller, one: Happening) -> Iterator[Told]:
         yield Told(one.at_us, verb(one.node or one.events[0].node), (one,))
@@ -147,19 +158,22 @@ def on_node(verb: Callable[[str], Verb]) -> Callable[[Teller, Happening], Iterat
 
 
 def member_added(_: Teller, one: Happening) -> Iterator[Told]:
-    """A member of a quorum queue that was added."""
+    """Yield the addition of a quorum queue's member."""
     yield Told(one.at_us, verbs.AddMember(one.queue or "", one.node or ""), (one,))
 
 
 def member_removed(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A member of a quorum queue that was removed, but for those of a node that is forgotten."""
+    """Yield the removal of a quorum queue's member, except those on a node that is forgotten."""
     if not any(other.kind == "node_forgotten" and other.node == one.node and 0 <= one.at_us - other.at_us <= JOINING_US
                for other in tell.found):  # fmt: skip
         yield Told(one.at_us, verbs.DeleteMember(one.queue or "", one.node or ""), (one,))
 
 
 def declared(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A quorum queue that was declared: with what a listing of after has of it, unless it was declared anew since."""
+    """Yield the declaration of a quorum queue.
+
+    Its arguments are those of a later listing, unless it was declared again since.
+    """
     again = any(other.kind == one.kind and other.queue == one.queue and other.at_us > one.at_us for other in tell.found)
     listed = {} if again else tell.later_arguments.get(one.queue or "", {})
     arguments = listed | {"x-queue-type": "quorum", "x-quorum-initial-group-size": one.count or 1}
@@ -167,21 +181,24 @@ def declared(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def deleted(_: Teller, one: Happening) -> Iterator[Told]:
-    """A queue that was deleted."""
+    """Yield the deletion of a queue."""
     yield Told(one.at_us, verbs.Delete(one.queue or ""), (one,))
 
 
 def alarmed(_: Teller, one: Happening) -> Iterator[Told]:
-    """An alarm that is set or over, but for those that end with their node."""
+    """Yield the setting or clearing of an alarm, except the clearing when its node ends."""
     verb = verbs.Alarm if one.kind == "alarm_set" else verbs.ClearAlarm
     if one.name in ("memory", "disk") and one.reason != "dead":
         yield Told(one.at_us, verb(one.node or "", one.name), (one,))
 
 
 def policy_set(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A policy, which the log names but does not tell, nor whether it was taken: the line is logged for those that are
-    refused too (`rabbit_policy:parse_set0`), and for operator policies. The last one of a name is what definitions of
-    after have."""
+    """Yield the setting of a policy.
+
+    The log has its name, but neither its definition nor whether it was accepted: the line is logged for refused
+    policies too (`rabbit_policy:parse_set0`), and for operator policies. Later definitions have the last policy of each
+    name.
+    """
     name = one.name or ""
     again = any(other.kind == one.kind and other.name == name and other.at_us > one.at_us for other in tell.found)
     if not again and (policy := tell.later_policies.get(name)):
@@ -197,16 +214,19 @@ def policy_set(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def moved(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A leader that was moved, and not by rebalancing or draining."""
+    """Yield the transfer of a leader, except one by rebalancing or draining."""
     if not any(other.kind in ("rebalanced", "node_drained") and 0 <= one.at_us - other.at_us <= JOINING_US
                for other in tell.found):  # fmt: skip
         yield Told(one.at_us, verbs.TransferLeadership(one.queue or "", one.node or ""), (one,))
 
 
 def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
-    """The master's process that crashed: a mirror took over, and replicas miss one on a node that lived on, saw the
-    others, and had not been told to give masters away. Or the master was moved: it was dropped, and is a mirror
-    again, which no policy would make it that drops it (`rabbit_mirror_queue_misc:transfer_leadership`)."""
+    """Yield the crash of a master's process, or the transfer of a master.
+
+    It was a crash if a mirror took over, and replicas saw one as down on a node that ran, reached the others, and was
+    not told to give up its masters. It was a transfer if the master was dropped and is a mirror again, which no policy
+    does that drops it (`rabbit_mirror_queue_misc:transfer_leadership`).
+    """
     told = [other for other in tell.found if other.kind == "mirrors_missed" and other.queue == one.queue
             and abs(other.at_us - one.at_us) <= MISSED_US]  # fmt: skip
     missed = {node for other in told for node in other.nodes}
@@ -226,17 +246,17 @@ def taken_over(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def _is_of(other: Happening, kind: str, one: Happening, nodes: set[str]) -> bool:
-    """Whether something of a kind happened to a queue's replica on one of the nodes."""
+    """Return True if a happening of a kind concerns a queue's replica on one of the nodes."""
     return other.kind == kind and other.queue == one.queue and other.node in nodes
 
 
 def crashed(_: Teller, one: Happening) -> Iterator[Told]:
-    """A queue's process that crashed."""
+    """Yield the crash of a queue process."""
     yield Told(one.at_us, verbs.Crash(one.queue or "", one.node), (one,))
 
 
 def synchronised(tell: Teller, one: Happening) -> Iterator[Told]:
-    """A synchronisation that somebody asked for: without a policy that does it by itself."""
+    """Yield a synchronisation that an operator asked for: one without a policy that makes it automatic."""
     queue = one.queue or ""
     if one.reason == "needless" or _automatic(tell, queue):
         return
@@ -246,7 +266,7 @@ def synchronised(tell: Teller, one: Happening) -> Iterator[Told]:
 
 
 def _automatic(tell: Teller, queue: str) -> bool:
-    """Whether a policy has mirrors of a queue synchronised as they join."""
+    """Return True if a policy has the mirrors of a queue synchronised as they join."""
     decides = []
     for entries in (tell.policies.values(), tell.operator_policies):
         policies = [Policy.of(**entry) for entry in entries]
@@ -282,4 +302,4 @@ STEPS: dict[str, Callable[[Teller, Happening], Iterator[Told]]] = {
     "policy_set": policy_set,
     "rebalanced": on_node(lambda _: verbs.Rebalance()),
 }
-"""How each kind of happening becomes steps; others follow from the rules."""
+"""Functions that turn each kind of happening into steps; others follow from the rules."""

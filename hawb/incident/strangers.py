@@ -14,7 +14,7 @@ ACCEPTED = ("accepted are RabbitMQ's own logs, such as rabbit@a.log (text or JSO
 
 
 def strangers(reading: Reading) -> Iterator[FileReading]:
-    """The files that hold something, and no message of RabbitMQ's. An empty log is what rotating leaves."""
+    """Yield the files that are not empty and hold no message of RabbitMQ. An empty log is left by rotation."""
     return (file for file in reading.files if not file.is_log and (file.lines or file.refused))
 
 
@@ -31,8 +31,7 @@ def what(file: FileReading) -> str:
 
 
 def refusal(reading: Reading) -> str | None:
-    """Return why files are refused of which none is a log: each with what it holds, and what is accepted; None if one
-    is a log."""
+    """Return the error text if no file is a log: what each holds, and what is accepted; None if one is a log."""
     if any(file.is_log for file in reading.files):
         return None
     told = "; ".join(f"{file.file}: not a RabbitMQ log: {what(file)}" for file in reading.files[:3])

@@ -1,6 +1,6 @@
-"""What the steps of a retold story are made with: what happened, and what follows from it for each node.
+"""The context in which steps of a scenario are made: what happened, and what follows for each node.
 
-What was noticed late is known by it: how long a link is silent until it is missed, how long a boot and a stop take.
+It knows the delays of late detection: how long a link is silent until it is detected, how long a boot and a stop take.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.forms import Verb
 
 JOINING_US = 90_000_000
-"""How long after its joining a node boots for it, at most; and how long after a member is forgotten its queues are."""
+"""Maximum time from joining to the node's boot for it, and from removing a node to removing its members."""
 AT_ONCE_US = 3_000_000
-"""How long before its joining a node is reset for it."""
+"""Maximum time from a reset to the joining that it is for."""
 START_S, STOP_S = 5.0, 1.0
-"""The longest that a boot and a stop are taken to take: what is longer is waiting."""
+"""Maximum duration of a boot and of a stop; anything longer is waiting."""
 
 
 class Told(NamedTuple):
@@ -34,9 +34,11 @@ class Told(NamedTuple):
 
 
 class Teller:
-    """What steps are made with: the story, what exports of after it have (`later`: policies, and queues with their
-    arguments), and what is doubtful about it. With `healed` the restarts of autoheal are steps, as the logs have them,
-    and are not left to the rules."""
+    """The context in which steps are made.
+
+    It holds the happenings, the contents of later exports (`later`: policies, and queues with their arguments), and the
+    doubts. With `healed`, restarts by autoheal are steps, as the logs have them, and are not left to the rules.
+    """
 
     def __init__(
         self, found: Sequence[Happening], lives: Sequence[Life], imported: dict[str, Any],
@@ -59,19 +61,21 @@ class Teller:
         return (one for one in self.found if one.kind == "node_started" and one.node not in waited and booted_us(one))
 
     def near(self, kind: str, node: str | None, at_us: int, within_us: int) -> Happening | None:
-        """What happened to a node about then."""
+        """Return what happened to a node at about that time, or None."""
         return next((one for one in self.found if one.kind == kind and one.node == node
                      and abs(one.at_us - at_us) <= within_us), None)  # fmt: skip
 
     def last_of(self, kind: str, one: Happening, since: Happening | None = None) -> Happening | None:
-        """The last time that something happened to a node before something else did."""
+        """Return the last happening of a kind to a node before another happening, or None."""
         found = (other for other in self.found if other.kind == kind and other.node == one.node
                  and (since.at_us if since else 0) <= other.at_us <= one.at_us)  # fmt: skip
         return max(found, key=lambda other: other.at_us, default=None)
 
     def joins(self, one: Happening) -> bool:
-        """Whether what happens to a node is a part of its joining: a new one boots and stops for it, or one that was
-        reset, and then it boots, once."""
+        """Return True if a happening is part of the node's joining.
+
+        A new node boots and stops for it; one that was reset boots for it once.
+        """
         for other in self.found:
             if other.kind == "node_joined" and other.node == one.node and one.at_us <= self.booted_by_us(other):
                 before = [life for life in self.lives if life.node == one.node and life.from_us < other.at_us]
@@ -85,13 +89,13 @@ class Teller:
         return False
 
     def booted_by_us(self, joined: Happening) -> int:
-        """When a node boots that has joined, or would at the latest."""
+        """Return when a node that has joined boots, or would at the latest."""
         boots = (one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
                  and joined.at_us <= one.at_us <= joined.at_us + JOINING_US)  # fmt: skip
         return next(boots, joined.at_us + JOINING_US)
 
     def lost_disk(self, joined: Happening) -> int | None:
-        """When a node that joins booted on an empty disk, though it had been a member."""
+        """Return when a node that joins booted on an empty disk though it had been a cluster member, or None."""
         disks = [one.at_us for one in self.found if one.kind == "disk_lost" and one.node == joined.node
                  and 0 <= joined.at_us - one.at_us <= JOINING_US]  # fmt: skip
         boots = [one.at_us for one in self.found if one.kind == "node_started" and one.node == joined.node
@@ -99,25 +103,28 @@ class Teller:
         return boots[-1] if boots else None
 
     def boots_still(self, one: Happening) -> bool:
-        """Whether a node still boots as its log ends, waits for nobody, and has told nobody that it runs."""
+        """Return True if a node still boots as its log ends, waits for no node, and no node has seen it running."""
         booting = any(is_booting(life) for life in self.lives if life.node == one.node and life.from_us == one.at_us)
         waits = any(other.kind == "node_waiting" and other.node == one.node and other.at_us >= one.at_us
                     for other in self.found)  # fmt: skip
         return booting and not waits and not any(event.kind == "rabbit_up" for event in one.events)
 
     def last_end(self, one: Happening) -> Life | None:
-        """How the life of a node before something that happened to it ended."""
+        """Return the last life of a node that ended before a happening, or None."""
         ended = [life for life in self.lives if life.node == one.node and life.until_us and life.from_us < one.at_us]
         return ended[-1] if ended else None
 
     def is_healed(self, last: Life) -> bool:
-        """Whether a life ended in a restart by autoheal that is told as steps."""
+        """Return True if a life ended in a restart by autoheal that is told as steps."""
         return self.healed and any(is_healing(one) and one.node == last.node and one.at_us == last.until_us
                                    for one in self.found)  # fmt: skip
 
     def is_forced(self, started: Happening) -> bool:
-        """Whether a node was made to boot without waiting: nobody else runs once it has booted, and somebody ran after
-        it had gone, for whom Mnesia would have had it wait (`rabbit_table:wait`)."""
+        """Return True if a node was forced to boot without waiting.
+
+        No other node runs once it has booted, and one ran after it had stopped, for which Mnesia would have made it
+        wait (`rabbit_table:wait`).
+        """
         ended, booted_at_us = self.last_end(started), started.until_us
         if self.profile.khepri or booted_at_us is None or ended is None or ended.until_us is None:
             return False
@@ -127,14 +134,19 @@ class Teller:
         return not runs and any((life.until_us or 0) > ended.until_us for life in others)
 
     def left(self, forgotten: Happening) -> bool:
-        """Whether a node that others say they forgot had left by itself, being reset: quorum queues go on counting on
-        their members there, which it misses once it has joined again."""
+        """Return True if a node that others report as removed had left by itself, by a reset.
+
+        Quorum queues then still count on their members there, which are missing once it has joined again.
+        """
         return any(one.kind == "member_anew" and one.node == forgotten.node and one.at_us > forgotten.at_us
                    for one in self.found)  # fmt: skip
 
     def forgotten_how(self, joined: Happening) -> Happening | Literal["reset"]:
-        """How the cluster came to know a node no more that joins it with an empty disk: by the happening that was seen;
-        offline, before another node booted that would have had to wait for it; or, since nobody tells, by a reset."""
+        """Return how a node that joins with an empty disk had been removed from the cluster.
+
+        That is the happening that was seen; an offline removal, before another node booted that would have had to wait
+        for it; or, if no log shows it, a reset.
+        """
         empty_us = self.lost_disk(joined) or joined.at_us
         ended_us = max((life.until_us or 0 for life in self.lives
                         if life.node == joined.node and life.from_us < empty_us), default=0)  # fmt: skip
@@ -146,13 +158,15 @@ class Teller:
         return next(iter([*told, *forced]), "reset")
 
     def doubt(self, kind: str, **about: Any) -> None:
-        """Notes what is not told."""
+        """Record an assumption."""
         self.doubts.append(Doubt(kind=kind, **about))
 
 
 def _silence_us(found: Sequence[Happening], net_ticktime_s: float | None) -> int:
-    """How long a link is silent before it is missed. Where no file tells, it is Erlang's default, but no longer than
-    since the ends of a link last told of each other."""
+    """Return how long a link is silent before it is detected, in microseconds.
+
+    If no file says, it is Erlang's default, but at most the time since the ends of a link last had contact.
+    """
     if net_ticktime_s is not None:
         return round(net_ticktime_s * MICROSECONDS)
     silent = [one for one in found if one.kind == "partition_begun" and one.reason == SILENCE]
@@ -161,8 +175,10 @@ def _silence_us(found: Sequence[Happening], net_ticktime_s: float | None) -> int
 
 
 def in_touch_us(found: Sequence[Happening], apart: Happening) -> int | None:
-    """When the ends of links that broke told of each other the last time before, if they did: that one had come up, has
-    a mirror, leads."""
+    """Return when the ends of broken links last logged contact: that one had come up, has a mirror, or leads.
+
+    Return None if they did not.
+    """
     before = (one for one in found if one.at_us < apart.at_us - AT_ONCE_US)
     told = ((one.at_us, event) for one in before for event in one.events if event.peer and event.kind not in GONE)
     return max((at_us for at_us, event in told if tuple(sorted((event.node, event.peer or ""))) in apart.pairs),
@@ -170,7 +186,7 @@ def in_touch_us(found: Sequence[Happening], apart: Happening) -> int | None:
 
 
 def booted_us(started: Happening) -> int:
-    """How long a boot took until others heard of it; 0 if nobody did."""
+    """Return how long a boot took until other nodes saw it, in microseconds; 0 if none did."""
     up = [event.at_us for event in started.events if event.kind == "rabbit_up"]
     seen = [*up[:1], *([started.until_us] if started.until_us else [])]
     return max(0, min(seen) - started.at_us) if seen else 0

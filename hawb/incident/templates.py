@@ -1,9 +1,9 @@
-"""What no rule knows, by template, and reasons without what might be a secret.
+"""Reduce unmatched messages to templates, and remove from reasons what might be confidential.
 
-A word stays if it is one of RabbitMQ's own: the words of all that it, and Ra below it, can say in a log
-(`words.txt`, from the releases of `hawb.rules.profiles`), and those of Erlang's reports. All else becomes a
-placeholder: numbers, processes, addresses, nodes, what stands in quotes, and any other word. So a name that somebody
-chose is in no template unless it is also a word of RabbitMQ's.
+A word is kept if it is one of RabbitMQ's: the words of all log messages of RabbitMQ and Ra (`words.txt`, from the
+releases of `hawb.rules.profiles`), and those of Erlang's reports. Everything else becomes a placeholder: numbers,
+processes, addresses, nodes, quoted text, and any other word. So a user's name for something is in no template unless it
+is also one of RabbitMQ's words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 WORDS = frozenset(Path(__file__).with_name("words.txt").read_text(encoding="utf-8").split())
 """Lower-case words that may stay."""
 LONGEST = 240
-"""How much of a message is looked at, in characters: its beginning tells what it is."""
+"""Number of characters of a message that are used: its beginning identifies it."""
 TOKEN = re.compile(
     r"(?P<pid><[\d.]+>|#Ref<[^>]*>|#Port<[^>]*>|#Fun<[^>]*>)"
     r"|(?P<text>\"(?:[^\"\\\n]|\\.)*\"?|<<[^>\n]*(?:>>)?|'(?:[^'\n]*)'|`[^`'\n]*[`'])"
@@ -23,7 +23,7 @@ TOKEN = re.compile(
     r"|(?P<word>[^\W\d][\w-]*)"
     r"|(?P<strange>[^\x20-\x7e]+)"
 )
-"""What may have to be replaced, the widest first."""
+"""Tokens that may have to be replaced, widest first."""
 NUMBER = re.compile(r"[+-]?\d+(?:[.:]\d+)*(?:ms|s|MB|MiB|%|µs)?[.:]?")
 AMOUNT = re.compile(r"\d{1,15}[.:]?")
 USER = re.compile(r"(?i)\b((?:user(?:name)?|login|account|client)[ =:]{1,3})([^\W\d][\w-]{0,100})")
@@ -31,18 +31,21 @@ PLAIN = re.compile(r"([^\W\d][^\W\d]*(?:[-_][^\W\d]+)*)([.:!?*]*)")
 
 
 def template(message: str) -> str:
-    """The template of a message: its first lines as far as `LONGEST`, with placeholders."""
+    """Return the template of a message: its first lines up to `LONGEST` characters, with placeholders."""
     return _replaced(" ".join(message[:LONGEST].split()))
 
 
 def reduced(reason: str) -> str:
-    """A reason with placeholders for whatever is not RabbitMQ's own word."""
+    """Return a reason with placeholders for all words that are not RabbitMQ's."""
     return template(reason)
 
 
 def legible(message: str) -> str:
-    """Return the beginning of a message that no rule knows, to be shown to a person: its plain words and numbers stay,
-    but for a word that names a user; quoted text, addresses, names with signs and processes become placeholders."""
+    """Return the beginning of a message that no rule matches, for display.
+
+    Plain words and numbers are kept, except a word that names a user; quoted text, addresses, names with signs and
+    processes become placeholders.
+    """
     text = USER.sub(lambda found: found[1] + _word(found[2]), " ".join(message[:LONGEST].split()))
     return TOKEN.sub(lambda found: found[0] if _is_plain(found) else _placeholder(found), text)
 

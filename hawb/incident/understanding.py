@@ -1,8 +1,10 @@
-"""From logs and exports to an incident: what happened, as a story that can be played, and what follows.
+"""Turn logs and exports into an incident: what happened, as a scenario that can be played, and its consequences.
 
     from hawb.incident.understanding import understand
     incident = understand([Path("logs/")], [Path("definitions.json"), Path("queues.json")])
     incident.happenings, incident.retold.scenario, incident.comparison, incident.losses
+
+The reconstruction and its assumptions are data; `hawb.views` writes the report.
 """
 
 from __future__ import annotations
@@ -56,11 +58,14 @@ TRIED_MOMENTS = 9
 
 
 class Incident(Struct, frozen=True):
-    """What is understood of a cluster's logs. `lives` and `happenings` are what they tell, and `asked` is the span that
-    the rest is about. `retold` is the story as a scenario, None where there is nothing to be played, for the reason
-    `untold`; `run` and `outcome` are that story played, `comparison` has it beside what was seen, `losses` what follows
-    for messages, and `keepers` what would have kept those that are lost (`hawb.planning.alternatives`). `paths` are the
-    logs as they were given, for commands that ask again; by default the names of the files that were read."""
+    """Everything found in a cluster's logs.
+
+    `lives` and `happenings` are what they show, and `asked` is the span that the rest covers. `retold` is the scenario,
+    None if there is nothing to play, for the reason `untold`; `run` and `outcome` are its simulation, `comparison`
+    matches it with the logs, `losses` lists the messages lost, and `keepers` what would have kept them
+    (`hawb.planning.alternatives`). `paths` are the logs as they were given, for commands that read them again; by
+    default the names of the files read.
+    """
 
     reading: Reading
     lives: list[Life]
@@ -77,7 +82,7 @@ class Incident(Struct, frozen=True):
 
     @property
     def span(self) -> Asked:
-        """The span that is told: the one that was asked for, or from earlier on where the story had begun then."""
+        """Return the span covered: the one asked for, or from earlier on if the scenario begins earlier."""
         since_us = self.asked.since_us
         if self.retold is not None and since_us is not None:
             since_us = min(since_us, self.retold.begins_us)
@@ -90,18 +95,20 @@ class Incident(Struct, frozen=True):
 
     @property
     def told(self) -> list[Happening]:
-        """What happened in the span that is told."""
+        """Return what happened in the span covered."""
         return [one for one in self.happenings if one.at_us in self.span]
 
     def unsure(self, queue: str) -> frozenset[str]:
-        """What is not certain of how the story has a queue in the end: its `messages`, since clients may have done
-        something, or its `place` (master or leader, mirrors or members), where the rules part from what was seen of it
-        or of nodes. As long as the cluster is partitioned it depends on whom one asks."""
+        """Return what is uncertain about a queue's final state in the scenario.
+
+        `messages`, if clients may have done something; `place` (master or leader, mirrors or members), if the rules
+        differ from what was seen of it or of nodes. In a partitioned cluster both depend on the node asked.
+        """
         if self.retold is None or self.comparison is None or self.outcome is None or self.outcome["partitions"]:
             return frozenset({"messages", "place"})
         doubts = [doubt for doubt in self.retold.doubts if doubt.queue in (None, queue)]
         untold = any(doubt.kind in OF_THE_BEGINNING | OF_CLIENTS for doubt in doubts)
-        # That a listing is of after was found out, and may be wrong, unless there is one of before.
+        # That a listing was made after the incident may have been concluded wrongly, unless there is an earlier one.
         known = "listed_after" not in {doubt.kind for doubt in doubts} \
             and self.outcome["queues"].get(queue, {}).get("messages") == self.retold.depths.get(queue, -1)
         unsure = {"messages"} if untold and not known else set()
@@ -117,13 +124,14 @@ def understand(
     later: Sequence[Path] = (), keepers: bool = True, since: When | None = None, until: When | None = None,
     limits: Limits | None = None,
 ) -> Incident:  # fmt: skip
-    """The incident that logs tell of: files, and folders of files, unpacked up to `limits`. `exports` are
-    definitions and listings of the same cluster (`hawb.exports.imported`); whether they are of before the incident
-    or of after it is found out, unless it is said. Where there are listings of both, `later` are those of after.
-    Without `keepers` it is not looked for what would have kept the messages. With `since` and `until` the story is
-    that of the time from one to the other; those without a zone are in `zone`, too. Raises OSError for a path that
-    is not there, ImportRefused for an export that cannot be read, and SpanRefused for a span that the logs do not
-    tell of."""
+    """Return the incident in logs: files, and folders of files, unpacked up to `limits`.
+
+    `exports` are definitions and listings of the same cluster (`hawb.exports.imported`); whether they were made before
+    the incident or after it is found out, unless it is given. If there are listings of both, `later` are those made
+    after it. Without `keepers`, alternatives that would have kept the messages are not searched. With `since` and
+    `until` the scenario covers that span; times without a zone are in `zone`, too. Raise OSError for a path that does
+    not exist, ImportRefused for an export that cannot be read, and SpanRefused for a span outside the logs.
+    """
     reading = read_logs(paths, zone, limits=limits)
     made_us = listed_us(exports, reading)
     span = asked(since, until, zone, reading)
@@ -139,9 +147,11 @@ def of_reading(
     reading: Reading, exports: Exports, after: bool | None = None, made_us: int | None = None,
     later: Exports | None = None, span: Asked = WHOLE,
 ) -> Incident:  # fmt: skip
-    """The incident that logs tell of once they are read, but for what would have kept messages. `after` says whether
-    the exports are of after it, `made_us` when their listing was made, and `later` are exports of after it where the
-    others are of before. The story is that of a `span`."""
+    """Return the incident in logs that have been read, without alternatives that would have kept messages.
+
+    `after` says whether the exports were made after it, `made_us` when their listing was made, and `later` are later
+    exports if the others were made before it. The scenario covers `span`.
+    """
     told = lives(reading.events, reading.clocks)
     found = happenings(reading.events, reading.clocks)
     incident = Incident(reading, told, found, asked=span)
@@ -166,7 +176,7 @@ def of_reading(
 
 
 def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
-    """Why there is nothing to be played."""
+    """Return why there is nothing to play."""
     if reading.events and any(one.kind in CAME_OF_IT for one in found if one.at_us in span):
         return "the logs show consequences, but not the fault that caused them"
     if any(one.kind in BROKEN for one in found if one.at_us in span):
@@ -179,8 +189,10 @@ def _untold(reading: Reading, found: Sequence[Happening], span: Asked) -> str:
 
 
 def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
-    """When listings were made, by the first of the files' own times, if that is while the logs were written; None if it
-    is not known: the time of a copy tells nothing."""
+    """Return when listings were made, by the earliest file time, if that is within the time of the logs.
+
+    Else return None: the time of a copy means nothing.
+    """
     times = [round(file.stat().st_mtime * MICROSECONDS) for file in files
              if not is_stream(file) and not holds_export(file)]  # fmt: skip
     if not times or not reading.events:
@@ -190,7 +202,10 @@ def listed_us(files: Sequence[Path], reading: Reading) -> int | None:
 
 
 def read_exports(files: Sequence[Path]) -> Exports:
-    """What definitions and listings of a cluster tell, in whatever order they are given. Raises ImportRefused."""
+    """Return the contents of a cluster's definitions and listings, given in any order.
+
+    Raise ImportRefused if unreadable.
+    """
     defined = next((file for file in files if holds_export(file)), None)
     listings = [file for file in files if file != defined]
     imported = import_cluster(defined, listings)
@@ -198,8 +213,10 @@ def read_exports(files: Sequence[Path]) -> Exports:
 
 
 def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[str, Any]) -> tuple[Alternatives, ...]:
-    """What would have kept the messages that are lost, or will be once the cluster is one again; where none is known to
-    have been there, those that were tried."""
+    """Return what would have kept the messages that are lost, or will be once the partition ends.
+
+    If no messages are known to have been there, those that were tried take their place.
+    """
     lost = [harm for harm in harms(run) if harm.lost]
     if not lost and (again := tried(retold, seen, most=TRIED_MOMENTS)):
         for step in _restarts(found, seen["partitions"]):
@@ -212,12 +229,15 @@ def _keepers(found: Sequence[Happening], retold: Retold, run: Run, seen: dict[st
 
 
 def _heals(change: Change) -> bool:
-    """Whether a change is to have autoheal, which a cluster had already whose restarts are told as steps."""
+    """Return True if a change turns on autoheal, which the cluster had already if its restarts are told as steps."""
     return (change.document or {}).get("cluster", {}).get("cluster_partition_handling") == "autoheal"
 
 
 def _restarts(found: Sequence[Happening], sides: Sequence[Sequence[str]]) -> Iterator[Step]:
-    """What makes a cluster one again: all sides restart but the one that autoheal chose last, or the largest."""
+    """Yield the steps that end a partition by restarts.
+
+    The partition that autoheal chose last keeps running, or if there is none, the largest one.
+    """
     chosen = [one.node for one in found if one.kind == "autoheal"][-1:]
     stays = max(sides, key=lambda side: (bool({*chosen} & {*side}), len(side)), default=())
     nodes = tuple(node for side in sides if side is not stays for node in side)

@@ -1,5 +1,7 @@
-"""Members of quorum queues that no log says were added, and no listing has: they find a leader, as
-`hawb.incident.added_again` tells."""
+"""Find members of quorum queues that no log says were added, and no listing has.
+
+They log a leader, as `hawb.incident.added_again` explains.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,12 @@ from hawb.scenario import verbs
 def told_by_members(
     before: Before, found: Sequence[Happening], seen: Iterable[tuple[int, Event]], begins_us: int
 ) -> tuple[Before, list[Told]]:  # fmt: skip
-    """How the cluster stood when the story begins, with those who had found a leader by then though a listing does not
-    have them, and the steps that added those who find one later. `seen` are the leaders that members found."""
-    # A listing is of the queue that was declared last before the story begins; when it was made is not told.
+    """Return the initial state with members that logs reveal, and the steps that added those that appear later.
+
+    Members are in the initial state if they had found a leader by then though a listing does not have them. `seen` are
+    the leaders that members found.
+    """
+    # A listing shows the queue declared last before the scenario begins; when it was made is unknown.
     declared_us = {one.queue: one.at_us for one in found if one.kind == "queue_declared" and one.at_us <= begins_us}
     absent = [(declared_us.get(entry["queue"], 0) + 1, "member_removed", entry["queue"], node)
               for entry in before.queues if entry.get("members")
@@ -42,7 +47,7 @@ def told_by_members(
 
 
 def _changes(one: Happening, before: Before) -> Iterator[tuple[int, str, str | None, str | None]]:
-    """What is told of who is a member; that of a queue that is declared anew is about others."""
+    """Yield what a happening shows of membership; the members of a queue that is declared again are others."""
     if one.kind in TELLING:
         yield one.at_us, one.kind, one.queue, one.node
     elif one.kind == "queue_declared":

@@ -1,8 +1,8 @@
-"""What of a story is of the span that somebody asks about (`hawb.incident.asked`).
+"""Restrict a scenario to the span that a user asks about (`hawb.incident.asked`).
 
-The story begins with the first thing that went wrong in the span. It begins earlier where a partition was there
-already, since what becomes of its sides depends on how it came; alarms that were set and nodes that were in maintenance
-mode it begins with. It ends with the span, or with the logs.
+The scenario begins with the first fault or change in the span. It begins earlier if there already was a partition,
+since the consequences depend on how it began; alarms that were set and nodes that were in maintenance mode become its
+first steps. It ends with the span, or with the logs.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from hawb.incident.replicas import WENT
 from hawb.incident.steps import Told
 
 LASTING = {"alarm_set": "alarm_cleared", "node_drained": "node_revived"}
-"""What lasts, and what ends it; so does the end of its node."""
+"""Lasting states, and what ends them; the end of the node ends them too."""
 
 
 def seen(found: Sequence[Happening], asked: Asked) -> list[Happening]:
-    """What had happened when the span ends."""
+    """Return what had happened when the span ends."""
     return [one for one in found if not asked.is_over(one.at_us)]
 
 
 def begun(told: Sequence[Told], asked: Asked) -> list[Told]:
-    """The steps of a span, by when they were seen, and what parted nodes that were still apart as it began."""
+    """Return the steps seen in a span, and those that caused a partition which still lasted as it began."""
     return [step for step in told if asked.since_us is None or _lasts_until(step, asked.since_us)]
 
 
@@ -35,13 +35,16 @@ def _lasts_until(step: Told, since_us: int) -> bool:
 
 
 def seen_us(step: Told) -> int:
-    """When what a step was read from was seen. That may be later than it happened, or sooner: a boot is put so that it
-    ends when it did, and whoever has begun one runs for all that a story's beginning knows."""
+    """Return when the source of a step was seen.
+
+    That may be later than it happened, or earlier: a boot is placed so that it ends when it did, and a node that has
+    begun to boot counts as running when the scenario begins.
+    """
     return max((one.at_us for one in step.source), default=step.at_us)
 
 
 def lasting(told: Sequence[Told], found: Sequence[Happening], begins_us: int) -> Iterator[Told]:
-    """The alarms and the nodes in maintenance mode that a story begins with."""
+    """Yield the alarms and maintenance modes with which a scenario begins."""
     for step in told:
         one = step.source[0] if step.source else None
         if one is not None and one.kind in LASTING and one.at_us < begins_us:

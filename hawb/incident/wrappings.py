@@ -1,9 +1,9 @@
-"""What others wrap around a broker's lines: containers, compose, Kubernetes, journald, services that keep logs, and
-people who quote them.
+"""Remove what other programs and people put around a broker's lines.
 
-A line is unwrapped until what is left is the broker's own. What a wrapping tells is kept: who wrote the line, where
-several are mixed in one file, and when, for those whose own time is missing. A wrapping that has no name here is
-whatever stands before a time, a level and a process. Those of JSON are in `hawb.incident.documents`.
+They are containers, compose, Kubernetes, journald, log services, and people who quote lines. A line is unwrapped until
+the broker's own text is left. Facts in a wrapping are kept: the line's writer, for files that mix several, and the
+time, for lines without their own. An unknown wrapping is any text before a time, a level and a process. JSON wrappings
+are in `hawb.incident.documents`.
 """
 
 from __future__ import annotations
@@ -35,24 +35,27 @@ SHORT = re.compile(
 )
 """`journalctl`, with whichever of its short formats, and what syslog writes."""
 QUOTE = re.compile(r"(?:> ?)+")
-"""What mail and issue trackers put before a quoted line."""
+"""Text that mail and issue trackers put before a quoted line."""
 OWN = re.compile(r"\s*(?:Starting broker\.\.\.|Logger - \w+: )\s*(?=\S)")
-"""What a broker prints without a line break before its first message."""
+"""Text that a broker prints without a line break before its first message."""
 LONGEST = 200
-"""How much may stand before what a broker wrote, in characters."""
+"""Maximum length of a prefix, in characters."""
 BEFORE = re.compile(rf"(?P<before>[^\n]{{1,{LONGEST}}}?)(?={TIME} {LEVEL} {PID}|=[A-Z ]+REPORT==== )")
-"""A wrapping without a name here: of stern, of k9s and kail, of grep, of a column."""
+"""An unknown wrapping: of stern, of k9s and kail, of grep, of a column."""
 POD_LABEL = re.compile(r'\bpod(?:_name)?="(?P<who>[\w.-]+)"')
 LOG_NAME = re.compile(r"(?P<who>[\w@.-]+?)\.log(?:\.\w+)*[:-]")
 KEY = re.compile(r'"[\w@.]+"\s*:\s*"$')
-"""The key of JSON that is spread over several lines."""
+"""Key of JSON that extends over several lines."""
 NAME = re.compile(r"(?:^|[\s\"'\[(,/])(?P<who>[A-Za-z][\w.@-]*)(?=[\s\"'\])\[(,:|]|$)")
 
 
 class Unwrapped(NamedTuple):
-    """A line without its wrappings; `who` names its writer and `at` says when, where a wrapping tells. `level` is what
-    journald has for it, and a `partial` line goes on in the next. `document` is the broker's own JSON, and `before`
-    what stood there and has no name, which the next lines may have too."""
+    """A line without its wrappings.
+
+    `who` names its writer and `at` its time, if a wrapping has them. `level` is journald's, and a `partial` line goes
+    on in the next. `document` is the broker's own JSON, and `before` a prefix of an unknown wrapping, which the next
+    lines may have too.
+    """
 
     text: str
     who: str = ""
@@ -64,8 +67,10 @@ class Unwrapped(NamedTuple):
 
 
 def unwrap(text: str, last: datetime) -> Unwrapped:
-    """A line without its wrappings; `document` is a line of the broker's own JSON. `last` is a time that no line is
-    later than: it tells the year of times that have none."""
+    """Return a line without its wrappings; `document` is set for a line of the broker's own JSON.
+
+    `last` is a time that no line is later than; it determines the year of times without one.
+    """
     if any(escape in text for escape in ESCAPES):
         text = COLOURS.sub("", text)
     line = Unwrapped(text)
@@ -103,7 +108,7 @@ def _once(text: str, last: datetime) -> Unwrapped | None:
 
 
 def _behind(text: str) -> Unwrapped | None:
-    """What stands behind something that has no name here: a line of the broker's, or its JSON."""
+    """Return what follows an unknown prefix: a line of the broker, or its JSON; None if neither does."""
     if ("] <" in text or "REPORT=" in text) and (found := BEFORE.match(text)):
         before = found["before"]
         return Unwrapped(_to_the_quote(before, text[found.end() :]), writer_before(before), before=before)
@@ -114,7 +119,7 @@ def _behind(text: str) -> Unwrapped | None:
 
 
 def _to_the_quote(before: str, text: str) -> str:
-    """A line in quotes, as a column or JSON has it, to its end and without what quotes do to quotes."""
+    """Return a quoted line, as in a CSV column or JSON, up to the closing quote and with quotes unescaped."""
     if not before.endswith('"'):
         return text
     end = re.search(r'(?<!["\\])"(?=\s*(?:[,}\]]|$))', text)
@@ -123,8 +128,10 @@ def _to_the_quote(before: str, text: str) -> str:
 
 
 def writer_before(before: str) -> str:
-    """Who wrote a line, by what stands before it: a pod, the name of a log, or the first word that may be a name;
-    empty if nothing tells."""
+    """Return a line's writer from the text before it; empty if there is none.
+
+    It is a pod, the name of a log, or the first word that may be a name.
+    """
     found = POD_LABEL.search(before) or LOG_NAME.search(before)
     if found is None:
         named = [one["who"] for one in NAME.finditer(KEY.sub("", before))]

@@ -149,7 +149,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("a mirror synchronised without synchronisation, by draining", mirrors.synchronise_drained,
             "draining-synchronises then-it-is-synchronised"),
         _of("a synchronisation cancelled or cut off", mirrors.abort_sync, "cancel-sync-queue sync-queue"),
-        _of("a memory alarm holds a synchronisation", held_sync.heed, "",
+        _of("a memory alarm holds a synchronisation", held_sync.hold_or_resume, "",
             "sync-held-by-a-memory-alarm incident-synchronisation-held-by-an-alarm"),
     ),
     "Publishing": (
@@ -215,7 +215,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("a disk lost", membership.wipe, "", "lost-disk"),
         _of("forget_cluster_node", membership.forget_cluster_node, "",
             "forgotten-master-and-the-oldest-mirror khepri-minority-forgets-from-queues"),
-        _of("forget_cluster_node without a majority of the metadata store", khepri.strikes_off, "",
+        _of("forget_cluster_node without a majority of the metadata store", khepri.gains_majority_without, "",
             "khepri-forgotten-gives-a-majority"),
         _of("force_standalone_khepri_boot", membership.stand_alone, "",
             "khepri-stands-alone khepri-stands-alone-at-boot"),

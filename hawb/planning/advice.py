@@ -1,7 +1,7 @@
-"""What is known of each kind of finding: how bad it is, why, where that stands, and what to do.
+"""Texts for each kind of finding: severity, what was found, why it matters, where that is written, what to do.
 
-`what` is filled in with a finding's facts; {name!r} puts a name into quotes. "The guide" is RabbitMQ's guide to
-mirroring (ha.html) of 3.8, unless another is named.
+`what` is a template that is filled in with a finding's facts; {name!r} puts a name into quotes. "The guide" is
+RabbitMQ's guide to mirroring (ha.html) of 3.8, unless another guide is named.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from msgspec import Struct
 Severity = Literal["error", "warning", "note"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The worst first. An error: messages can be lost, or a policy does not do what it says; a warning: something costs or
-endangers more than it has to; a note: worth knowing."""
+"""Severities, worst first. An error: messages can be lost, or a policy does not do what it says. A warning: something
+costs or endangers more than necessary. A note: worth knowing."""
 
 
 class Advice(Struct, frozen=True):
-    """How bad a kind of finding is, the text for what was found, why it matters, where that is written, what to do."""
+    """Texts of a kind of finding: severity, what was found, why it matters, where that is written, and what to do."""
 
     severity: Severity
     what: str
@@ -330,4 +330,4 @@ ADVICE: dict[str, Advice] = {
         "Join two more nodes, and give the queues members or mirrors there.",
     ),
 }
-"""The advice by code."""
+"""Advice by finding code."""

@@ -31,15 +31,17 @@ from hawb.scenario.run import Run
 from hawb.scenario.unknown_names import Unknown, unknown_names
 
 MOST_HARMS = 3
-"""What would have kept messages is tried for so many losses, the largest ones."""
+"""Alternatives are tried for this many losses, the largest ones."""
 MOST_EVENTS = 2_000
-"""A story with more events is not played again for its advice: that takes longer than an answer may."""
+"""A scenario with more events is not played again for its advice: that takes longer than an answer may."""
 MOST_DECLARED = 3
 
 
 class Raised(Struct, frozen=True):
-    """A consumer timeout that is too short: the `kind` of place where it is set (cluster, policy, operator_policy,
-    queue) and the name of that place."""
+    """Place where a consumer timeout is set too short.
+
+    `kind` is one of cluster, policy, operator_policy and queue; the other field is the name of that place.
+    """
 
     kind: str
     name: str = ""
@@ -85,7 +87,7 @@ def _played(document: dict) -> Run | None:
 
 
 def _declared(run: Run, outcome: Mapping[str, Any], misspelt: set[str]) -> Iterator[tuple[str, int]]:
-    """The queues that were not there when messages were published to them, and are if they are declared before."""
+    """Yield the queues that a publisher missed, each with the step before which to declare it."""
     early = {
         event["queue"]: event["step"] for event in reversed(outcome["events"])
         if event["event"] == "messages_refused" and event["detail"]["reason"] == "no_queue"
@@ -102,7 +104,7 @@ def _declared(run: Run, outcome: Mapping[str, Any], misspelt: set[str]) -> Itera
 
 
 def _raised(run: Run, outcome: Mapping[str, Any]) -> Raised | None:
-    """The first place where a longer timeout leaves fewer consumers late."""
+    """Return the first place where a longer consumer timeout leaves fewer consumers late, or None."""
     before = len(late_consumers(outcome))
     if not before:
         return None
@@ -117,7 +119,7 @@ def _raised(run: Run, outcome: Mapping[str, Any]) -> Raised | None:
 
 
 def _timeouts(document: dict) -> Iterator[tuple[Raised, Callable[[dict, int], None]]]:
-    """The places in which a story sets, or may set, the timeout of consumers, each with what sets it there."""
+    """Yield each place where the scenario sets, or could set, the consumer timeout, and a function to set it."""
 
     def of_cluster(document: dict, long_ms: int) -> None:
         document["cluster"]["consumer_timeout"] = long_ms

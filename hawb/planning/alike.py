@@ -29,18 +29,24 @@ from hawb.scenario.document import QueueEntry, Scenario
 
 
 class Alike(Struct, frozen=True):
-    """A scenario with one queue of each kind, and by its full name all queues that it stands for, itself first."""
+    """A scenario with one queue of each kind.
+
+    Maps each one's full name to all queues that it stands for, itself first.
+    """
 
     scenario: Scenario
     kinds: dict[str, tuple[QueueEntry, ...]]
 
     def counts(self) -> dict[str, int]:
-        """How many queues each one stands for."""
+        """Return how many queues each representative stands for."""
         return {name: len(entries) for name, entries in self.kinds.items()}
 
 
 def alike(scenario: Scenario, by_backlog: bool = False, unknown: Container[str] = ()) -> Alike:
-    """Groups a scenario's queues by their kind; `unknown` are the full names of those of which nothing will be said."""
+    """Group the scenario's queues by kind and keep one representative of each.
+
+    `unknown` holds the full names of queues of which the files tell too little; no claim is made about them.
+    """
     entries = scenario.queues
     if scenario.steps:
         return Alike(scenario, {full_name(entry): (entry,) for entry in entries})
@@ -65,7 +71,7 @@ def alike(scenario: Scenario, by_backlog: bool = False, unknown: Container[str] 
 
 
 def full_name(entry: QueueEntry) -> str:
-    """A queue's one name, however the file writes it."""
+    """Return the queue's full name, whichever way the scenario file writes it."""
     return join_queue(*split_queue(entry.queue))
 
 
@@ -84,7 +90,7 @@ def _kind(entry: QueueEntry, force: InForce, by_backlog: bool) -> tuple:
 
 
 def _limited(entry: QueueEntry, force: InForce) -> set[str]:
-    """The limits that a queue is under, as policies call them."""
+    """Return the names of the limits that apply to the queue, by policy or by argument, as policies name them."""
     return LIMIT_SETTINGS & {*(force.definition or {}), *(key.removeprefix("x-") for key in entry.arguments)}
 
 
@@ -93,7 +99,7 @@ def _limits(entry: QueueEntry, force: InForce) -> Limits:
 
 
 def _in_force(scenario: Scenario) -> list[InForce]:
-    """The policies in force for each queue."""
+    """Return the policies in force for each queue of the scenario."""
     queues = [Queue(*split_queue(entry.queue), QueueFacts(type=entry.type)) for entry in scenario.queues]
     inventory = Inventory(
         profile=PROFILES[scenario.cluster.version],

@@ -1,11 +1,12 @@
-"""What would have kept the messages? A story run again under each single change that its reader could have made.
+"""Find what would have kept the messages: run a scenario again with each single change that its author could have made.
 
-It is a look aside as a plan is a look ahead: scenarios are made, played and weighed, and none is recommended without
-its price. So it stands in the room for planning, not among the views, and anything that can hold a run can ask.
+Each result comes with its price. The module is part of planning and not of the views, so that any caller that holds a
+run can use it.
 
-Figures are the queue's alone. A change that RabbitMQ refuses counts as impossible, in RabbitMQ's words, if it was taken
-before: a declaration with an argument that quorum queues do not have, a policy that a release does not know. A failure
-because a queue is not there at that moment is no such reason but a result.
+The figures are those of one queue. A change counts as impossible, with RabbitMQ's error text, if RabbitMQ refuses a
+step that it accepted before the change: a declaration with an argument that quorum queues do not support, a policy
+setting that a release does not know. A step that fails because a queue is unavailable at that moment is a result and
+not an impossibility.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ ON_POLICIES = (SetPolicy, SetOperatorPolicy, ClearPolicy, ClearOperatorPolicy)
 
 
 class Result(Struct, frozen=True):
-    """How a story went for a queue.
+    """Outcome of a scenario for one queue.
 
-    `lost` are messages gone for good, `lost_confirmed` those of them that the broker had confirmed, `refused` what no
-    queue took. `state` is the queue's at the end: running, down, gone. `unavailable_s` is how long it could not be
-    used, `sync_blocked_s` how long synchronisation blocked it, `bytes_replicated` what its replicas were sent, `copies`
-    how many nodes had a copy before the step that did harm, and `time_s` when the story ended.
+    `lost` are messages lost for good, `lost_confirmed` those of them that the broker had confirmed, `refused` messages
+    that no queue accepted. `state` is the queue's state at the end: running, down or gone. `unavailable_s` is how long
+    the queue was unavailable, `sync_blocked_s` how long synchronisation blocked it, both in seconds; `bytes_replicated`
+    counts the bytes sent to its replicas, `copies` the nodes with a copy before the harmful step, and `time_s` is when
+    the scenario ended.
     """
 
     lost: Runs
@@ -53,8 +55,11 @@ class Result(Struct, frozen=True):
 
 
 class Alternative(Struct, frozen=True):
-    """A change and what came of it: the run and its result, or None for both and the reason in the change. `kept` is
-    how many of the messages at stake are neither lost nor refused now."""
+    """A change, the run with it and its result.
+
+    Run and result are None if the change is impossible; the change then holds the reason. `kept` counts the messages at
+    stake that this run neither loses nor refuses.
+    """
 
     change: Change
     run: Run | None = None
@@ -68,8 +73,10 @@ class Alternative(Struct, frozen=True):
 
 
 class Alternatives(Struct, frozen=True):
-    """The harm, the result of the story as it is, and that of each change: the best first, the impossible last. `toll`
-    is that of the story as it is."""
+    """The harm, the result of the scenario as it is, and the results of the changes: best first, impossible ones last.
+
+    `toll` is the toll of the scenario as it is.
+    """
 
     harm: Harm
     told: Result
@@ -78,33 +85,36 @@ class Alternatives(Struct, frozen=True):
 
     @property
     def at_stake(self) -> Runs:
-        """The messages that the harm lost; of one that lost none, those of its queue that no queue took."""
+        """Return the messages that the harm lost, or if it lost none, those that the queue refused."""
         return self.harm.lost or self.told.refused
 
     @property
     def helping(self) -> list[Alternative]:
-        """The changes to advise, the best first: those with a smaller toll of the whole story that keep most of what is
-        at stake, with the queue in use at the end if any of them has it so."""
+        """Return the changes to advise, best first.
+
+        They have a smaller toll over the whole scenario and keep most of the messages at stake. If any of these leaves
+        the queue available at the end, those that do not are left out.
+        """
         helps = [one for one in self.changed if one.run is not None and one.kept and toll(one.run) < self.toll]
         best = max(((one.kept, not one.is_down) for one in helps), default=None)
         return [one for one in helps if (one.kept, not one.is_down) == best]
 
 
 def what_would_have_kept(run: Run, harm: Harm) -> Alternatives:
-    """Plays a run again under each single change, and weighs what became of a harm. The run stays as it is."""
+    """Run a scenario again with each single change and compare the harm. The run is not changed."""
     told = result(run, harm.queue, harm.step)
     changed = [_alternative(run, harm, change, harm.lost or told.refused) for change in changes(run, harm)]
     return Alternatives(harm, told, sorted(changed, key=_rank), toll(run))
 
 
 def toll(run: Run) -> int:
-    """How many messages of all queues are lost, or were taken by no queue."""
+    """Return how many messages of all queues are lost or were refused."""
     accounts = run.moment().ledger.values()
     return sum(runs.size(account.lost) + runs.size(account.refused) for account in accounts)
 
 
 def _rank(alternative: Alternative) -> tuple:
-    """What helps most comes first: fewer losses, fewer refusals, a queue that can be used, sooner, at less cost."""
+    """Return the sort key of an alternative: fewer losses, fewer refusals, an available queue, less time, less cost."""
     found = alternative.result
     if found is None:
         return (True,)
@@ -132,8 +142,7 @@ def _impossible(change: Change, reason: str) -> Change:
 
 
 def _never_done(run: Run, other: Run) -> str | None:
-    """Why RabbitMQ refuses a step of the changed story that it took in the `run`, if it never does what that step asks;
-    else None."""
+    """Return RabbitMQ's error text if the changed scenario never does a step that `run` did, else None."""
     before = {refusal.step for refusal in run.moment().refusals}
     new = [refusal for refusal in other.moment().refusals if refusal.step not in before]
     return next((refusal.text for refusal in new if _not_meant(other, refusal)), None)
@@ -145,7 +154,7 @@ def _not_meant(run: Run, refusal: Refusal) -> bool:
 
 
 def result(run: Run, queue: str, step: int) -> Result:
-    """The result of a story for a queue; its copies are counted before `step`."""
+    """Return the result of a run for a queue; copies are counted before `step`."""
     moment, found = run.moment(), known(run.moment(), queue)
     account, now_us = moment.ledger.get(queue, Account()), moment.state.time_us
     before = known(run.moment_of(step), queue)

@@ -1,8 +1,8 @@
-"""Which single policy each queue of a cluster is under, and which others that one silences; by the engine's rules.
+"""Find which policy applies to each queue of a cluster, and which policies it overrides, by the engine's rules.
 
-A policy that the broker would not have accepted applies to nothing. A policy with settings that a release has given up
-applies with its others. A pattern whose search takes too many steps does not match; a file whose searches take too many
-steps together is refused (`hawb.rules.patterns`).
+A policy that the broker would refuse applies to no queue. A policy with settings that the release has removed applies
+with its other settings. A pattern whose search takes too many steps does not match; a file whose searches take too many
+steps in total is refused (`hawb.rules.patterns`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ others."""
 
 
 class InForce(Struct, frozen=True, gc=False):
-    """What a policy and an operator policy say together. `definition` is None where no file tells it."""
+    """The policy and operator policy that apply to a queue, and their merged definition.
+
+    `definition` is None if no file holds it.
+    """
 
     policy: str | None
     operator_policy: str | None
@@ -46,7 +49,7 @@ class InForce(Struct, frozen=True, gc=False):
 
 
 class Assignment(Struct, frozen=True, gc=False):
-    """A queue, what is in force for it, and the policies that match it, the one that applies first."""
+    """A queue, the policies that apply to it, and all policies that match it, the one that applies first."""
 
     queue: Queue
     in_force: InForce
@@ -55,20 +58,24 @@ class Assignment(Struct, frozen=True, gc=False):
 
     @property
     def silenced(self) -> list[Policy]:
-        """The policies that match and do not apply."""
+        """Return the policies that match but do not apply, because another one wins."""
         return self.policies[1:]
 
 
 MOST_TIED = 100
-"""How many policies are named, at least, of those that share the highest priority with another: for thousands, all of
-them for each of them would take minutes."""
+"""Minimum number of policies to name of those that share the highest priority: of thousands, naming all of them for
+each of them would take minutes."""
 
 
 class Reach(Struct):
-    """Which queues one policy reaches. `matched` is how many it matches, `applied` how many of each type it applies to,
-    `passed_over` for how many of each type it is passed over; `beaten_by` are the policies that win where it loses,
-    `tied_with` those that share the highest priority with it, on how many queues, `given_up` names that took too long.
-    `refused` is why the broker would not accept it, `unknown` the settings that the release does not know."""
+    """The queues that a policy reaches.
+
+    `matched` counts the queues that it matches, `applied` those of each type that it applies to, `passed_over` those of
+    each type whose type it does not apply to. `beaten_by` are the policies that win where this one loses, `tied_with`
+    the policies that share the highest priority with it and on how many queues, `given_up` the queue names whose match
+    took too many steps. `refused` is the broker's reason to refuse the policy, `unknown` the settings that the release
+    does not know.
+    """
 
     policy: Policy
     operator: bool
@@ -83,20 +90,22 @@ class Reach(Struct):
 
     @property
     def definition(self) -> dict[str, object]:
-        """What of the policy's definition its release knows."""
+        """Return the settings of the policy that its release knows."""
         return {key: value for key, value in self.policy.definition.items() if key not in self.unknown}
 
 
 class Assigned(Struct):
-    """The assignments of all queues, and the reach of each policy."""
+    """The assignment of each queue and the reach of each policy."""
 
     assignments: list[Assignment]
     reaches: list[Reach]
 
 
 def assign(inventory: Inventory) -> Assigned:
-    """Assigns to every queue the policies that it is under. Raises TooSlow, which names a policy, where patterns take
-    too many steps."""
+    """Assign to each queue the policies that apply to it.
+
+    Raise TooSlow, which names a policy, if the patterns take too many steps.
+    """
     with Budget().in_force():
         return _assign(inventory)
 
@@ -121,7 +130,10 @@ def _assign(inventory: Inventory) -> Assigned:
 
 
 def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
-    """The assignments that listings report, where no file tells the policies. Most queues share one of a few."""
+    """Return the assignments that listings report, for a cluster whose policies no file holds.
+
+    Queues with equal listings share one InForce.
+    """
     kept: dict[tuple[str | None, str | None, bytes], InForce] = {}
     assignments = []
     for queue in queues:
@@ -135,7 +147,7 @@ def _as_listed(queues: Iterable[Queue], profile: Profile) -> list[Assignment]:
 
 
 def _known(definition: dict[str, object] | None, profile: Profile) -> dict[str, object] | None:
-    """The part of a definition in force that a release knows; None where no file tells the definition."""
+    """Return the part of a definition that the release knows, or None if no file holds the definition."""
     if not definition:
         return definition
     accepted = _accepted(Policy.of("", "", definition), profile, operator=False)[0]
@@ -143,7 +155,7 @@ def _known(definition: dict[str, object] | None, profile: Profile) -> dict[str, 
 
 
 class _Table:
-    """The policies, or the operator policies, of a cluster."""
+    """All policies, or all operator policies, of a cluster."""
 
     def __init__(self, policies: Iterable[Policy], profile: Profile, operator: bool) -> None:
         self.profile = profile
@@ -160,7 +172,10 @@ class _Table:
                 self._accepted[policy.vhost].append((accepted, reach))
 
     def matching(self, queue: Queue) -> list[Policy]:
-        """The policies that match a queue, the one that applies first; queues under the same ones share a list."""
+        """Return the policies that match a queue, the one that applies first.
+
+        Queues with equal results share the list.
+        """
         key, name = (queue.vhost, queue.type), queue.name
         if key not in self._candidates:
             self._candidates[key] = self._of(*key)
@@ -183,7 +198,7 @@ class _Table:
         return self.reaches
 
     def _of(self, vhost: str, queue_type: str) -> tuple[_Candidates, _Candidates]:
-        """The policies for a type of queue in a virtual host, in the order in which they win, and those passed over."""
+        """Return the policies that apply to a queue type in a vhost, in order of precedence, and those passed over."""
         reaches = {id(policy): reach for policy, reach in self._accepted[vhost]}
         accepted = [policy for policy, _ in self._accepted[vhost]]
         in_order = candidates(accepted, vhost, queue_type, self.profile, declaring=False)
@@ -201,7 +216,7 @@ class _Table:
         return known(in_order), known(passed_over)
 
     def _matches(self, candidate: _Candidate, name: str) -> bool:
-        """Whether the pattern of a candidate matches a name, of which the beginning has been compared."""
+        """Return True if the candidate's pattern matches the name; the fixed beginning has been compared already."""
         if candidate.begins_is_all:
             return True
         result = matched(candidate.policy, name, searched)
@@ -211,7 +226,7 @@ class _Table:
 
 
 class _Candidate(NamedTuple):
-    """A policy that could apply to queues, and whether its pattern asks no more than how their names begin."""
+    """A policy that could apply to queues; says whether its pattern only fixes how their names begin."""
 
     policy: Policy
     reach: Reach
@@ -245,7 +260,7 @@ def _count(found: list[_Candidate], queue_type: str, queues: int) -> None:
 
 
 def _accepted(policy: Policy, profile: Profile, operator: bool) -> tuple[Policy | None, list[str], str | None]:
-    """(the policy as the broker goes by it, the settings that its release does not know, why it would refuse it)."""
+    """Return the policy as the broker applies it, the settings unknown to its release, and the reason to refuse it."""
     known = profile.operator_policy_settings if operator else profile.policy_settings
     unknown = [key for key, _ in policy.settings if key not in known]
     kept = replace(policy, settings=tuple((key, value) for key, value in policy.settings if key in known))

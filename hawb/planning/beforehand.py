@@ -1,5 +1,4 @@
-"""How a cluster stands before anything is done with it: what is out of use already, what would make it better, and what
-its files do not tell."""
+"""Describe a cluster before any change: its unavailable queues, what would improve it, and what its files lack."""
 
 from __future__ import annotations
 
@@ -20,9 +19,11 @@ Kinds = Mapping[str, Sequence[QueueEntry]]
 
 
 class Beforehand(Struct, frozen=True):
-    """The queues that are out of use, and remedies in their order, each checked by playing it; `files` are those of the
-    cluster, `live` is what they lack, and `down` are the members of the cluster that do not run. `runs` is whether any
-    node does."""
+    """The unavailable queues and the remedies in order, each checked by a simulation.
+
+    `files` are the cluster's files, `live` is what they lack, `down` are the cluster nodes that do not run, and `runs`
+    is True if any node runs.
+    """
 
     out_of_use: tuple[OutOfUse, ...] = ()
     remedies: tuple[Remedy, ...] = ()
@@ -38,8 +39,11 @@ NOTHING_BEFORE = Beforehand()
 def beforehand(
     scenario: Scenario, files: Sequence[str] = (), live: Live = ALL_KNOWN, failures: int = 1
 ) -> Beforehand:
-    """How a scenario's cluster stands at its end. Quorum queues and streams are to outlive so many `failures`; remedies
-    are about queues alone of which files tell all that decides."""
+    """Return the state of a scenario's cluster at its end, with remedies.
+
+    Quorum queues and streams are to survive `failures` node failures. Remedies concern only queues of which the files
+    tell everything that matters.
+    """
     unknown = {*live.unlisted, *live.listed_down}
     kinds = alike(scenario, unknown=unknown)
     run = Run.of(kinds.scenario)
@@ -53,8 +57,10 @@ def beforehand(
 
 
 def already_out(run: Run, kinds: Alike, live: Live) -> tuple[OutOfUse, ...]:
-    """All queues that are out of use where a run of one queue of each kind stands, or that a listing has so; without
-    those of which no file tells enough."""
+    """Return all queues that are unavailable in a run of one queue of each kind, or that a listing reports as down.
+
+    Queues of which no file tells enough are left out.
+    """
     listed = listed_as_out_of_use(live.listed_down)
     if not live.nodes_listed:
         return listed
@@ -63,12 +69,12 @@ def already_out(run: Run, kinds: Alike, live: Live) -> tuple[OutOfUse, ...]:
 
 
 def names_of(name: str, kinds: Kinds) -> list[str]:
-    """The queues that one stands for."""
+    """Return the full names of the queues that a representative stands for."""
     return [full_name(entry) for entry in kinds[name]] if name in kinds else [name]
 
 
 def for_all(remedy: Remedy, kinds: Kinds) -> Remedy:
-    """A remedy for all queues that those which it is about stand for."""
+    """Return the remedy extended from representatives to all queues that they stand for."""
     queues, streams = ((*_all(names, kinds),) for names in (remedy.queues, sorted(remedy.streams)))
     steps = tuple(other for step in remedy.steps for other in _step_for_all(step, kinds))
     return replace(remedy, queues=queues, streams=frozenset(streams), steps=steps)
@@ -90,4 +96,4 @@ def _step_for_all(step: Mapping[str, object], kinds: Kinds) -> Iterator[Mapping[
 
 
 ON_NODES: Container[str] = ("kill", "reset", "join")
-"""The steps of remedies whose argument is a node, which may have the name of a queue."""
+"""Verbs of remedy steps whose argument is a node, which may have the name of a queue."""

@@ -1,11 +1,11 @@
-"""The single changes that a person could have made to a story, each as the changed story or why it cannot be.
+"""Make each single change that an operator or developer could have made to a scenario, or say why it is impossible.
 
-A change is made to the scenario as its file holds it, so whatever refuses a file refuses a change. Which ones come into
-question depends on the queue as it stood before the step that harmed it: its type, its policy, its clients. A change of
-a policy is made in the policy that decides, wherever the story sets it; it acts on every queue that the policy matches.
+A change is made to the scenario document, so the checks for a scenario file apply to it too. Which changes are tried
+depends on the queue before the harmful step: its type, its policy, its clients. A policy change is made in the policy
+that decides the setting, wherever the scenario sets it; it affects every queue that the policy matches.
 
-Not tried, because they are no single choice: pause_if_all_down (which nodes?), another net_ticktime (how long?),
-another order of the steps.
+Three things are not tried, as they are not single choices: pause_if_all_down (which nodes?), another net_ticktime (how
+long?), another order of the steps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hawb.scenario.beginning import MICROSECONDS, arguments_of
 from hawb.scenario.run import Run
 
 POLICIES, OPERATOR_POLICIES = ("policies", "set_policy"), ("operator_policies", "set_operator_policy")
-"""Where a scenario has policies of each kind: at its start, and in the steps of which verb."""
+"""Fields with policies of each kind: that of the initial policies, and the verb of the steps that set them."""
 
 ON_MIRRORS = ("sync_queue", "cancel_sync_queue")
 HANDLINGS = ("ignore", "pause_minority", "autoheal")
@@ -36,24 +36,24 @@ CHOICES = {
     "ha-promote-on-shutdown": ("when-synced", "always"),
     "ha-sync-mode": ("manual", "automatic"),
 }
-"""The keys of a mirroring policy that decide what a mirror may do: their values, RabbitMQ's default first."""
+"""Keys of a mirroring policy that decide when a mirror is promoted: their values, RabbitMQ's default first."""
 
 QUORUM_ARGUMENTS = OF_OTHER_TYPES | {"x-queue-type"}
-"""The arguments of a queue that a classic one does without."""
+"""Arguments of a quorum queue that a classic queue does not need."""
 
 COMMANDS = (
     "force_boot", "forget_cluster_node", "reset", "force_reset", "force_standalone_khepri_boot", "force_shrink",
     "delete_member", "shrink", "cancel_sync_queue", "set_policy", "clear_policy", "set_operator_policy",
     "clear_operator_policy",
 )  # fmt: skip
-"""The verbs of commands that an operator may do without."""
+"""Verbs of commands that an operator could leave out."""
 
 AFTERWARDS_S = 0.001
-"""How long after a synchronisation a step begins that waits for it: at the same moment the step would come first."""
+"""Delay between the end of a synchronisation and a step that waits for it; without it the step would come first."""
 
 
 def changes(run: Run, harm: Harm) -> list[Change]:
-    """Every single change that comes into question. None if the queue is not known before its harm and after it."""
+    """Return every single change to try; none if the queue is unknown before the harm and after it."""
     story = Story(run, harm)
     return [] if story.queue is None else [change for propose in PROPOSALS for change in propose(story)]
 
@@ -62,7 +62,7 @@ def changes(run: Run, harm: Harm) -> list[Change]:
 
 
 def other_values(story: Story) -> Iterator[Change]:
-    """Each key of the mirroring policy with its other value."""
+    """Yield each key of the mirroring policy with its other value."""
     if story.queue.type != CLASSIC or story.mirroring is None:
         return
     for key, values in CHOICES.items():
@@ -72,7 +72,7 @@ def other_values(story: Story) -> Iterator[Change]:
 
 
 def in_policy(story: Story, what: str, settings: Mapping[str, object], key: str) -> Change:
-    """Settings added to the policy that decides about `key`, in every place where the story sets it."""
+    """Add settings to the policy that decides about `key`, in every place where the scenario sets it."""
     policy, operator_policy = story.policies
     by_operator = operator_policy is not None and (policy is None or key in operator_policy.definition)
     decides, kind = (operator_policy, OPERATOR_POLICIES) if by_operator else (policy, POLICIES)
@@ -86,7 +86,7 @@ def in_policy(story: Story, what: str, settings: Mapping[str, object], key: str)
 
 
 def one_more_mirror(story: Story) -> Iterator[Change]:
-    """A replica more of a classic queue."""
+    """Yield the change that adds a mirror to a classic queue."""
     if story.queue.type != CLASSIC:
         return
     now, nodes = story.mirroring, story.nodes
@@ -109,7 +109,7 @@ def one_more_mirror(story: Story) -> Iterator[Change]:
 
 
 def mirrored(story: Story) -> Change:
-    """A queue without mirrors gets one, by its own policy or by a new one that matches it alone."""
+    """Return the change that mirrors an unmirrored queue: in its own policy, or in a new one that matches only it."""
     what, settings = _("a mirror (ha-mode: exactly, ha-params: 2)"), {"ha-mode": "exactly", "ha-params": 2}
     if story.policies[0] is not None:
         return standing_with(story, in_policy(story, what, settings, "ha-mode"), 1)
@@ -118,7 +118,7 @@ def mirrored(story: Story) -> Change:
 
 
 def with_own_policy(story: Story, settings: Mapping[str, object]) -> dict:
-    """The story with a policy from its beginning that matches the queue alone."""
+    """Return the scenario document with a policy from the start that matches only this queue."""
     document = deepcopy(story.document)
     name, taken = "what-if", {policy.name for policy in story.before.state.policies}
     while name in taken:
@@ -129,8 +129,11 @@ def with_own_policy(story: Story, settings: Mapping[str, object]) -> dict:
 
 
 def standing_with(story: Story, change: Change, more: int) -> Change:
-    """The change, made to the queue's replicas too where it stood at the start with its place given: policies place
-    only what is declared later. The new replica is synchronised from the start."""
+    """Return the change with replicas added to the queue's initial placement.
+
+    Policies place only queues that are declared later; a queue whose initial nodes are given needs them in its entry.
+    The new replica is synchronised from the start.
+    """
     for entry in story.entries(change.document):
         field = "mirrors" if "master" in entry else "members"
         taken = [entry.get("master"), *entry.get(field, ())]
@@ -146,7 +149,7 @@ def standing_with(story: Story, change: Change, more: int) -> Change:
 
 
 def more_members(story: Story) -> Iterator[Change]:
-    """The next odd number of members of a quorum queue: an even one survives no more failures."""
+    """Yield the change to the next odd number of members of a quorum queue; an even one survives no more failures."""
     if story.queue.type != QUORUM:
         return
     size, nodes = len(story.queue.members), len(story.nodes)
@@ -162,7 +165,7 @@ def more_members(story: Story) -> Iterator[Change]:
 
 
 def as_quorum_queue(story: Story) -> Iterator[Change]:
-    """A quorum queue in place of a classic one."""
+    """Yield the change that declares a classic queue as a quorum queue."""
     if story.queue.type != CLASSIC:
         return
     what, document = _("a quorum queue"), deepcopy(story.document)
@@ -186,8 +189,10 @@ def as_quorum_queue(story: Story) -> Iterator[Change]:
 
 
 def stand_as_quorum_queue(story: Story, entry: dict) -> None:
-    """The entry of a queue that stands at the start, as a quorum queue with members where its replicas were, filled up
-    to the usual number, and led by what was its master."""
+    """Change the entry of an initial classic queue into that of a quorum queue.
+
+    The members are on the nodes of its replicas, filled up to the usual number; the former master's node leads.
+    """
     master, mirrors = entry.pop("master", None), entry.pop("mirrors", [])
     for field in ("synchronised_mirrors", "recoverable_mirrors"):
         entry.pop(field, None)
@@ -199,7 +204,7 @@ def stand_as_quorum_queue(story: Story, entry: dict) -> None:
 
 
 def as_mirrored_queue(story: Story) -> Iterator[Change]:
-    """A mirrored queue in place of a quorum queue, with as many replicas, by a policy that matches it alone."""
+    """Yield the change from a quorum queue to a mirrored one with as many replicas, by a policy for it alone."""
     if story.queue.type != QUORUM:
         return
     size = len(story.queue.members)
@@ -219,7 +224,7 @@ def as_mirrored_queue(story: Story) -> Iterator[Change]:
 
 
 def lasting(story: Story) -> Iterator[Change]:
-    """What a client asked for in a way that loses messages: durable, persistent, confirmed and so on instead."""
+    """Yield changes of options that lose messages: durable, persistent, confirms, manual acknowledgements etc."""
     fields: tuple[tuple[str, object, object, tuple[str, ...], str], ...] = (
         ("durable", False, True, ("declare",), N_("a durable queue")),
         ("exclusive", True, False, ("declare",), N_("a queue that is not exclusive")),
@@ -241,7 +246,7 @@ def lasting(story: Story) -> Iterator[Change]:
 
 
 def other_handlings(story: Story) -> Iterator[Change]:
-    """The other ways to handle a partition, if there was one."""
+    """Yield the changes to each other cluster_partition_handling, if the run had a partition."""
     trace = story.run.moment().trace()
     if not any(entry.event == "links_cut" for entry in trace):
         return
@@ -254,7 +259,7 @@ def other_handlings(story: Story) -> Iterator[Change]:
 
 
 def controlled_stop(story: Story) -> Iterator[Change]:
-    """A controlled shutdown in place of a kill or a power failure."""
+    """Yield the change from a kill or power failure to a controlled shutdown."""
     step = story.steps[story.harm.step]
     for verb in ("kill", "power_off"):
         if verb in step:
@@ -266,8 +271,10 @@ def controlled_stop(story: Story) -> Iterator[Change]:
 
 
 def left_out(story: Story) -> Iterator[Change]:
-    """The story without the harmful step, where an operator's command is what did harm; and before a node is forgotten
-    or given up, a start of it."""
+    """Yield the scenario without the harmful step if that is an operator's command.
+
+    For forget_cluster_node and commands like it, also yield a start of the node beforehand.
+    """
     index = story.harm.step
     [verb] = (verb for verb in story.steps[index] if verb != "at")
     if verb not in COMMANDS:
@@ -288,7 +295,10 @@ def left_out(story: Story) -> Iterator[Change]:
 
 
 def synchronised_before(story: Story) -> Iterator[Change]:
-    """sync_queue before the step, and the step once the queue is synchronised; steps with a time come as much later."""
+    """Yield sync_queue before the step, and the step once the queue is synchronised.
+
+    Later steps with a time are delayed by as much.
+    """
     if story.queue.type != CLASSIC or story.mirroring is None:
         return
     index, sync = story.harm.step, {"sync_queue": story.harm.queue}

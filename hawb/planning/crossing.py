@@ -1,9 +1,8 @@
-"""The move to quorum queues as part of the road to its release: the steps of the upgrade, where the move has its place
-between them, and what the release at the end refuses.
+"""Plan the move to quorum queues as part of an upgrade path: the upgrade's steps, the move, and what is refused.
 
 Mirrored queues have to be moved before the step to 4.0, and so by the rules of the last release before it. A queue that
-only a later release can hold as a quorum queue is not moved then: it crosses as it is, with one replica, and is moved
-at the end.
+only a later release can hold as a quorum queue is not moved then: it is upgraded as a classic queue with one replica
+and moved at the end.
 """
 
 from __future__ import annotations
@@ -26,8 +25,11 @@ def crossed(
     inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None,
     via: Sequence[str] | None = None,
 ) -> Migration:  # fmt: skip
-    """The plan that moves a cluster to a version, with the road that leads there if it is a newer one; `via` are the
-    releases to stop at, by default as few as there can be. Raises NoRoad, and KeyError for an unknown version."""
+    """Return the plan that moves a cluster to a version, with the upgrade path if that version is newer.
+
+    `via` are the releases to stop at, by default as few as possible. Raise NoRoad if there is no path, and KeyError for
+    an unknown version.
+    """
     plan = migrate(inventory, to, matrix, routing)
     if inventory.release is None:
         if via is not None:
@@ -54,7 +56,7 @@ def _as_declared_then(plan: Migration, before: Migration) -> Migration:
 
 
 def later(plan: Migration) -> list[Move]:
-    """The queues that can only be moved at the end of the road."""
+    """Return the queues that can only be moved at the end of the upgrade path."""
     before = plan.crossing.before if plan.crossing else None
     if before is None:
         return []

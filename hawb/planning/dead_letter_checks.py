@@ -1,14 +1,14 @@
-"""Dead letters that come back: queues from which a message can be dead-lettered until it is in the same queue again.
+"""Find dead-letter cycles: queues whose dead letters can be dead-lettered until they reach the same queue again.
 
 RabbitMQ drops such a message if no client has rejected it on the way round, and logs a warning once
 (`rabbit_dead_letter:detect_cycles`, `mc:is_death_cycle`); a rejected one goes round for ever. A queue's dead letters go
-to its dead-letter exchange with its dead-letter routing key, else with the keys that they came with
-(`rabbit_dead_letter:publish`). Which keys these are is told by the queue's own bindings, by those of the exchanges
-before one that asks for no key, as a fanout, and by the dead letters that come to the queue; a queue without any
-gets its messages over the default exchange, by its name.
+to its dead-letter exchange with its dead-letter routing key, else with the keys with which they were published
+(`rabbit_dead_letter:publish`). These keys follow from the queue's own bindings, from the bindings before an exchange
+that ignores routing keys, such as a fanout, and from the dead letters that reach the queue. A queue without bindings
+gets its messages through the default exchange, by its name.
 
-A cycle in which some queue lets messages wait (message-ttl) and another gives them up only where a client rejects them
-is how applications retry: nothing is dropped there, and nothing ends the retries.
+A cycle in which one queue delays messages (message-ttl) and another dead-letters only what a client rejects is the
+usual way to retry: no message is dropped, and the retries never end.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ TTL = "message-ttl"
 LENGTHS = ("max-length", "max-length-bytes")
 ANY_KEY = "#"
 MOST_COMPARISONS = 5_000_000
-"""So many bindings are compared with routing keys; a larger cluster's cycles are not looked for any further."""
+"""Limit of comparisons between bindings and routing keys; a larger cluster's cycles are not searched further."""
 
 
 class Source(Struct):
-    """A queue with a dead-letter exchange: which, the policy that gives it (None: an argument does), the routing keys
-    of its dead letters, whether those are the keys that they came with, and whether messages wait there for their end,
-    or are given up where no client rejects them."""
+    """A queue with a dead-letter exchange.
+
+    Its fields are the exchange, the policy that sets it (None if an argument does), the routing keys of its dead
+    letters, whether these are the original keys, whether messages wait there until they expire, and whether the queue
+    dead-letters messages that no client rejected.
+    """
 
     queue: Assignment
     exchange: str
@@ -50,13 +53,12 @@ class Source(Struct):
 
     @property
     def key(self) -> Key:
-        """Its virtual host and name."""
+        """Return its vhost and name."""
         return self.queue.queue.vhost, self.queue.queue.name
 
 
 def dead_letter_findings(assignments: Sequence[Assignment], inventory: Inventory) -> Iterator[Finding]:
-    """The findings about dead letters that come back: one for each policy that alone leads them round, and one for
-    each other cycle."""
+    """Yield a finding for each policy that alone causes dead-letter cycles, and one for each other cycle."""
     sources = _sources(assignments, inventory)
     by_policy: dict[str, list[list[Source]]] = defaultdict(list)
     for cycle in _cycles(_edges(sources, inventory)):
@@ -76,8 +78,11 @@ def dead_letter_findings(assignments: Sequence[Assignment], inventory: Inventory
 
 
 def _without_cycle(policy: Policy, queues: Sequence[str]) -> dict[str, object]:
-    """The policy to set, as the scenario contract writes it, so that a policy no longer leads the dead letters of these
-    queues: one that keeps its other settings for them, else itself with a pattern that they do not match."""
+    """Return the policy to set, in the scenario contract's form, so that `policy` no longer causes a dead-letter cycle.
+
+    It is a new policy that keeps the other settings for these queues, or if there are none, `policy` with a pattern
+    that does not match them.
+    """
     names = "|".join(map(re.escape, queues))
     settings = {key: value for key, value in policy.definition.items() if key not in (EXCHANGE, ROUTING_KEY, STRATEGY)}
     told = {"vhost": policy.vhost, "apply_to": policy.apply_to}
@@ -99,7 +104,7 @@ def _path(around: Sequence[Source]) -> str:
 
 
 def _sources(assignments: Sequence[Assignment], inventory: Inventory) -> dict[Key, Source]:
-    """The queues with a dead-letter exchange. Streams have none."""
+    """Return the queues with a dead-letter exchange; streams have none."""
     own = _own_keys(inventory)
     found = {}
     for one in assignments:
@@ -120,8 +125,11 @@ def _sources(assignments: Sequence[Assignment], inventory: Inventory) -> dict[Ke
 
 
 def _own_keys(inventory: Inventory) -> dict[Key, set[str]]:
-    """The keys with which messages come to each queue that is bound, as patterns: those of its bindings, and where one
-    lets any key through, those of the bindings between exchanges before it."""
+    """Return the routing keys, as topic patterns, with which messages reach each bound queue.
+
+    They are the keys of the queue's bindings; where a binding accepts any key, those of the bindings between exchanges
+    before it.
+    """
     into: dict[Key, list[tuple[Key, str]]] = defaultdict(list)
     own: dict[Key, set[str]] = defaultdict(set)
     before: dict[Key, set[str]] = {}
@@ -162,13 +170,13 @@ def _keys_before(exchange: Key, into: Mapping[Key, list[tuple[Key, str]]]) -> tu
 
 
 def _as_pattern(binding: Binding, exchanges: Mapping[Key, str]) -> str:
-    """The keys that a binding lets through, as a pattern of topic exchanges; a key without wildcards is one."""
+    """Return the keys that a binding accepts, as a topic pattern; a key without wildcards is a pattern too."""
     kind = exchanges.get((binding.vhost, binding.source), PREDECLARED.get(binding.source))
     return binding.routing_key if kind in ("direct", "topic") else ANY_KEY
 
 
 def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, list[Key]]:
-    """To which other queues with a dead-letter exchange each queue's dead letters go."""
+    """Return the queues with a dead-letter exchange to which each queue's dead letters go."""
     bound: dict[Key, list[Binding]] = defaultdict(list)
     for binding in inventory.bindings:
         queue = binding.destination_type == "queue"
@@ -199,7 +207,7 @@ def _edges(sources: Mapping[Key, Source], inventory: Inventory) -> dict[Key, lis
 def _reached(
     vhost: str, exchange: str, key: str, bound: Mapping[Key, list[Binding]], exchanges: Mapping[Key, str]
 ) -> Iterator[Key]:
-    """The queues that messages with a key reach from an exchange, over other exchanges too."""
+    """Yield the queues that messages with a key reach from an exchange, directly or through other exchanges."""
     seen, waiting = {exchange}, [exchange]
     found: dict[Key, None] = {}
     while waiting:
@@ -220,8 +228,11 @@ def _reached(
 
 
 def _lets_through(kind: str | None, routing_key: str, key: str) -> bool:
-    """Return True if a binding takes a message with this key, or with some key of this pattern. A pattern that stands
-    for any key tells nothing, and meets only bindings that take any. Exchanges of other types are not played."""
+    """Return True if a binding accepts a message with this key, or with some key of this pattern.
+
+    A pattern that stands for any key carries no information, and matches only bindings that accept any key. Exchanges
+    of other types are not modelled.
+    """
     if kind == "fanout":
         return True
     if kind == "direct":
@@ -249,7 +260,7 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _cycles(edges: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
-    """The shortest cycle through each queue that is on one, unless another one that was found goes through it."""
+    """Yield the shortest cycle through each queue that is on one, unless a cycle found before contains the queue."""
     told: set[Key] = set()
     edges = _without_ends(edges)
     for start in edges:
@@ -272,7 +283,7 @@ def _cycles(edges: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
 
 
 def _without_ends(edges: Mapping[Key, Sequence[Key]]) -> dict[Key, list[Key]]:
-    """The graph without the queues from which no cycle can be reached."""
+    """Return the graph without the queues from which no cycle can be reached."""
     into: dict[Key, list[Key]] = defaultdict(list)
     for place, targets in edges.items():
         for target in targets:

@@ -1,12 +1,12 @@
-"""The worst case, by search: every story up to so many faults and operations, the shortest first.
+"""Search for the worst case: play every scenario with up to so many faults and operations, shortest first.
 
-Breadth first: all stories of one step, then all of two. States that nothing that happens later can tell apart
-(`hawb.engine.keys.state_key`) are extended once, from the first story that led there, and again only where a later
-story has more faults or operations left. A key leaves out which messages were confirmed; here they belong to a state,
-because a search looks for their loss.
+The search is breadth first: all scenarios of one step, then all of two. States that no later event can distinguish
+(`hawb.engine.keys.state_key`) are extended once, from the first scenario that reached them, and again only if a later
+scenario has more faults or operations left. A state key leaves out which messages were confirmed; here that belongs to
+a state, because the search looks for their loss.
 
-A search is a claim about the model, within its bound, the moves of `hawb.planning.moves` and their moments. Draws (who
-is elected, which mirror is chosen) are those of the scenario's seed, so that a found story can be played again.
+A result holds for the model, within the bound, the moves of `hawb.planning.moves` and their times. Random choices (who
+is elected, which mirror is promoted) are those of the scenario's seed, so that the scenario found can be played again.
 """
 
 from __future__ import annotations
@@ -31,21 +31,20 @@ from hawb.scenario.outcome import outcome
 from hawb.scenario.run import Run
 
 SLICE = 32
-"""How many states a search extends before it tells its progress."""
+"""Number of states that a search extends before it reports progress."""
 
 AT_HAND = 20_000
-"""How many states of a level are kept as they were played, some 6 kB each with one queue; the stories that lead to all
-others are played again, to save memory."""
+"""Number of states of a level whose runs are kept, some 6 kB each with one queue; the scenarios that lead to the other
+states are played again, to save memory."""
 
 DIGEST_BYTES = 16
-"""The length at which two of a billion states have the same digest by chance once in 10**20 searches."""
+"""Digest length at which two of a billion states collide once in 10**20 searches."""
 
 ENCODER = msgpack.Encoder(enc_hook=str, order="deterministic")
 
 
 class Question(Struct, frozen=True):
-    """The goal (`goals.GOALS`) that a search looks for, in stories of at most so many faults and operations, with steps
-    of some verbs (`moves.MOVES`)."""
+    """A search's goal (`goals.GOALS`), its bound on faults and operations, and its verbs (`moves.MOVES`)."""
 
     goal: str
     most: Spent
@@ -53,8 +52,10 @@ class Question(Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """A state by the story that leads there: its steps, when the next one would happen, and what it has spent; and the
-    story as it was played, if that is at hand."""
+    """A state, given by the steps that lead to it.
+
+    It also holds the time of the next step, the faults and operations spent, and the run itself if that is at hand.
+    """
 
     steps: tuple[Step, ...] = ()
     at: float | None = None
@@ -62,12 +63,12 @@ class Place(NamedTuple):
     played: Run | None = None
 
     def unplayed(self) -> Place:
-        """This state without the story as it was played: cheap to keep and to send."""
+        """Return this state without its run: cheap to keep and to send to another process."""
         return self._replace(played=None)
 
 
 class Found(NamedTuple):
-    """A state that one more step has led to: its digest, and the queues for which the goal has come true with it."""
+    """A state reached by one more step: its place, its digest, and the queues for which it reaches the goal."""
 
     place: Place
     digest: bytes
@@ -75,11 +76,11 @@ class Found(NamedTuple):
 
 
 class Progress(Struct, frozen=True):
-    """How far a search is.
+    """Progress of a search.
 
-    `states` counts distinct states, `tried` the steps that were played. All stories of up to `depth` steps have been
-    tried, and of the stories one step longer all but those from `left` states. `story` is the shortest that ends in the
-    goal; the search is `over` once there is one, or nothing is left.
+    `states` counts distinct states, `tried` the steps played. All scenarios of up to `depth` steps have been tried, and
+    of those one step longer all but the extensions of `left` states. `story` is the shortest scenario that reaches the
+    goal; the search is `over` once there is one, or nothing is left to try.
     """
 
     states: int = 1
@@ -92,17 +93,19 @@ class Progress(Struct, frozen=True):
 
 
 Expand = Callable[[Run, Question, Sequence[Place]], Iterable[Found]]
-"""Extends each place of one run by one step, in the order of the places, and yields the states that are found."""
+"""Function that extends each place of one run by one step, in the order of the places, and yields the states found."""
 Name = Callable[[Moment, Run], bytes]
-"""Names a state of a run: two states have the same name only where nothing that happens later tells them apart."""
+"""Function that names a state of a run: two states share a name only if no later event can distinguish them."""
 
 
 def explore(
     run: Run, question: Question, expand: Expand | None = None, at_a_time: int = SLICE, name: Name | None = None
 ) -> Iterator[Progress]:
-    """Searches from where a run stands and yields its progress again and again; the last one is the answer. Stop it
-    whenever you like. The run stays as it is. `expand` extends `at_a_time` states at a time, and names what it finds as
-    `name` does, by default `digest`."""
+    """Search from the end of a run and yield the progress again and again; the last progress is the answer.
+
+    The caller may stop iterating at any time. The run is not changed. `expand` extends `at_a_time` states at a time,
+    and names the states that it finds by `name`, by default `digest`.
+    """
     expand = expand or followers
     begun = next(iter(instants(run)))
     seen = {(name or digest)(begun.moment, run): [Spent()]}
@@ -127,7 +130,7 @@ def explore(
 
 
 def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
-    """Whether the search has to extend a state; notes what its story has spent."""
+    """Return True if the search has to extend a state, and record what its scenario has spent."""
     spent, others = found.place.spent, seen.get(found.digest)
     if others is None:
         seen[found.digest] = [spent]
@@ -139,7 +142,7 @@ def _is_new(seen: dict[bytes, list[Spent]], found: Found) -> bool:
 
 
 def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator[Found]:
-    """Extends each place by every step that may come next."""
+    """Yield the states reached by extending each place by every possible next step."""
     known = list(run.moment().ledger)
     fine = [queue for queue in known if not reached(question.goal, run.moment(), [queue])]
     base, told = len(run.steps), set()
@@ -163,7 +166,7 @@ def followers(run: Run, question: Question, places: Sequence[Place]) -> Iterator
 
 
 def _at(run: Run, base: int, steps: Sequence[Step]) -> Run:
-    """The first `base` steps of a run, played on with `steps`."""
+    """Return the run's first `base` steps, continued with `steps`."""
     had = run.steps[base:]
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(had, steps, strict=False)))
     run = run.rewound(base + shared)
@@ -173,7 +176,7 @@ def _at(run: Run, base: int, steps: Sequence[Step]) -> Run:
 
 
 def digest(moment: Moment, run: Run) -> bytes:
-    """The name of a state, with which of its messages were confirmed."""
+    """Return a digest of the state and of which of its messages were confirmed."""
     confirmed = []
     for name, account in sorted(moment.ledger.items()):
         held = frozenset(content for side in moment.state.sides if name in side.queues
@@ -184,14 +187,14 @@ def digest(moment: Moment, run: Run) -> bytes:
 
 @lru_cache(KEPT)
 def _promised(confirmed: runs.Runs, held: frozenset[runs.Runs]) -> list[tuple[int, int]]:
-    """The confirmed messages among those that replicas hold, as runs of their places there."""
+    """Return which of the messages that replicas hold were confirmed, as (position, length) runs."""
     everything = runs.normal(pair for content in held for pair in content)
     promised = runs.common(confirmed, everything)
     return [(runs.size(runs.common(everything, ((0, first),))), last - first + 1) for first, last in promised]
 
 
 def _story(run: Run, question: Question, found: Found) -> Scenario:
-    """The story as a scenario that expects what was found."""
+    """Return the scenario found, with expectations that state the goal."""
     goal, title = GOALS[question.goal], run.scenario.scenario
     story = replace(run.scenario, scenario=f"{title}: {goal.says}", steps=(*run.steps, *found.place.steps), racy=None)
     return replace(story, expect=goal.expected(outcome(Run.of(story)), found.harmed))

@@ -1,7 +1,7 @@
-"""What a linter or an audit has found: data, with the advice that belongs to its kind.
+"""Findings of the linter and the audit, as data.
 
-A finding holds a code, the thing it is about and the facts. What it means, where that stands and what to do about it
-belong to the code (`hawb.planning.advice`), so that a million findings of one kind cost a million facts and one advice.
+A finding holds a code, the object that it is about, and the facts. Its meaning, source and remedy belong to the code
+(`hawb.planning.advice`), so that a million findings of one kind hold a million facts and one advice.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hawb.scenario.refused import cut
 Kind = Literal["policy", "operator policy", "queue", "node"]
 
 MOST_NAMED = 4
-"""How many names a finding's text lists."""
+"""Number of names that a finding's text lists."""
 LONGEST_TEXT = 260
-"""A name of RabbitMQ's has at most 255 bytes; a pattern, or what is said of a value, may be as long as anything."""
+"""RabbitMQ's names have at most 255 bytes; a pattern, or a text about a value, may have any length."""
 
 
 class Finding(Struct, frozen=True, gc=False):
-    """A kind of thing (its `code` in `ADVICE`) that holds of a policy, a queue (both by VHOST::NAME) or a node."""
+    """A finding of a kind (`code` in `ADVICE`) about a policy or a queue (both as VHOST::NAME) or a node."""
 
     code: str
     kind: Kind
@@ -32,26 +32,26 @@ class Finding(Struct, frozen=True, gc=False):
 
     @property
     def advice(self) -> Advice:
-        """The advice for findings with this code."""
+        """Return the advice for this finding's code."""
         return ADVICE[self.code]
 
     @property
     def severity(self) -> Severity:
-        """How bad the finding is."""
+        """Return the severity of this finding's code."""
         return self.advice.severity
 
     @property
     def where(self) -> str:
-        """What the finding is about, in words."""
+        """Return the kind and name of the object that the finding is about."""
         return f"{self.kind} {self.name}"
 
     @property
     def what(self) -> str:
-        """What was found, in words."""
+        """Return the sentence that says what was found."""
         return self.advice.what.format(**{key: _in_words(value) for key, value in self.detail.items()})
 
     def plain(self) -> dict[str, object]:
-        """The finding and its advice, as JSON has them."""
+        """Return the finding and its advice as a JSON object."""
         return {
             "code": self.code,
             "severity": self.severity,

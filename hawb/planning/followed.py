@@ -1,8 +1,8 @@
-"""What a cluster is once the linter's advice is followed, and whether that makes it better.
+"""Apply the linter's advice to a cluster and check that it helps.
 
-`helping` is what a report goes by: advice of a kind is given only if the cluster has fewer errors, or as many and fewer
-warnings, once all findings of that kind are dealt with as the advice says. Where the advice names several ways, one
-that helps is enough. `hawb.planning.remedies.improved` is the check.
+Reports call `helping`: advice is given for a kind of finding only if the cluster has fewer errors, or as many and fewer
+warnings, once all findings of that kind are dealt with as the advice says. If the advice names several alternatives,
+one that helps is enough. `hawb.planning.remedies.improved` does the check.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from hawb.rules.policies import Policy
 from hawb.rules.quorum import majority
 
 MANY_QUEUES, FEW_QUEUES = 300, 10
-"""Of clusters with many queues advice is played on a few of each kind of finding: on all of them it takes minutes."""
+"""In clusters with many queues advice is tried on a few queues of each kind of finding; all would take minutes."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
-"""How many members the advice adds, by the code; of members without a node as many as there are."""
+"""Number of members that the advice adds, by code; for members without a node, as many as there are."""
 
 
 def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
-    """Return the first codes of errors and warnings, `most` of them, whose advice makes a cluster better, each where
-    those before it are followed; and those whose advice makes nothing better. What is dealt with already by then is in
-    neither."""
+    """Return the first `most` codes of errors and warnings whose advice helps, and those whose advice does not.
+
+    Each advice is tried on the cluster with the advice before it applied. A code whose findings are gone by then is in
+    neither list.
+    """
     helps: list[str] = []
     useless: list[str] = []
     there = _few_queues(report)
@@ -50,7 +52,7 @@ def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
 
 
 def _few_queues(report: Report) -> Inventory:
-    """The cluster, where it has many queues with a few of those that each finding is about."""
+    """Return the cluster; if it has many queues, with only a few of those that each finding is about."""
     if len(report.of.queues) <= MANY_QUEUES:
         return report.of
     names: dict[str, list[str]] = {}
@@ -67,13 +69,13 @@ def _codes(inventory: Inventory) -> set[str]:
 
 
 def severity(inventory: Inventory) -> tuple[int, int]:
-    """The measure of a cluster, the smaller the better: how many errors and warnings a linter finds."""
+    """Return how many errors and warnings the linter finds in a cluster; smaller is better."""
     severities = [one.severity for one in lint(inventory).findings]
     return severities.count("error"), severities.count("warning")
 
 
 def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory:
-    """A cluster after its findings of each code are dealt with in a way."""
+    """Return the cluster after each code's findings are dealt with in the way given."""
     for code, way in ways:
         for finding in lint(inventory).findings:
             if finding.code == code:
@@ -82,7 +84,7 @@ def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory
 
 
 def member_steps(finding: Finding) -> list[tuple[str, str]]:
-    """What the advice about a queue's members comes to: (delete_member or add_member, node)."""
+    """Return the steps that advice about a queue's members amounts to: (delete_member or add_member, node)."""
     ghosts, free = (list(map(str, _listed(finding, key))) for key in ("ghosts", "free"))
     wanted = MEMBERS_WANTED.get(finding.code, len(ghosts))
     return [*(("delete_member", node) for node in ghosts), *(("add_member", node) for node in free[:wanted])]
@@ -102,24 +104,24 @@ def _with_policies(given: Inventory, change: Callable[[Policy], list[Policy]]) -
 
 
 def policy_changed(given: Inventory, found: Finding, change: Callable[[Policy], list[Policy]]) -> Inventory:
-    """A cluster with the policy that a finding is about changed, or replaced."""
+    """Return the cluster with the policy of a finding changed, or replaced."""
     return _with_policies(given, lambda one: change(one) if one.name == found.name.rpartition("::")[2] else [one])
 
 
 def having(one: Policy, keys: Mapping[str, object]) -> list[Policy]:
-    """A policy with other settings, None for none; not at all without any."""
+    """Return the policy with changed settings; None removes one. Return [] if no setting is left."""
     definition = {key: value for key, value in (one.definition | keys).items() if value is not None}
     return [Policy.of(one.name, one.pattern, definition, one.priority, one.apply_to, one.vhost)] if definition else []
 
 
 def set_keys(**keys: object) -> Way:
-    """Settings of the policy that a finding is about; underscores stand for dashes."""
+    """Return a way that changes settings in the policy of a finding; underscores stand for dashes."""
     told = {key.replace("_", "-"): value for key, value in keys.items()}
     return lambda given, found: policy_changed(given, found, lambda one: having(one, told))
 
 
 def set_everywhere(**keys: object) -> Way:
-    """Settings of every policy that mirrors."""
+    """Return a way that changes settings in every mirroring policy."""
     told = {key.replace("_", "-"): value for key, value in keys.items()}
 
     def change(one: Policy) -> list[Policy]:
@@ -129,7 +131,7 @@ def set_everywhere(**keys: object) -> Way:
 
 
 def _without(key: str) -> Way:
-    """Take settings out, which a finding has under a key."""
+    """Remove the settings that a finding has under a key."""
 
     def change(given: Inventory, found: Finding) -> Inventory:
         told = found.detail[key]
@@ -140,7 +142,7 @@ def _without(key: str) -> Way:
 
 
 def queue_changed(given: Inventory, name: str, **facts: object) -> Inventory:
-    """A cluster with other facts of a queue."""
+    """Return the cluster with changed facts of a queue."""
     queues = [
         Queue(one.vhost, one.name, replace(one.facts, **facts)) if one.full_name == name else one
         for one in given.queues
@@ -149,7 +151,7 @@ def queue_changed(given: Inventory, name: str, **facts: object) -> Inventory:
 
 
 def quorum(given: Inventory, found: Finding) -> Inventory:
-    """Declare a queue anew as a quorum queue."""
+    """Redeclare a queue as a quorum queue."""
     nodes = list(given.nodes)[:3] or None
     return queue_changed(
         given, found.name, type="quorum", durable=True, auto_delete=False, arguments={}, node=None, mirrors=None,
@@ -174,7 +176,7 @@ def mirrored_too(given: Inventory, found: Finding) -> Inventory:
 
 
 def by_type(given: Inventory, found: Finding) -> Inventory:
-    """A policy for each type, by apply-to or by patterns, each with what its type knows."""
+    """Split a policy into one for each queue type, by apply-to or by patterns, with the settings that type supports."""
 
     def parts(policy: Policy) -> list[Policy]:
         made = []
@@ -201,8 +203,7 @@ def merged(given: Inventory, found: Finding) -> Inventory:
 
 
 def members_changed(given: Inventory, found: Finding) -> Inventory:
-    """Delete and add members by the commands of the advice; where no file tells the nodes, on nodes that there may
-    be."""
+    """Delete and add members as the advice says; if no file lists the nodes, add them on assumed nodes."""
     [one] = [one for one in given.queues if one.full_name == found.name]
     members = list(one.facts.members or ())
     wanted = MEMBERS_WANTED.get(found.code, 0)
@@ -213,7 +214,7 @@ def members_changed(given: Inventory, found: Finding) -> Inventory:
 
 
 def cycle_broken(given: Inventory, found: Finding) -> Inventory:
-    """Take dead-letter-exchange from a queue, and out of policies."""
+    """Remove dead-letter-exchange from a queue and from policies."""
     [one] = [one for one in given.queues if one.full_name == found.name]
     own = {key: value for key, value in (one.facts.arguments or {}).items() if key != "x-dead-letter-exchange"}
     changed = queue_changed(given, found.name, arguments=own)
@@ -309,4 +310,4 @@ WAYS: dict[str, Sequence[Way]] = {
     "when-synced-without-confirms": [lambda given, _: replace(given, confirmed=given.published)],
     "policy-differs": [_in_force], "masters-piled": [rebalanced], "one-node": [_two_nodes_more],
 }  # fmt: skip
-"""For each code of an error or a warning the ways to do what its advice says."""
+"""Ways to carry out the advice, by code of an error or a warning."""

@@ -1,15 +1,15 @@
-"""All nodes stopped and started again: an order to stop them in, and one to start them in that cannot deadlock.
+"""Plan a full cluster stop and start: an order to stop the nodes in, and an order to start them in without deadlock.
 
-A node that stopped while others ran waits for one of them when it boots, and the one that stopped last waits for nobody
-(`hawb.engine.cluster.booting.awaited`). So who starts one node after the other, each once the one before is ready,
-as Kubernetes' OrderedReady does, waits for ever unless the last to stop is the first to start. Here nodes start in the
-reverse of the order in which they stopped.
+A node that stopped while other nodes ran waits for one of them when it boots, and the node that stopped last waits for
+none (`hawb.engine.cluster.booting.awaited`). So an operator that starts one node after the other, each once the one
+before is ready, as Kubernetes' OrderedReady does, waits for ever unless the last node to stop is the first to start.
+The plan starts the nodes in the reverse of the order in which they stopped.
 
-With Khepri nobody is ready before a majority of the cluster has been started, in whatever order
-(`rabbit_khepri:setup`): so many are started together, the others one after the other.
+With Khepri no node is ready before a majority of the cluster has been started, in any order (`rabbit_khepri:setup`): a
+majority is started together, the other nodes one after the other.
 
-The choice is who stops last: every mirrored queue is served from the disk of that node. Every order of up to FEW nodes
-is tried; of more nodes each as the last, the others in the order given.
+The choice to make is which node stops last: every mirrored queue is served from that node's disk. With up to FEW nodes
+every order is tried; with more, each node as the last one, with the other nodes in the order given.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ FEW = 4
 
 
 class FullStop(Struct, frozen=True):
-    """The orders, what is predicted, and the scenario that rehearses it. The first of those that start are started
-    `together`. `stuck` is the node that is not ready when it has been started, so that the next one never is, and
-    `waits_for` those that it waits for."""
+    """The orders, the prediction, and the scenario that rehearses it.
+
+    The first `together` nodes are started at once. `stuck` is the node that is not ready after its start, so that the
+    next one is never started, and `waits_for` are the nodes that it waits for.
+    """
 
     name: str
     stops: tuple[str, ...]
@@ -49,7 +51,7 @@ class FullStop(Struct, frozen=True):
 
 
 class Stopped(Struct, frozen=True):
-    """The best full stop and start, others beside it, and whether every order was tried."""
+    """The best full stop and start, other orders for comparison, and whether every order was tried."""
 
     plan: FullStop
     others: tuple[FullStop, ...]
@@ -58,7 +60,7 @@ class Stopped(Struct, frozen=True):
 
 
 def plan_full_stop(run: Run, task: Task, objective: Sequence[str] = MEASURES) -> Stopped:
-    """The best order to stop a run's nodes in, and the one to start them in."""
+    """Return the best order to stop a run's nodes in, and the order to start them in."""
     objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
     kinds = alike(run.scenario, by_backlog=True)
     few, counts = Run.of(kinds.scenario), kinds.counts()
@@ -83,8 +85,11 @@ def _with_last(nodes: Sequence[str], last: str) -> tuple[str, ...]:
 
 
 def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str], name: str) -> FullStop:
-    """Nodes stopped and started in these orders, each when the cluster has settled after the one before, played from
-    where a run stands, which stays as it is. A node that is not ready ends it: the next one is never started."""
+    """Play a stop and a start of the nodes in these orders, from the end of a run, which is not changed.
+
+    Each step follows when the cluster has settled after the one before. A node that does not become ready ends the
+    play: the next node is never started.
+    """
     ahead, stages, stuck = _play(run, task, stops, starts)
     told = prediction(run.moment(), ahead, stages)
     waits_for: tuple[str, ...] = ()
@@ -98,8 +103,10 @@ def full_stop(run: Run, task: Task, stops: Sequence[str], starts: Sequence[str],
 
 
 def started_together(run: Run, starts: Sequence[str]) -> list[tuple[str, ...]]:
-    """The nodes to start, those that are started at once in one: as many as the metadata store lacks for its majority
-    when all that are to start are down, where there is one; else one after the other."""
+    """Return the nodes to start, grouped into those started at once.
+
+    With Khepri the first group completes the metadata store's majority; without it each node is started on its own.
+    """
     named = zip(run.settings.names, run.moment().state.nodes, strict=True)
     stays_up = [node.status == RUNNING and name not in starts for name, node in named if node.member]
     first = max(1, majority(len(stays_up)) - sum(stays_up)) if run.settings.profile.khepri else 1
@@ -109,7 +116,7 @@ def started_together(run: Run, starts: Sequence[str]) -> list[tuple[str, ...]]:
 def _play(
     run: Run, task: Task, stops: Sequence[str], starts: Sequence[str]
 ) -> tuple[Run, list[Stage], str | None]:
-    """The run after all stops and starts, each node's stage in the order of starting, and the node that is stuck."""
+    """Return the run after all stops and starts, the stages in the starting order, and the stuck node or None."""
     ahead, times = run.copy(), {}
     for node in stops:
         ahead.apply(Step(Stop((node,))))

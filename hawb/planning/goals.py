@@ -1,8 +1,8 @@
-"""The goals of a search, each judged in a settled moment: for which queues has it come true?
+"""Goals of a search. Each is judged in a settled state, for one queue.
 
-`lost-confirmed` are messages that the broker had confirmed and no client will ever get. `unavailable` is a queue that
-no node serves though one runs and everybody has noticed who is silent. `diverged` is one that two sides serve with
-different messages.
+`lost-confirmed`: the queue lost messages that the broker had confirmed. `unavailable`: no node serves the queue though
+at least one node runs and every node has detected the nodes that are down. `diverged`: two partitions serve the queue
+with different messages.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from hawb.engine.core.state import Queue
 
 
 class Goal(NamedTuple):
-    """A goal: whether it has come true for a queue, how a title says it, and where an outcome shows it: the part of the
-    outcome, and the field of the queue's entry there."""
+    """A goal: its test for a queue, its words for a title, and the part of the outcome and the field that show it."""
 
     reached: Callable[[Moment, str], bool]
     says: str
@@ -26,7 +25,7 @@ class Goal(NamedTuple):
     field: str
 
     def expected(self, outcome: dict[str, Any], queues: Iterable[str]) -> dict[str, Any]:
-        """The part of an outcome that shows it for some queues; null for one that is gone."""
+        """Return the expected part of the outcome for some queues; None for a queue that is gone."""
         entries = {name: outcome[self.part].get(name) for name in queues}
         return {self.part: {name: entry and {self.field: entry[self.field]} for name, entry in entries.items()}}
 
@@ -55,10 +54,10 @@ GOALS = {
 
 
 def reached(goal: str, moment: Moment, queues: Iterable[str]) -> tuple[str, ...]:
-    """Those of `queues` for which a goal has come true."""
+    """Return those of `queues` for which a goal has been reached."""
     return tuple(queue for queue in queues if GOALS[goal].reached(moment, queue))
 
 
 def _known(moment: Moment, queue: str) -> list[Queue]:
-    """The queue as each side that has it knows it."""
+    """Return the queue as each partition that knows it has it."""
     return [side.queues[queue] for side in moment.state.sides if queue in side.queues]

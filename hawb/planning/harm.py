@@ -1,4 +1,4 @@
-"""What a story did to a queue: messages that it lost, time in which it could not be used, and the step behind that."""
+"""Find what a scenario did to a queue: lost messages, unavailability, and the step that caused it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.run import Run
 
 OUTAGES = ("queue_unavailable", "queue_down", "master_down")
-"""The events with which a queue cannot be used any more; a master that is gone may have an heir at once."""
+"""Events that make a queue unavailable; when a master goes down, a mirror may be promoted at once."""
 
 BRIEF_US = 10_000
-"""A queue that was out of use for less than this was handed over, and is not worth a question."""
+"""A shorter outage is a failover, for which no alternative is sought."""
 
 
 class Harm(Struct, frozen=True):
-    """What one step, by its index, did to a queue from `t_s` on: the messages it lost, and for how many seconds of the
-    whole story the queue could not be used."""
+    """What one step, given by its index, did to a queue from `t_s` on.
+
+    It lists the messages lost and the seconds of unavailability in the whole scenario.
+    """
 
     queue: str
     step: int
@@ -30,9 +32,11 @@ class Harm(Struct, frozen=True):
 
 
 def harms(run: Run) -> list[Harm]:
-    """The harm that a story did: losses before outages, each in the order of time. Of several outages of a queue the
-    last one counts. Harm that comes of the story's beginning and of no step is left out: nobody could have done
-    anything about it."""
+    """Return the harm that a scenario did: losses before outages, each in order of time.
+
+    Of several outages of a queue the last one counts. Harm that follows from the initial state and from no step is left
+    out, as no change of a step could prevent it.
+    """
     moment = run.moment()
     outages = _outages(moment)
     if not (outages or moment.losses):
@@ -49,13 +53,13 @@ def harms(run: Run) -> list[Harm]:
 
 
 def _outages(moment: Moment) -> dict[str, int]:
-    """For how many microseconds each queue could not be used, where it was not merely handed over."""
+    """Return for how many microseconds each queue was unavailable, without mere failovers."""
     down = {name: (account.down, account.down.at(moment.state.time_us)) for name, account in moment.ledger.items()}
     return {name: us for name, (span, us) in down.items() if span.since_us is not None or us >= BRIEF_US}
 
 
 def _losses(moment: Moment, trace: list[Entry]) -> dict[tuple[str, int], Harm]:
-    """The losses by queue and step."""
+    """Return the losses by queue and step."""
     found: dict[tuple[str, int], Harm] = {}
     for loss in moment.losses:
         entry = trace[loss.entry]
@@ -66,7 +70,7 @@ def _losses(moment: Moment, trace: list[Entry]) -> dict[tuple[str, int], Harm]:
 
 
 def root(trace: list[Entry], entry: Entry) -> Entry:
-    """The first entry of the chain of causes that leads to this one."""
+    """Return the first entry of the causal chain that leads to this entry."""
     while entry.because is not None:
         entry = trace[entry.because]
     return entry

@@ -1,7 +1,7 @@
-"""Settings of a policy that change nothing where it applies, and why.
+"""Find a policy's settings that have no effect where it applies, and say why.
 
-Sources: `rabbit_mirror_queue_misc` (`sync_batch_size`; a master that keeps no mirrors), `rabbit_mirror_queue_slave`
-(who is asked before a promotion), `rabbit_amqqueue_process` (what overflow and dead-letter keys are read with),
+Sources: `rabbit_mirror_queue_misc` (`sync_batch_size`; a master without mirrors), `rabbit_mirror_queue_slave`
+(promotion on shutdown or failure), `rabbit_amqqueue_process` (how overflow and dead-letter keys are read),
 `rabbit_quorum_queue:dlx_mfa`, `rabbit_variable_queue:set_queue_mode` since 3.12, `hawb.rules.quorum_profiles`.
 """
 
@@ -32,7 +32,7 @@ class Case(Struct, frozen=True):
     applied: Sequence[Assignment]
 
     def sets(self, *keys: str) -> bool:
-        """Whether the policy, or the operator policy or the arguments of one of the queues, sets one of these."""
+        """Return True if the policy sets one of the keys, or the operator policy or an argument of its queues does."""
         return any(
             key in self.definition or key in one.in_force.definition or f"x-{key}" in (one.queue.facts.arguments or ())
             for one in self.applied
@@ -41,7 +41,10 @@ class Case(Struct, frozen=True):
 
 
 def idle_settings(case: Case) -> Iterator[tuple[str, str]]:
-    """(setting, why it has no effect), in the order of the definition; none of a policy that applies to nothing."""
+    """Yield (setting, why it has no effect) in the definition's order.
+
+    Nothing for a policy that applies to no queue.
+    """
     if not case.applied:
         return
     for key in case.definition:

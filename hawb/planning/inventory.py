@@ -1,6 +1,6 @@
-"""What a linter is given: the policies, queues and nodes of one cluster, from its files or from a scenario.
+"""The linter's input: policies, queues and nodes of one cluster, from its files or from a scenario.
 
-A scenario is taken as it stands at its end. What the files do not tell is None, and no finding is made of it.
+A scenario is read at its end. A fact that the files do not hold is None, and no finding is based on it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hawb.scenario.run import Run
 DEFAULT_VERSION = "3.8"
 NET_TICKTIME_S = Cluster(nodes=("a",)).net_ticktime
 NETWORK_BYTES_PER_S = timing_of(Timing()).network_bytes_per_s
-"""The bandwidth assumed where no file tells it: the default of RabbitMQ and of a scenario."""
+"""Bandwidth assumed if no file holds it: the default of RabbitMQ and of a scenario."""
 
 
 class Queue(Struct, gc=False):
@@ -50,19 +50,22 @@ class Queue(Struct, gc=False):
 
     @property
     def full_name(self) -> str:
-        """VHOST::NAME, as scenarios write it."""
+        """Return VHOST::NAME, as scenarios write it."""
         return join_queue(self.vhost, self.name)
 
     @property
     def type(self) -> str:
-        """classic, quorum, or another type that the files name."""
+        """Return the queue type: classic, quorum, or another type in the files."""
         return self.facts.type or "classic"
 
 
 class Inventory(Struct, kw_only=True):
-    """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` and
-    `queues_told` are whether a file tells of them. `exchanges` maps those that are not predeclared to their types.
-    Messages `published` and `confirmed` are what the whole cluster has counted."""
+    """One cluster.
+
+    `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_told` and `queues_told`
+    are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to their types.
+    `published` and `confirmed` are the cluster's message counters.
+    """
 
     profile: Profile
     release: str | None = None
@@ -84,10 +87,10 @@ class Inventory(Struct, kw_only=True):
 
 
 def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inventory:
-    """The cluster that a definitions export and listings, or either alone, tell of; each is FILE or VHOST=FILE.
-    `release` is what runs, whatever the files say.
+    """Return the cluster described by a definitions export, by listings, or by both.
 
-    Raises ImportRefused.
+    Each file is FILE or VHOST=FILE. `release` is the release that runs, whatever the files say. Raise ImportRefused if
+    a file cannot be read as one of these, or if there are two exports.
     """
     split = [split_source(source) for source in sources]
     exports = [(file, vhost) for file, vhost in split if holds_export(file)]
@@ -126,7 +129,10 @@ def _policies(entries: Iterable[dict]) -> list[Policy]:
 
 
 def _queues(defined: Definitions, told: Listings) -> list[Queue]:
-    """All queues, those of listings with what the definitions add; where both tell, the listings count."""
+    """Return all queues: those of listings, completed from the definitions.
+
+    If both have a fact, the listing's counts.
+    """
     queues = []
     for (vhost, name), facts in told.queues.items():
         queue = defined.queues.get((vhost, name))
@@ -150,7 +156,7 @@ def _declared(queue: DefinedQueue) -> QueueFacts:
 
 
 def of_run(run: Run) -> Inventory:
-    """The cluster of a scenario, as the side of its first running node knows it where the run stands."""
+    """Return a scenario's cluster at the end of the run, as the partition of its first running node knows it."""
     state, settings = run.moment().state, run.settings
     side, clients = state.sides[0], clients_by_queue(state)
     names, members = settings.names, [index for index, node in enumerate(state.nodes) if node.member]

@@ -1,4 +1,4 @@
-"""The linter: all findings about one cluster's policies, queues and nodes."""
+"""The linter: find everything worth reporting about one cluster's policies, queues and nodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from hawb.planning.queue_checks import Found, by_name, node_findings, queue_foun
 
 
 class Report(Struct, frozen=True):
-    """The policies that each queue is under, and the findings about policies, queues and nodes.
+    """The policies that apply to each queue, and the findings about policies, queues and nodes.
 
-    Queues that differ in their names alone are of one kind: `kinds` has the first of each with its findings, and
-    `kind_of`, in the order of the assignments, which kind each queue is of. `dead_letters` are findings about queues
-    that follow from several queues together, `missing` is what the answer takes and no file tells, `of` the cluster.
+    Queues that differ only in their names are of one kind: `kinds` holds the first queue of each kind with its
+    findings, and `kind_of` the kind of each queue in the order of the assignments. `dead_letters` are findings that
+    follow from several queues together, `missing` lists what the answer needs and no file holds, and `of` is the
+    cluster.
     """
 
     assigned: Assigned
@@ -37,7 +38,7 @@ class Report(Struct, frozen=True):
 
     @property
     def queues(self) -> list[list[Finding]]:
-        """The findings of each queue, in the order of the assignments."""
+        """Return the findings of each queue, in the order of the assignments."""
         return [
             [Finding(code, "queue", one.queue.full_name, detail) for code, detail in self.kinds[kind][1]]
             for one, kind in zip(self.assigned.assignments, self.kind_of, strict=True)
@@ -45,13 +46,13 @@ class Report(Struct, frozen=True):
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings, the worst first."""
+        """Return all findings, worst first."""
         every = [*self.policies, *chain.from_iterable(self.queues), *self.nodes, *self.dead_letters]
         return sorted(every, key=lambda one: SEVERITIES.index(one.severity))
 
 
 def lint(inventory: Inventory) -> Report:
-    """The findings about a cluster."""
+    """Return the findings about a cluster."""
     assigned = assign(inventory)
     applied: dict[tuple[bool, str, str | None], list[Assignment]] = defaultdict(list)
     for one in assigned.assignments:
@@ -77,7 +78,7 @@ def lint(inventory: Inventory) -> Report:
 
 
 def _missing(inventory: Inventory) -> Iterator[str]:
-    """What the answer takes and no file tells. A listing tells the policies if it has the settings in force."""
+    """Yield what the answer needs and no file holds. A listing with effective definitions stands in for policies."""
     if not inventory.queues_told:
         yield "the queues"
     if not inventory.policies_told and any(one.facts.effective_definition is None for one in inventory.queues):
@@ -85,8 +86,10 @@ def _missing(inventory: Inventory) -> Iterator[str]:
 
 
 def _kinds(assignments: list[Assignment]) -> tuple[list[Assignment], list[int]]:
-    """(the first of each kind, which kind each is of). Most queues of an export are of a few kinds; those of a listing
-    differ in what is in them."""
+    """Return the first queue of each kind, and the kind of each queue.
+
+    Most queues of an export are of a few kinds; those of a listing differ in their contents.
+    """
     encode = Encoder().encode
     places: dict[tuple, int] = {}
     firsts, kind_of = [], []

@@ -1,8 +1,8 @@
-"""The definitions after a move to quorum queues, as `rabbitmqctl import_definitions` and the management API take them.
+"""Write the definitions after a move to quorum queues, for `rabbitmqctl import_definitions` and the management API.
 
-Written from what is known to be harmless, not copied and cleaned: virtual hosts by name, exchanges, bindings, queues,
-policies and operator policies. There is no way for a user, a permission, a parameter or a limit into it. Queues that
-plugins declare for themselves stay out, with what leads to them.
+The file is built from what is known to be harmless, and not copied and cleaned: vhosts by name, exchanges, bindings,
+queues, policies and operator policies. Users, permissions, parameters and limits cannot get into it. Queues that
+plugins declare themselves are left out, with the bindings to them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ Rename = Callable[[str], str]
 
 
 def definitions(plan: Migration, rename: Rename = str, *, new: bool = False) -> dict[str, object]:
-    """Return the whole file, as JSON has it; `rename` gives each virtual host its name after the move, and `new` is
-    whether those are virtual hosts that are added for it. Each has its default queue type, which an import takes away
-    where it is not told (`rabbit_definitions:add_vhost`, `rabbit_vhost:update` of 3.13 and 4.3)."""
+    """Return the whole file as a JSON object.
+
+    `rename` gives each vhost its name after the move, and `new` says whether those vhosts are added for it. Each has
+    its default queue type, because an import removes a default type that the file leaves out
+    (`rabbit_definitions:add_vhost`, `rabbit_vhost:update` of 3.13 and 4.3).
+    """
     routing = plan.routing
     types = routing.default_types if plan.new_default_type else {}
     types = types | (new_default_types(plan) if new else {})
@@ -61,7 +64,7 @@ def new_default_types(plan: Migration) -> dict[str, str]:
 
 
 def vhosts(plan: Migration) -> list[str]:
-    """All virtual hosts, in the order in which they were met."""
+    """Return all vhosts, in the order of their first use."""
     told = (move.queue.vhost for move in plan.moves)
     of_policies = (one.policy.vhost for one in plan.splits)
     of_routing = (one.vhost for one in (*plan.routing.exchanges, *plan.routing.bindings))
@@ -69,7 +72,7 @@ def vhosts(plan: Migration) -> list[str]:
 
 
 def beside(plan: Migration) -> dict[str, str]:
-    """For each virtual host a new one that stands beside it, under a name that is free."""
+    """Return an unused name for a new vhost beside each vhost."""
     names, taken = {}, set(vhosts(plan))
     for vhost in vhosts(plan):
         name = SUFFIX if vhost == "/" else f"{vhost}-{SUFFIX}"

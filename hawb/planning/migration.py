@@ -1,10 +1,12 @@
-"""Moving to quorum queues: for each queue whether it is ready, what has to change first, or why it cannot be; the
-policies that go with it; and where the old and the new clash.
+"""Plan the move to quorum queues.
 
-The matrix of features says what quorum queues can do in the target release. A queue that cannot be moved stays a
-classic one, with its policy as far as that release knows it. What is in force afterwards is not assumed: policies are
-assigned anew, by the rules of that release, and a queue whose settings differ from those translated for it is named.
-Nothing here holds users, permissions or parameters, so that a plan need not be kept safe.
+The plan says for each queue whether it is ready, what has to change first, or why it cannot be moved; it holds the
+policies for afterwards, and the clashes between the old cluster and the new one.
+
+The feature matrix says what quorum queues support in the target release. A queue that cannot be moved stays a classic
+queue, with the part of its policy that the release knows. Which policies apply afterwards is computed, by the rules of
+that release, and a queue whose settings differ from those translated for it is reported. A plan holds no users,
+permissions or parameters, so it needs no protection.
 """
 
 from __future__ import annotations
@@ -41,10 +43,10 @@ plugins declare for themselves."""
 MOVED: tuple[Verdict, ...] = ("ready", "ready with changes")
 
 DEEP_MESSAGES = 5_000_000
-"""The backlog from which on, says the guide, streams suit better."""
+"""Backlog from which on streams suit better, according to the guide."""
 
 MARKERS = {"queue-mode", "dead-letter-strategy"}
-"""Settings that only tell policies apart."""
+"""Settings whose only purpose is to separate policies by queue type."""
 
 UPSTREAM = (
     "uses federation upstreams, which are parameters and can contain passwords: no file has them; set them by hand"
@@ -54,9 +56,12 @@ WHEN_NOT = "guide to quorum queues, when not to use them"
 
 
 class Move(Struct, frozen=True, kw_only=True):
-    """A queue, the reasons for its verdict, and its arguments after the move; if it stays classic, those that the
-    release takes. `untold` is what no file tells of it, without which the verdict is a guess.
-    `redeclaration` is what comes of declaring the queue as before; None where that stays as it is."""
+    """A queue, its verdict with reasons, and its arguments after the move.
+
+    If the queue stays classic, the arguments are those that the release accepts. `untold` lists facts that no file
+    holds and without which the verdict is a guess. `redeclaration` says what happens when an application declares the
+    queue as before; None if the queue stays as it is.
+    """
 
     queue: Queue
     verdict: Verdict
@@ -68,12 +73,12 @@ class Move(Struct, frozen=True, kw_only=True):
 
     @property
     def type(self) -> str:
-        """The type of the queue after the move."""
+        """Return the type of the queue after the move."""
         return self.queue.type if self.verdict in ("not", "stays") else "quorum"
 
     @property
     def weights(self) -> dict[str, list[Reason]]:
-        """The reasons by their weight."""
+        """Return the reasons by weight."""
         weights = ("blocks", "changes", "note")
         return {weight: [one for one in self.reasons if one.weight == weight] for weight in weights}
 
@@ -88,8 +93,11 @@ class Clash(Struct, frozen=True):
 
 
 class Crossing(Struct, frozen=True):
-    """The road to the release: its steps, what the release at its end refuses, and the plan of the move before the step
-    that ends mirroring, by the rules of the release that runs until then; None if no step does."""
+    """The upgrade path to the release.
+
+    It holds the steps, what the last release refuses, and the plan of the move before the step that ends mirroring, by
+    the rules of the release that runs until then; None if no step does.
+    """
 
     legs: tuple[Leg, ...]
     refused: list[Refused]
@@ -97,15 +105,17 @@ class Crossing(Struct, frozen=True):
 
     @property
     def moves_before(self) -> int:
-        """Before which step, by its index, queues are moved: the one that ends mirroring, or after the last."""
+        """Return the index of the step that ends mirroring, before which queues are moved; or one past the last."""
         return next((number for number, leg in enumerate(self.legs) if leg.drops_mirrors), len(self.legs))
 
 
 class Migration(Struct, frozen=True, kw_only=True):
-    """The whole plan: a move for each queue, what becomes of policies, the clashes, and what stays out. `release` is
-    the one that the files tell, whose rules are those of `source`; `queues_told` is False if no file tells of queues;
-    `running` is the release that runs when queues are moved by this plan; `crossing` is None where no road is told
-    (`hawb.planning.crossing`)."""
+    """The whole plan: a move for each queue, the policies afterwards, the clashes, and what is left out.
+
+    `release` is the release in the files, whose rules are those of `source`; `queues_told` is False if no file lists
+    queues; `running` is the release that runs when queues are moved by this plan; `crossing` is None if no upgrade path
+    was asked for (`hawb.planning.crossing`).
+    """
 
     source: Profile
     target: Profile
@@ -122,33 +132,33 @@ class Migration(Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> str:
-        """What runs now: the release that the files tell, and whose rules stand for it."""
+        """Return the release in the files, with the release whose rules are used in its place if they differ."""
         if self.release is None or self.release == self.source.release:
             return self.source.release
         return f"{self.release}, by the rules of {self.source.release}"
 
     def policies(self, operator: bool) -> list:
-        """The policies, or operator policies, after the move."""
+        """Return the policies, or operator policies, after the move."""
         return [part.policy for one in self.splits if one.operator is operator for part in one.parts]
 
     @property
     def moved(self) -> list[Move]:
-        """The queues that become quorum queues."""
+        """Return the queues that become quorum queues."""
         return self.having(*MOVED)
 
     @property
     def new_default_type(self) -> str | None:
-        """The default queue type of new virtual hosts; None if the release that runs at the move has none."""
+        """Return the default queue type of new vhosts, or None if the release that runs at the move has none."""
         return QUORUM if has_default_types(self.running) else None
 
     @property
     def moving(self) -> Migration:
-        """The plan by whose rules queues are moved: that of the step which ends mirroring, or this one."""
+        """Return the plan by which queues are moved: that of the step which ends mirroring, or this one."""
         return (self.crossing.before if self.crossing else None) or self
 
     @property
     def affected(self) -> list[Move]:
-        """The queues that the move is about: those that become quorum queues, and those that cannot."""
+        """Return the queues that become quorum queues and those that cannot."""
         return self.having(*MOVED, "not")
 
     def having(self, *verdicts: Verdict) -> list[Move]:
@@ -157,7 +167,7 @@ class Migration(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many queues there are of each verdict."""
+        """Return how many queues have each verdict."""
         found = Counter(move.verdict for move in self.moves)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
@@ -165,7 +175,7 @@ class Migration(Struct, frozen=True, kw_only=True):
 def migrate(
     inventory: Inventory, to: str, matrix: Mapping[str, Feature], routing: Routing | None = None
 ) -> Migration:
-    """The plan that moves a cluster to a version. Raises KeyError for an unknown version."""
+    """Return the plan that moves a cluster to a version. Raise KeyError for an unknown version."""
     target, routing = PROFILES[to], routing or Routing()
     assigned = assign(inventory)
     running = _running(inventory, target)
@@ -233,8 +243,11 @@ def _move(assignment: Assignment, inventory: Inventory, target: Profile, matrix:
 def _redeclared(
     moves: list[Move], inventory: Inventory, target: Profile, routing: Routing, new_type: str | None
 ) -> list[Move]:
-    """Return the moves with what comes of declarations as before: of queues that become quorum queues, and of classic
-    ones that go into the same new virtual hosts, where RabbitMQ would fill in quorum."""
+    """Return the moves with the result of declaring each queue as before.
+
+    That concerns queues that become quorum queues, and classic queues that move to the same new vhosts, where RabbitMQ
+    would fill in the type quorum.
+    """
     profile = inventory.profile if inventory.release else None
     used = {move.queue.vhost for move in moves if move.verdict in MOVED}
     made = []
@@ -308,7 +321,7 @@ def _splits(
 
 
 def _after(inventory: Inventory, target: Profile, moves: list[Move], splits: list[Split]) -> Assigned:
-    """What is in force after the move, by the rules of the release."""
+    """Return the policies that apply after the move, by the rules of the release."""
     queues = [
         Queue(move.queue.vhost, move.queue.name, replace(move.queue.facts, type=move.type, arguments=move.arguments))
         for move in moves
@@ -341,7 +354,7 @@ def _policy_clashes(splits: list[Split]) -> Iterator[Clash]:
 def _setting_clashes(
     assigned: Assigned, moves: list[Move], after: Assigned, target: Profile, matrix: Mapping[str, Feature]
 ) -> Iterator[Clash]:
-    """Queues for which other settings would be in force than those translated for them."""
+    """Yield queues to which other settings would apply than those translated for them."""
     if not any(one.policies or one.operator_policies for one in (*assigned.assignments, *after.assignments)):
         return
     for one, move, then in zip(assigned.assignments, moves, after.assignments, strict=True):
@@ -361,8 +374,10 @@ def _setting_clashes(
 
 
 def redeclare_clashes(moves: list[Move]) -> Iterator[Clash]:
-    """Yield the errors that applications get on every way if they declare queues as before, a clash for each argument:
-    in a new virtual host too, where some need not change."""
+    """Yield a clash for each argument with which applications get an error if they declare queues as before.
+
+    The error comes in every way to move, including a new vhost, where some applications need no change.
+    """
     by_key: dict[tuple[str, bool], list[Move]] = {}
     for move in moves:
         if move.redeclaration is not None and move.redeclaration.in_new_vhost:

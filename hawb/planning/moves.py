@@ -1,10 +1,10 @@
-"""What may happen next in a search: the faults and operations that a cluster's state allows, and the moments at which.
+"""List the possible next steps of a search: the faults and operations that a cluster's state allows, and their times.
 
-A fault happens to a cluster, an operation somebody does. Nodes that are killed together are as many faults. A publish
-is one message to a queue from one side, and waits for its confirm. Waiting is free: nothing but time passes, as long as
-it takes to notice who is silent, or who is back.
+A fault happens to a cluster; an operator or a client performs an operation. Nodes that are killed together count as
+that many faults. A publish is one message to a queue from one partition, and waits for its confirm. Waiting is free: it
+lasts as long as nodes need to detect that another node is down or back.
 
-Left out: crashes of single processes, single cut links, alarms, changes of policies, consumers.
+Left out: crashes of single processes, single broken links, alarms, policy changes, consumers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Heal, Kill, Partition, PowerOff, Publish, Start, Stop, SyncQueue, Wait, Wipe
 
 PATIENCE = 1.25
-"""The number of net_ticktimes after which silent nodes have been noticed (Erlang looks four times in each)."""
+"""Number of net_ticktimes after which silent nodes are seen as down (Erlang checks four times in each)."""
 
 
 class Spent(NamedTuple):
-    """How many faults and operations a story has, or may have."""
+    """Numbers of faults and operations that a scenario has, or may have."""
 
     faults: int = 0
     operations: int = 0
@@ -35,12 +35,12 @@ class Spent(NamedTuple):
         return Spent(self.faults + other[0], self.operations + other[1])
 
     def within(self, other: Spent) -> bool:
-        """Whether it is no more faults and no more operations than another."""
+        """Return True if neither number exceeds that of `other`."""
         return self.faults <= other.faults and self.operations <= other.operations
 
 
 class Move(NamedTuple):
-    """A step that is possible, and the faults and operations that it counts as."""
+    """A possible step, and the faults and operations that it counts as."""
 
     verb: Verb
     cost: Spent
@@ -63,7 +63,7 @@ def _power_losses(moment: Moment, settings: Settings) -> Iterator[Move]:
 
 
 def _partitions(moment: Moment, settings: Settings) -> Iterator[Move]:
-    """Every way to part the running nodes in two, while the network is whole."""
+    """Yield every way to split the running nodes in two, while the network is whole."""
     first, *others = _running(moment.state, settings) or [None]
     if moment.state.cuts or len(moment.state.sides) > 1:
         return
@@ -91,7 +91,7 @@ def _starts(moment: Moment, settings: Settings) -> Iterator[Move]:
 
 
 def _publishes(moment: Moment, settings: Settings) -> Iterator[Move]:
-    """A publish to each queue of a side at its first running node: that is where its clients are."""
+    """Yield a publish to each queue of each partition at its first running node, where its clients connect."""
     for side in moment.state.sides:
         nodes = [node for node in moment.state.nodes_of(side) if moment.state.nodes[node].status == RUNNING]
         for name in sorted(side.queues) if nodes else ():
@@ -127,7 +127,7 @@ MOVES: dict[str, Moves] = {
     "partition": _partitions,
     "wipe": _lost_disks,
 }
-"""By verb, in the order in which they are tried: of two stories that are as long the one with the milder step wins."""
+"""Moves by verb, in the order they are tried: of two scenarios of one length that with the milder step wins."""
 
 
 class Instant(NamedTuple):
@@ -138,8 +138,11 @@ class Instant(NamedTuple):
 
 
 def instants(run: Run) -> Iterator[Instant]:
-    """The moments for the next step: when the cluster has settled, at once if anything is in flight, and in the middle
-    of each synchronisation that is under way until then."""
+    """Yield the times for the next step.
+
+    They are: when the cluster has settled; at once, if anything is in flight; and in the middle of each synchronisation
+    until the cluster has settled.
+    """
     settled = run.moment()
     yield Instant(None, settled)
     at_once = run.moment_at(run.reached_s)
@@ -153,7 +156,7 @@ def instants(run: Run) -> Iterator[Instant]:
 
 
 def moves(moment: Moment, settings: Settings, left: Spent, verbs: frozenset[str]) -> Iterator[Move]:
-    """The steps that may come next, of some verbs and within what is left."""
+    """Yield the possible next steps with these verbs and within the bound left."""
     for verb, possible in MOVES.items():
         if verb in verbs:
             yield from (move for move in possible(moment, settings) if move.cost.within(left))

@@ -1,5 +1,4 @@
-"""The queues that cannot be used where a story stands, and the metadata store if it cannot be written to, each with the
-reason."""
+"""List the queues that are unavailable at the end of a run, and the metadata store if it rejects writes."""
 
 from __future__ import annotations
 
@@ -14,18 +13,19 @@ from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
 METADATA = "rabbitmq_metadata"
-"""What RabbitMQ's check calls the metadata store of 4.3."""
+"""Name of the metadata store in RabbitMQ 4.3's check."""
 
 
 class OutOfUse(Struct, frozen=True):
-    """A queue that cannot be used, or METADATA. `down` are the nodes whose replicas do not run or are out of reach, of
-    `replicas` in all.
+    """An unavailable queue, or METADATA.
 
-    `reason`: `no_majority` (fewer than a majority of the members run), `no_leader` (enough run, and none leads them),
+    `down` are the nodes whose replicas do not run or cannot be reached, of `replicas` in total.
+
+    `reason`: `no_majority` (fewer than a majority of the members run), `no_leader` (enough run, and none is leader),
     `node_down` (the only replica's node), `master_awaited` (mirrors wait for the master's node), `failed` (the process
-    ended, its node runs), or `listed`: a listing has the queue in a `state` in which nobody can use it. Otherwise
-    `state` says more of the nodes in `down`: `paused` (the only replica's), `out_of_reach` (all run), `mixed` (some
-    do), or nothing if none runs.
+    ended, its node runs), or `listed`: a listing reports the queue in a `state` in which no client can use it.
+    Otherwise `state` describes the nodes in `down`: `paused` (the only replica's), `out_of_reach` (all run), `mixed`
+    (some do), or empty if none runs.
     """
 
     queue: str
@@ -36,8 +36,10 @@ class OutOfUse(Struct, frozen=True):
 
 
 def out_of_use(run: Run, listed: Mapping[str, str] | None = None) -> tuple[OutOfUse, ...]:
-    """The queues that no client can use once the run has settled, by name, METADATA last. `listed` are the states of
-    queues that a listing has as out of use, whatever the run has of them."""
+    """Return the queues that no client can use once the run has settled, by name, METADATA last.
+
+    `listed` maps queues that a listing reports as unavailable to their states; the run's view of them is ignored.
+    """
     state, names = run.moment().state, run.settings.names
     found = {name: _queue(name, state, names) for name in _known(state) if not is_usable(state, name)}
     found = {one.queue: one for one in listed_as_out_of_use(listed or {})} | found
@@ -45,7 +47,7 @@ def out_of_use(run: Run, listed: Mapping[str, str] | None = None) -> tuple[OutOf
 
 
 def listed_as_out_of_use(listed: Mapping[str, str]) -> tuple[OutOfUse, ...]:
-    """The queues that a listing has as out of use, from their states there."""
+    """Return the queues that a listing reports as unavailable, from their states there."""
     return tuple(OutOfUse(name, "listed", state=state) for name, state in sorted(listed.items()))
 
 
@@ -55,7 +57,7 @@ def is_usable(state: State, name: str) -> bool:
 
 
 def _known(state: State) -> Iterable[str]:
-    """The queues that running nodes know; all, where none runs."""
+    """Return the queues that running nodes know; all queues if no node runs."""
     awake = {state.nodes[node].side for node in state.running()}
     return {name for side in state.sides if side.number in awake or not awake for name in side.queues}
 
@@ -78,7 +80,7 @@ def _queue(name: str, state: State, names: tuple[str, ...]) -> OutOfUse:
 
 
 def offline(state: State, side: Side, queue: Queue) -> list[int]:
-    """The members of a group that do not run, as far as a side knows."""
+    """Return the members of a group that do not run, as far as a partition knows."""
     members = sorted(queue.members)
     return [one for one in members if not is_online(state, side, one) or _stopped(state, queue, one)]
 

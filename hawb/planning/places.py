@@ -1,7 +1,7 @@
-"""Where the things that a linter names stand in the files of a cluster: the file, and the line where it can be told.
+"""Locate the objects that the linter names in a cluster's files: the file, and the line if it can be found.
 
-Lines are told of exports, operator resources and scenarios alike, for all can be read as YAML. What cannot be, or is
-large, is named without a line: a finding is worth telling without one.
+Lines are found in exports, operator resources and scenarios, as all can be parsed as YAML. An object in a file that
+cannot be parsed, or is large, gets no line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hawb.scenario import inputs, text
 from hawb.scenario.refused import ScenarioRefused
 
 MOST_BYTES = 4 * 2**20
-"""Larger files are not looked through: a second reading of all of an export's queues is not worth their lines."""
+"""Larger files are not searched: line numbers are not worth parsing all of an export's queues again."""
 DEPTH = 4
 NAME, VHOST = "name", "vhost"
 SCENARIO_LISTS = {
@@ -29,7 +29,7 @@ STEPS = {"set_policy": "policy", "set_operator_policy": "operator policy", "decl
 RESOURCES = {"Policy": "policy", "OperatorPolicy": "operator policy", "Queue": "queue"}
 
 Thing = tuple[str, str]
-"""The kind and the name of what a finding is about."""
+"""Kind and name of the object that a finding is about."""
 
 
 class Place(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Place(Struct, frozen=True):
 
 
 def places(sources: Sequence[str | Path]) -> dict[Thing, Place]:
-    """Where each policy, operator policy, queue and node of these files is named first."""
+    """Return where these files first name each policy, operator policy, queue and node."""
     found: dict[Thing, Place] = {}
     for source in sources:
         named, vhost = split_source(source)
@@ -65,7 +65,7 @@ def _named(file: Path, vhost: str) -> Iterator[tuple[Thing, int | None]]:
 
 
 def _things(document: Any, vhost: str) -> Iterator[tuple[Thing, tuple[str | int, ...]]]:
-    """The things that a document names, each with its path."""
+    """Yield the objects that a document names, each with its path."""
     if isinstance(document, list):
         for index, entry in _maps(document):
             yield from _named_by(entry, "node" if "running" in entry else "queue", NAME, vhost, (index,))
@@ -101,7 +101,7 @@ def _resource(resource: dict[str, Any], path: tuple[str | int, ...]) -> Iterator
 def _named_by(
     entry: dict[str, Any], kind: str, key: str, vhost: str, path: tuple[str | int, ...]
 ) -> Iterator[tuple[Thing, tuple[str | int, ...]]]:
-    """A thing by the name in its entry; a scenario's queue has its virtual host in its name."""
+    """Yield an object by the name in its entry; a scenario's queue has its vhost in its name."""
     if isinstance(name := entry.get(key), str):
         if kind == "node" or key == "queue":
             yield (kind, name), path

@@ -1,4 +1,4 @@
-"""The findings about a cluster's policies: each check looks at the reach of one policy."""
+"""Find problems of a cluster's policies: each check looks at the reach of one policy."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hawb.rules.policies import QUEUE_TYPES_BY_APPLY_TO, HaMode, Mirroring, Prom
 from hawb.rules.quorum import majority
 
 MANY_NODES = 3
-"""On more nodes than these a replica on each is more than most need."""
+"""On more nodes than this, a replica on each node is more than most queues need."""
 
 ANY_NAME = ("", "q", "amq.gen-JzTY20BRgKO-HjmUJj0wLg", "Zürich/7 :: orders")
-"""A pattern that is found in all of these is found in every name, as far as that can be told by trying."""
+"""Sample names: a pattern that matches all of them is taken to match every name."""
 
 OF_EXCHANGES = {"alternate-exchange", "federation-upstream", "federation-upstream-set", "federation-upstream-pattern"}
 
 
 def policy_findings(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> Iterator[Finding]:
-    """The findings about one policy, which applies to the queues of `applied`."""
+    """Yield the findings about one policy, which applies to the queues in `applied`."""
     if reach.unknown:
         yield _finding("unknown-settings", reach, keys=reach.unknown, release=inventory.profile.release)
     if reach.refused:
@@ -76,8 +76,10 @@ def _gives_up(reach: Reach, _: Inventory) -> Iterator[Finding]:
 
 
 def _clash(reach: Reach, inventory: Inventory) -> Iterator[Finding]:
-    """Settings that make queues of a type pass the policy over: every type that its apply-to names, or types of which
-    the cluster has queues that match."""
+    """Yield a finding for settings because of which queues of a type pass the policy over.
+
+    That is every type that its apply-to names, or types of which the cluster has queues that match.
+    """
     keys = reach.definition.keys()
     types = QUEUE_TYPES_BY_APPLY_TO.get(reach.policy.apply_to, ())
     clashes = {kind: sorted(keys & inventory.profile.unsupported_by(kind)) for kind in types}
@@ -97,7 +99,7 @@ def _idle(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> 
 REACH_CHECKS = (_matches_nothing, _matches_everything, _never_applies, _tie, _gives_up, _clash)
 
 
-# What a policy that applies to classic queues says of mirrors
+# Mirroring settings of a policy that applies to classic queues
 
 
 def _promotes(reach: Reach, said: Mirroring, inventory: Inventory) -> Iterator[Finding]:

@@ -1,11 +1,12 @@
-"""Policies for the time after a move to quorum queues: one for each type of queue where one covered both.
+"""Split policies for the time after a move to quorum queues: one policy for each queue type where one covered both.
 
-A policy with one setting that a type does not have is none for that type, so parts for both types are told apart by
-apply-to, which knows types from 3.12 on. In 3.10 a setting that is a default does it, which only one of the types
-knows; 3.8's classic queues take any setting, so there the part for quorum queues stands below the other by priority.
+A policy with one setting that a type does not support does not apply to that type, so the parts for both types are
+separated by apply-to, which knows queue types from 3.12 on. In 3.10 a setting at its default value, which only one type
+knows, separates them; 3.8's classic queues accept any setting, so there the part for quorum queues has the lower
+priority.
 
-A policy of which nothing is left goes, unless it kept another one from applying: then messages would expire, or be
-dropped, because mirroring was taken away. It stays with a limit that nothing reaches.
+A policy without any setting left is deleted, unless it overrode another policy: then messages would expire, or be
+dropped, because mirroring was removed. It is kept with a limit that no queue reaches.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ QUORUM_ONLY = {"dead-letter-strategy": "at-most-once"}
 """Settings with their defaults that only one type of queue knows (quorum queues do from 3.10 on)."""
 
 NOTHING = {"max-length": 10**12}
-"""A policy that limits nothing, and silences others all the same."""
+"""Definition of a policy that limits nothing but still overrides other policies."""
 
 FORMER_LOCATOR, LOCATOR = "queue-master-locator", "queue-leader-locator"
 OF_EXCHANGES = ("alternate-exchange",)
@@ -35,7 +36,7 @@ OF_STREAMS = {"max-age", "stream-max-segment-size-bytes", "stream-filter-size-by
 
 
 class Part(Struct, frozen=True):
-    """A policy after the move, and which queues it is meant for: classic, quorum, exchanges or (None) as before."""
+    """A policy after the move, and what it is meant for: classic, quorum, exchanges, or None if unchanged."""
 
     policy: Policy
     of: str | None
@@ -43,7 +44,7 @@ class Part(Struct, frozen=True):
 
 
 class Split(Struct, frozen=True):
-    """What becomes of one policy: its parts, none if it goes, and why. `both` is whether it covered both types."""
+    """The result for one policy: its parts (none if it is deleted) and why. `both` is True if it covered both types."""
 
     policy: Policy
     operator: bool
@@ -62,8 +63,11 @@ def split(
     policy: Policy, types: Collection[str], silences: Collection[str], matrix: Mapping[str, Feature], profile: Profile,
     operator: bool,
 ) -> Split:  # fmt: skip
-    """What becomes of a policy. `types` are the types of queues that it is to apply to after the move, `silences` those
-    types for which it is the first of several policies."""
+    """Return the result for a policy.
+
+    `types` are the queue types that it is to apply to after the move, `silences` the types for which it overrides other
+    policies.
+    """
     covered = QUEUE_TYPES_BY_APPLY_TO.get(policy.apply_to, ())
     meant = [kind for kind in ("classic", "quorum") if kind in types and kind in covered]
     if not meant or OF_STREAMS & policy.definition.keys():
@@ -86,7 +90,7 @@ def split(
 
 
 def _for_classic(given: Mapping[str, object], profile: Profile) -> dict[str, object]:
-    """What classic queues keep of a policy: where the locator's former name is denied, by its later one."""
+    """Return the settings that classic queues keep; a locator under its former name is renamed where that is denied."""
     settings = {key: value for key, value in given.items() if key not in profile.unsupported_by("classic")}
     if MASTER_LOCATOR in profile.denied_features and FORMER_LOCATOR in settings:
         balanced = is_balanced(settings.pop(FORMER_LOCATOR))
@@ -95,7 +99,7 @@ def _for_classic(given: Mapping[str, object], profile: Profile) -> dict[str, obj
 
 
 def _renamed(settings: Mapping[str, object], given: Mapping[str, object]) -> list[Reason]:
-    """What is said of a locator that goes by another name, or goes."""
+    """Return the reason for a locator that is renamed or removed."""
     if FORMER_LOCATOR not in given or FORMER_LOCATOR in settings:
         return []
     what = "replaced by queue-leader-locator balanced" if LOCATOR in settings else "left out: the declaring node leads"
@@ -103,7 +107,7 @@ def _renamed(settings: Mapping[str, object], given: Mapping[str, object]) -> lis
 
 
 def _untouched(policy: Policy, profile: Profile, operator: bool) -> Split:
-    """A policy that applies to no queue: kept where the release takes it, or takes what it knows of it."""
+    """Return the result for a policy that applies to no queue: kept with the settings that the release knows."""
     known = profile.operator_policy_settings if operator else profile.policy_settings
     settings = {key: value for key, value in policy.definition.items() if key in known}
     kept = _with(policy, settings)
@@ -122,7 +126,7 @@ def _whole(policy: Policy, settings: dict, wanted: dict, meant: Sequence[str]) -
 
 
 def _apart(policy: Policy, left: Mapping[str, dict], profile: Profile) -> list[Part]:
-    """A part for each type that has anything left."""
+    """Return a part for each type that has any setting left."""
     parts = []
     by_type = "quorum_queues" in profile.apply_to
     for kind, settings in left.items():
@@ -139,7 +143,7 @@ def _apart(policy: Policy, left: Mapping[str, dict], profile: Profile) -> list[P
 
 
 def _marker(kind: str, settings: Mapping[str, object], profile: Profile) -> dict[str, object]:
-    """What makes the other type of queue pass a part over, where nothing in it does."""
+    """Return the setting that makes the other type pass a part over, or {} if none is needed or there is none."""
     other = "quorum" if kind == "classic" else "classic"
     marker = CLASSIC_ONLY if kind == "classic" else QUORUM_ONLY
     if settings.keys() & profile.unsupported_by(other) or not marker.keys() & profile.unsupported_by(other):
@@ -148,7 +152,7 @@ def _marker(kind: str, settings: Mapping[str, object], profile: Profile) -> dict
 
 
 def _exchanges(policy: Policy, settings: dict[str, object]) -> list[Part]:
-    """The part for exchanges of a policy with apply-to all, where its parts for queues do not reach exchanges."""
+    """Return the part for exchanges of a policy with apply-to all, if its parts for queues do not reach exchanges."""
     if not settings:
         return []
     named = replace(_with(policy, settings), name=f"{policy.name}-exchanges", apply_to="exchanges")
@@ -160,8 +164,10 @@ def _with(policy: Policy, settings: Mapping[str, object]) -> Policy:
 
 
 def in_order(splits: Iterable[Split], profile: Profile) -> list[Split]:
-    """The splits with free names for their parts and, in 3.8, with priorities that put a part for quorum queues right
-    below the part for classic ones."""
+    """Return the splits with unused names for their parts.
+
+    In 3.8, also set priorities that put a part for quorum queues right below the part for classic ones.
+    """
     found = list(splits)
     taken = {(one.operator, one.policy.vhost, one.policy.name) for one in found}
     ranked = not profile.declare_knows_type and any(one.both for one in found)

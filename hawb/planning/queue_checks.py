@@ -1,7 +1,7 @@
-"""The findings about a cluster's queues: each check looks at one queue and the policies in force for it.
+"""Find problems of a cluster's queues: each check looks at one queue and the policies that apply to it.
 
-Queues that are the same but for their names are looked at once (`hawb.planning.lint`): no check looks at more of a
-queue's name than `by_name`.
+Queues that differ only in their names are checked once (`hawb.planning.lint`): no check looks at more of a queue's name
+than `by_name`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ SMALLEST_BATCH = 2
 
 MIB = 2**20
 PILED = 1.5
-"""A node has too many masters and leaders with more than this many times its equal share."""
+"""Factor of the equal share of masters and leaders above which a node has too many."""
 
 
 Found = tuple[str, dict[str, Any]]
-"""A finding's code and facts: all of it but its queue."""
+"""Code and facts of a finding, without its queue."""
 
 
 def by_name(queue: Queue) -> tuple[bool, bool]:
@@ -42,7 +42,7 @@ def by_name(queue: Queue) -> tuple[bool, bool]:
 
 
 def queue_found(assignment: Assignment, inventory: Inventory) -> list[Found]:
-    """The findings about one queue. An exclusive queue goes with its connection, and is not replicated."""
+    """Return the findings about one queue; none for an exclusive queue, which ends with its connection."""
     queue = assignment.queue
     if queue.facts.exclusive:
         return []
@@ -60,8 +60,10 @@ def _no_policy(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 
 def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
-    """Return True if the release mirrors classic queues, and there is a node for a mirror, as far as files tell; of a
-    queue that has mirrors nothing has to be said, and nothing of a plugin's own, which is declared by the plugin."""
+    """Return True if the release mirrors classic queues and there is, as far as files tell, a node for a mirror.
+
+    Return False for a queue that has mirrors, and for a queue that a plugin declares itself.
+    """
     queue = assignment.queue
     if owner(queue.name, queue.facts.arguments) is not None:
         return False
@@ -69,7 +71,7 @@ def _could_be_mirrored(assignment: Assignment, inventory: Inventory) -> bool:
 
 
 def _silenced(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """The mirrors that a silenced policy asks for, or its settings that nothing else gives."""
+    """Return a finding if an overridden policy asks for mirrors, or has settings that no applied policy has."""
     if len(assignment.policies) < 2:
         return None
     policy, definition = assignment.policies[0].name, assignment.in_force.definition
@@ -95,7 +97,7 @@ def _listed_otherwise(assignment: Assignment, inventory: Inventory) -> Found | N
 
 
 def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """A classic queue under a policy that has no mirror all the same."""
+    """Return a finding for a classic queue that has no mirror though a policy applies to it."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
     if not _could_be_mirrored(assignment, inventory) or assignment.in_force.definition is None:
         return None
@@ -108,8 +110,10 @@ def _one_replica(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 
 def _classic(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """A classic queue that could be a quorum queue, of a release that mirrors none. A plugin's own queue stays as the
-    plugin declares it."""
+    """Return a finding for a classic queue that could be a quorum queue, in a release without mirroring.
+
+    Return None for a queue that a plugin declares itself.
+    """
     queue = assignment.queue
     if inventory.profile.mirroring or len(inventory.nodes) == 1 or owner(queue.name, queue.facts.arguments) is not None:
         return None
@@ -128,7 +132,7 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 
 def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """Members on nodes that the cluster does not have: they count for a majority and never come back."""
+    """Return a finding for members on nodes outside the cluster: they count for a majority and never come back."""
     members = assignment.queue.facts.members or ()
     ghosts = [node for node in members if inventory.nodes and node not in inventory.nodes]
     if not ghosts:
@@ -138,7 +142,7 @@ def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 
 def _free(assignment: Assignment, inventory: Inventory) -> list[str]:
-    """The running nodes without a member of a queue, where files tell its members."""
+    """Return the running nodes without a member of the queue, if files list its members."""
     members = assignment.queue.facts.members
     return [node for node, runs in inventory.nodes.items() if runs and node not in members] if members else []
 
@@ -157,7 +161,10 @@ def _members(assignment: Assignment, inventory: Inventory) -> Found | None:
 
 
 def _members_count(queue: Queue, nodes: int) -> int | None:
-    """How many members a queue has, or was declared with on so many nodes (0: not told); None if no file tells."""
+    """Return how many members a queue has, or was declared with; None if no file says.
+
+    `nodes` is the number of the cluster's nodes, 0 if unknown.
+    """
     facts = queue.facts
     if facts.members:
         return len(facts.members)
@@ -173,7 +180,7 @@ def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     return ("members-offline", {"offline": len(offline), "members": len(members)}) if offline else None
 
 
-# What its mirrors cost, and what they ask of publishers
+# Costs of mirrors, and their effect on publishers
 
 
 def _keeps_mirrors(said: Mirroring | None, inventory: Inventory) -> bool:
@@ -181,7 +188,7 @@ def _keeps_mirrors(said: Mirroring | None, inventory: Inventory) -> bool:
 
 
 def _sync_batch(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """A batch of a synchronisation against net_ticktime, and against the guide's example."""
+    """Compare a synchronisation batch with net_ticktime, and with the guide's example."""
     said, facts = assignment.in_force.mirroring, assignment.queue.facts
     if not _keeps_mirrors(said, inventory):
         return None
@@ -216,7 +223,7 @@ def _needs_confirms(assignment: Assignment, inventory: Inventory) -> Found | Non
 
 
 def _before_quorum(assignment: Assignment, inventory: Inventory) -> Found | None:
-    """What blocks the move to a quorum queue; where nothing does, what has to change for it."""
+    """Return what blocks the move to a quorum queue, or if nothing does, what has to change for it."""
     found = before_quorum(assignment, inventory.profile)
     for weight, code in (("blocks", "blocks-quorum"), ("changes", "changes-for-quorum")):
         if found[weight]:
@@ -239,22 +246,24 @@ CHECKS = {
 
 
 def node_findings(inventory: Inventory) -> Iterator[Finding]:
-    """The findings about nodes."""
+    """Yield the findings about nodes."""
     yield from _alone(inventory)
     yield from _piled(inventory)
 
 
 def _alone(inventory: Inventory) -> Iterator[Finding]:
-    """The only node of a cluster with queues that could have replicas on others."""
+    """Yield a finding for the only node of a cluster with queues that could have replicas on other nodes."""
     if len(inventory.nodes) == 1 and any(not queue.facts.exclusive for queue in inventory.queues):
         [node] = inventory.nodes
         yield Finding("one-node", "node", node)
 
 
 def _piled(inventory: Inventory) -> Iterator[Finding]:
-    """Nodes with more than their share of the masters and leaders that listings tell; the share is RabbitMQ's own when
-    it rebalances (`rabbit_amqqueue:maybe_rebalance`), of the nodes that run. A node that would keep too many, since
-    queues without another replica cannot be moved, is left out."""
+    """Yield nodes with more than their share of the masters and leaders in listings.
+
+    The share is RabbitMQ's when it rebalances (`rabbit_amqqueue:maybe_rebalance`), over the running nodes. A node that
+    would keep too many, because queues without another replica cannot be moved, is left out.
+    """
     masters = _masters(inventory)
     movable = Counter(queue.facts.leader or queue.facts.node for queue in inventory.queues if _is_movable(queue))
     nodes = sharing(inventory)
@@ -268,7 +277,7 @@ def _piled(inventory: Inventory) -> Iterator[Finding]:
 
 
 def sharing(inventory: Inventory) -> list[str]:
-    """Return the nodes that share masters and leaders: those that run or, where no file tells, those that have any."""
+    """Return the nodes that share masters and leaders: those that run, or if no file says, those that have any."""
     return [node for node, runs in inventory.nodes.items() if runs] or list(_masters(inventory))
 
 

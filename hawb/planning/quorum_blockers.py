@@ -1,8 +1,7 @@
-"""What stands in the way of declaring a queue anew as a quorum queue, by the rules of its cluster's release: what
-blocks, and what only has to change.
+"""Find what prevents declaring a queue as a quorum queue, by the rules of its cluster's release.
 
-`hawb.planning.quorum_translation` tells the two apart. A policy with settings of mirroring is passed over for quorum
-queues: these do without mirroring, but the policy's other settings have to come from another one.
+`hawb.planning.quorum_translation` separates what blocks from what only has to change. Quorum queues pass over a policy
+with mirroring settings: they need no mirroring, but the policy's other settings have to come from another policy.
 """
 
 from __future__ import annotations
@@ -17,7 +16,9 @@ from hawb.rules.profiles import HA_SETTINGS, Profile
 
 def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list[str]]:
     """Return what blocks the move of a classic queue, and what changes with it, in a few words each; both may be empty.
-    Nothing is said of a queue that a plugin declares for itself."""
+
+    Both are empty for a queue that a plugin declares itself.
+    """
     facts, definition = assignment.queue.facts, assignment.in_force.definition or {}
     found: dict[Weight, list[str]] = {"blocks": [], "changes": []}
     if owner(assignment.queue.name, facts.arguments) is not None:
@@ -32,7 +33,7 @@ def before_quorum(assignment: Assignment, profile: Profile) -> dict[Weight, list
 
 
 def _passed_over(assignment: Assignment, profile: Profile) -> Iterator[str]:
-    """The policy that would be passed over for a quorum queue, where the queue could have some of its settings."""
+    """Yield the policy that a quorum queue would pass over, if the queue could have some of its settings."""
     keys = assignment.policies[0].definition.keys()
     unsupported = profile.unsupported_by("quorum")
     if keys & unsupported and (lost := sorted(keys - HA_SETTINGS - unsupported)):

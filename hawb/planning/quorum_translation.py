@@ -1,8 +1,8 @@
-"""What becomes of a classic queue's settings when it is declared as a quorum queue of a release, and why.
+"""Translate a classic queue's settings to those of a quorum queue of a release, with reasons.
 
-Each of `ROWS` says what stands in for something that a quorum queue cannot do; the matrix of features says where
-RabbitMQ's code forbids it (`hawb.rules.feature_matrix`), so that without a matrix ({}) reasons name no such source.
-Arguments (`x-…`) and settings of policies go by the same rows. No text holds a value of the file: an argument may be
+Each of `ROWS` says what replaces something that a quorum queue does not support; the feature matrix says where
+RabbitMQ's code forbids it (`hawb.rules.feature_matrix`), so without a matrix ({}) reasons name no such source.
+Arguments (`x-…`) and policy settings use the same rows. No text holds a value from the file, as an argument may hold
 anything.
 """
 
@@ -38,9 +38,11 @@ class Reason(Struct, frozen=True, gc=False):
 
 
 class Row(Struct, frozen=True):
-    """A setting (without x-), or one value of it, that a quorum queue of some `versions` may not have. `into` is what
-    it becomes, by version; where a version is not listed nothing stands in for it, and the queue cannot be moved.
-    `feature` is its row in the matrix, None for a setting that no row is about: then `source` says where it stands."""
+    """A setting (without x-), or one value of it, that quorum queues of some `versions` do not support.
+
+    `into` is its replacement by version; in a version that is not listed there is none, and the queue cannot be moved.
+    `feature` is its row in the matrix, None for a setting that has no row: then `source` says where it is documented.
+    """
 
     key: str
     told: str
@@ -51,7 +53,7 @@ class Row(Struct, frozen=True):
     source: str = ""
 
     def meets(self, value: object, version: str) -> bool:
-        """Whether the row is about this value of its setting, in a version."""
+        """Return True if the row is about this value of its setting in a version."""
         if version not in self.versions:
             return False
         if self.value is ANY:
@@ -68,6 +70,7 @@ def _is_negative(value: object) -> bool:
 
 
 def is_balanced(value: object) -> bool:
+    """Return True if a queue-master-locator spreads masters over the nodes."""
     return value in ("min-masters", "random")
 
 
@@ -120,15 +123,15 @@ PROPERTIES = (
     ("exclusive", True, "exclusive", "is exclusive: it is deleted with its connection"),
     ("auto_delete", True, "auto-delete", "is auto-delete: it is deleted with its last consumer"),
 )
-"""What a quorum queue cannot be: the fact, the value that blocks, its row in the matrix, and in words."""
+"""Properties that a quorum queue cannot have: the fact, the value that blocks, its row in the matrix, and words."""
 
 SERVER_NAMED = "amq.gen-"
-"""How a name begins that RabbitMQ makes up for a queue declared without one (`rabbit_channel`, queue.declare)."""
+"""Prefix of the name that RabbitMQ generates for a queue declared without one (`rabbit_channel`, queue.declare)."""
 
 MIRRORING_SOURCE = "rabbit_quorum_queue:capabilities; 4.0 rabbit_policies, without them"
 UNREAD_SOURCE = "rabbit_quorum_queue:capabilities, queue_arguments"
 DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
-"""Without it a routing key for dead letters is refused, so every argument is tried with it."""
+"""RabbitMQ refuses a dead-letter routing key without it, so every argument is tried with it."""
 
 
 class Translated(Struct):
@@ -139,7 +142,7 @@ class Translated(Struct):
 
     @property
     def blocked(self) -> bool:
-        """Whether something has no counterpart."""
+        """Return True if a setting has no replacement."""
         return any(reason.weight == "blocks" for reason in self.reasons)
 
 
@@ -154,7 +157,7 @@ class Becoming(Struct, frozen=True):
 def becoming(
     queue: Queue, in_force: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile
 ) -> Becoming:
-    """What a queue becomes under the settings in force for it. Of a policy's settings no notes are kept."""
+    """Return the result for a queue with the settings that apply to it; notes about policy settings are left out."""
     given = queue.facts.arguments or {}
     of_arguments, of_policy = arguments(given, matrix, profile), definition(in_force, matrix, profile)
     reasons = [*properties(queue, matrix, profile.version), *of_arguments.reasons]
@@ -165,7 +168,7 @@ def becoming(
 
 
 def _other_winner(given: Mapping[str, object], policy: Mapping[str, object], profile: Profile) -> Iterator[Reason]:
-    """A setting for which the argument counts in a classic queue, and the policy in a quorum queue."""
+    """Yield a setting for which a classic queue prefers its argument and a quorum queue the policy."""
     both = "x-overflow" in given and "overflow" in policy
     if profile.version != "3.8" and both and given["x-overflow"] != policy["overflow"]:
         yield Reason("changes", "overflow: the policy's value applies from now on, not the argument's",
@@ -183,7 +186,7 @@ def properties(queue: Queue, matrix: Mapping[str, Feature], version: str) -> Ite
 
 
 def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
-    """A queue's arguments as a quorum queue of the release takes them, its type among them."""
+    """Return a queue's arguments, including its type, as a quorum queue of the release accepts them."""
     settings = {key.removeprefix("x-"): value for key, value in given.items() if key != "x-queue-type"}
     found = _translated(settings, "argument x-{}", matrix, profile, _known_arguments(given, profile))
     kept: dict[str, object] = {"x-queue-type": "quorum"}
@@ -192,7 +195,7 @@ def arguments(given: Mapping[str, object], matrix: Mapping[str, Feature], profil
 
 
 def definition(given: Mapping[str, object], matrix: Mapping[str, Feature], profile: Profile) -> Translated:
-    """A policy's settings as a policy for quorum queues of the release has them; perhaps none are left."""
+    """Return a policy's settings as a policy for quorum queues of the release; may be empty."""
     return _translated(given, "policy setting {}", matrix, profile, _known_settings(profile))
 
 

@@ -1,8 +1,8 @@
-"""Which applications have to change that declare a queue as before, by the way on which the queue is moved.
+"""Find which applications have to change because they declare a queue as before, for each way to move the queue.
 
-A new virtual host is added with the default queue type quorum where the release has default types, so that an
-application that sends no x-queue-type declares a quorum queue there. In place, and in a new cluster, the default type
-stays as it is. The rules are those of `hawb.rules.redeclaration`.
+A new vhost is added with the default queue type quorum if the release has default types, so that an application that
+sends no x-queue-type declares a quorum queue there. In place, and in a new cluster, the default type stays as it is.
+The rules are those of `hawb.rules.redeclaration`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from hawb.rules.queue_types import CLASSIC, QUORUM, TYPE, takes_default_type
 from hawb.rules.redeclaration import RELAXED_SINCE, differing, filled_in
 
 Sends = Literal["no type", "a type", "perhaps a type"]
-"""Whether applications send x-queue-type: the files do not tell where RabbitMQ may have filled it in."""
+"""Answers to: do applications send x-queue-type? Files cannot tell if RabbitMQ may have filled it in."""
 
 
 class Redeclaration(Struct, frozen=True):
-    """For which arguments an application is refused with 406 that declares a queue as before: in a new virtual host, in
-    place, and in place with relaxed checks (None: the release has none). An application of which it is not told whether
-    it sends a type is taken to send none. `type` is that of the queue by then; arguments `if_created` are refused only
-    where the declaration would create the queue, as no quorum queue has them."""
+    """The arguments for which an application that declares a queue as before gets 406.
+
+    They are given for a new vhost, in place, and in place with relaxed checks (None: the release has none). An
+    application of which it is unknown whether it sends a type is assumed to send none. `type` is the queue's type after
+    the move; arguments `if_created` are refused only if the declaration would create the queue, as quorum queues do not
+    support them.
+    """
 
     type: str
     sends: Sends
@@ -39,8 +42,10 @@ class Redeclaration(Struct, frozen=True):
 
 
 class Today(Struct, frozen=True):
-    """What fills in the types of today's declarations: a release's rules (None if no file tells it), and the default
-    type of the virtual host (None if it has none)."""
+    """What fills in the type of today's declarations.
+
+    That is a release's rules (None if no file says which), and the vhost's default type (None if it has none).
+    """
 
     profile: Profile | None
     default_type: str | None
@@ -57,8 +62,10 @@ class Today(Struct, frozen=True):
 def redeclaration(
     queue: Queue, after: Mapping[str, object], today: Today, target: Profile, new_type: str | None
 ) -> Redeclaration:
-    """Return what comes of declaring a queue as before; `after` are its arguments after the move, `new_type` is the
-    default type of new virtual hosts."""
+    """Return the result of declaring a queue as before.
+
+    `after` are its arguments after the move, `new_type` is the default type of new vhosts.
+    """
     given = dict(queue.facts.arguments or {})
     sends, can_relax = today.sends(given), target.version in RELAXED_SINCE
     if sends == "perhaps a type":

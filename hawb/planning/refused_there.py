@@ -1,9 +1,9 @@
-"""What of a cluster a later release refuses, or gives no effect: queues, their arguments and policies, by name.
+"""List what a later release refuses or ignores of a cluster: queues, their arguments and policies, by name.
 
-What stands already is carried over an upgrade, but for what the table of releases says of it; it is refused when it is
-declared, set or imported anew, as applications and tools do. A queue is asked about as it is declared today, by the
-rules of the release (`hawb.rules.queue_arguments`, `quorum_declaration`, `denied_features`), a policy likewise
-(`hawb.rules.policy_validation`). No text holds the value of an argument or a setting: it may be anything.
+Existing objects are kept in an upgrade, except as the table of releases says; they are refused when an application or a
+tool declares, sets or imports them again. A queue is checked as it is declared today, by the rules of the release
+(`hawb.rules.queue_arguments`, `quorum_declaration`, `denied_features`), a policy likewise
+(`hawb.rules.policy_validation`). No text holds the value of an argument or a setting, as it may hold anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Refused(Struct, frozen=True):
 
 
 def refused_there(inventory: Inventory, target: Profile) -> list[Refused]:
-    """All that a release refuses of a cluster."""
+    """Return everything of a cluster that a release refuses."""
     return [*_queues(inventory.queues, target), *_policies(inventory, target)]
 
 
@@ -71,7 +71,7 @@ def _queues(queues: Iterable[Queue], target: Profile) -> Iterator[Refused]:
 
 
 def was_denied(queue: Queue, target: Profile) -> bool:
-    """Whether earlier releases of the series have no queues such as this one: neither durable nor exclusive."""
+    """Return True if earlier releases of the series refuse queues like this: neither durable nor exclusive."""
     transient = queue.type == "classic" and queue.facts.durable is False and not queue.facts.exclusive
     return transient and TRANSIENT_QUEUES in DENIED_EARLIER.get(target.version, ())
 
@@ -79,7 +79,7 @@ def was_denied(queue: Queue, target: Profile) -> bool:
 REFUSAL = {
     "classic": queue_arguments.refusal, "quorum": quorum_declaration.refusal, "stream": streams.refusal,
 }  # fmt: skip
-"""The function that gives the text of a refused declaration, by the type of the queue."""
+"""Function that returns the text of a refused declaration, by queue type."""
 
 
 def refused_arguments(queue: Queue, target: Profile) -> list[str]:
@@ -126,8 +126,10 @@ def _policies(inventory: Inventory, target: Profile) -> Iterator[Refused]:
 
 
 def _refused_settings(policy: Policy, target: Profile, operator: bool) -> list[str]:
-    """Return the settings with which a release refuses to set a policy, each asked about alone, with a pattern and
-    a priority that it accepts."""
+    """Return the settings that a release refuses in a policy.
+
+    Each is checked alone, with a pattern and a priority that the release accepts.
+    """
 
     def alone(key: str) -> Policy:
         one = {key: policy.definition[key]}

@@ -1,9 +1,8 @@
-"""What would make a cluster better where a story stands: steps of a scenario, each tried on a copy before it is given.
+"""Propose steps that would improve a cluster at the end of a run, each tried on a copy first.
 
-`improved` is the one check for advice: the steps are played, and the cluster has to be better by a measure afterwards.
-The measure is the caller's (`standing` here, `harm` of `hawb.planning.safe_to_stop`), a tuple of which the smaller is
-the better. Remedies are tried one after the other, each where those before it have led, so that all of them in their
-order are what to do.
+`improved` is the check for all advice: the steps are played, and the cluster has to be better by a measure afterwards.
+The caller chooses the measure (`standing` here, `harm` of `hawb.planning.safe_to_stop`), a tuple of which the smaller
+is better. Each remedy is tried after those before it, so that all remedies are to be carried out in their order.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ Measure = Callable[[Run], tuple]
 Step = Mapping[str, object]
 There = TypeVar("There")
 MOST_ADDED = 2
-"""How many members at most are added to a queue: one member needs two more to outlive a node."""
+"""Maximum number of members added to a queue: one member needs two more to survive a node failure."""
 
 
 REJOINING_S = 60
-"""The simulated time in which nodes join again once links work or nodes are restarted."""
+"""Simulated time in which nodes join again once links work or nodes are restarted."""
 
 FOR_EACH = ("synchronise", "empty", "make_quorum")
-"""The kinds of remedies that do the same with each of their queues."""
+"""Kinds of remedies that do the same with each of their queues."""
 MOST_TRIED = 8
-"""A remedy for more queues is not tried without each of them: that takes longer than an answer may."""
+"""A remedy for more queues is not tried with each queue left out: that takes longer than an answer may."""
 
 
 class Remedy(Struct, frozen=True):
@@ -67,7 +66,7 @@ class Remedy(Struct, frozen=True):
 
 
 def played(run: Run, steps: Iterable[object]) -> Run | None:
-    """A copy of a run after more steps; None if one of them cannot be played."""
+    """Return a copy of a run after more steps, or None if one of them cannot be played."""
     ahead = run.copy()
     try:
         for step in steps:
@@ -78,9 +77,11 @@ def played(run: Run, steps: Iterable[object]) -> Run | None:
 
 
 def standing(run: Run) -> tuple[int, int, int, int, int]:
-    """The measure of a cluster as it stands, the smaller the better: messages lost, queues out of use, sides of a
-    partition, how many more nodes all queues together can lose (negative), and how many members of the cluster run
-    (negative)."""
+    """Return the measure of a cluster as it stands; smaller is better.
+
+    The tuple holds the messages lost, the unavailable queues, the partitions, and, negative, how many more nodes all
+    queues together can lose and how many cluster nodes run.
+    """
     state = run.moment().state
     apart = len(partitions_outcome(state, run.settings))
     spare = sum(_spare(state, side, queue) for side in state.sides[:1] for queue in side.queues.values())
@@ -89,19 +90,19 @@ def standing(run: Run) -> tuple[int, int, int, int, int]:
 
 
 def short(run: Run, failures: int = 1) -> list[str]:
-    """The quorum queues and streams that do not outlive so many failures with the members that run."""
+    """Return the quorum queues and streams that do not survive so many failures with the members that run."""
     state = run.moment().state
     side = state.sides[0]
     return sorted(q.name for q in side.queues.values() if q.has_group and _spare(state, side, q) < failures)
 
 
 def lost(run: Run) -> int:
-    """How many messages are lost so far."""
+    """Return how many messages are lost so far."""
     return sum(runs.size(account.lost) for account in run.moment().ledger.values())
 
 
 def _spare(state: State, side: Side, queue: Queue) -> int:
-    """How many more of its nodes a queue can lose and stay in use."""
+    """Return how many more of its nodes a queue can lose and stay available."""
     if queue.has_group:
         members = len(queue.members)
         return max(members - len(offline(state, side, queue)) - majority(members), 0)
@@ -112,8 +113,10 @@ def improved(
     there: There, steps: Iterable[Any], measure: Callable[[There], tuple] = standing,
     play: Callable[[There, Iterable[Any]], There | None] = played,
 ) -> There | None:  # fmt: skip
-    """Play steps on a copy of a run, or of what else `play` takes; return the copy if it is better by the measure, and
-    None if it is not, or if the steps cannot be played."""
+    """Play steps on a copy and return the copy if it is better by the measure; else, or if they cannot be played, None.
+
+    `there` is a run, or anything else that `play` accepts.
+    """
     ahead = play(there, steps)
     return ahead if ahead is not None and measure(ahead) < measure(there) else None
 
@@ -121,8 +124,10 @@ def improved(
 def remedies(
     run: Run, measure: Measure = standing, losing: Sequence[str] = (), alone: Sequence[str] = ()
 ) -> tuple[Remedy, ...]:
-    """What to do where a run stands, the most urgent first. `losing` are the queues that would lose messages, `alone`
-    those that need more or other replicas. The run stays as it is."""
+    """Return what to do at the end of a run, most urgent first; the run is not changed.
+
+    `losing` are the queues that would lose messages, `alone` those that need more or other replicas.
+    """
     measure, found = cache(measure), []
     for propose in (_mend, _start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
                     partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
@@ -139,7 +144,7 @@ def remedies(
 
 
 def _needed(remedy: Remedy, run: Run, measure: Measure) -> Remedy:
-    """A remedy for several queues without those for which it changes nothing."""
+    """Return a remedy for several queues without those for which it changes nothing."""
     if remedy.kind not in FOR_EACH or not 1 < len(remedy.queues) <= MOST_TRIED:
         return remedy
 
@@ -161,20 +166,23 @@ def _queue_of(step: Step) -> object:
 
 
 def _addressed(remedy: Remedy, run: Run) -> Remedy:
-    """A remedy with what commands need to know."""
+    """Return a remedy with the facts that its commands need."""
     state = run.moment().state
     streams = frozenset(name for name, queue in state.queues.items() if queue.type == STREAM)
     at = next((run.settings.names[node] for node in state.running()), "")
     return replace(remedy, streams=streams & {*remedy.queues}, at=at)
 
 
-# Proposals, the better ones first: the first that makes the cluster better is taken
+# Proposals, best first: the first that improves the cluster is taken
 
 
 def _mend(run: Run) -> Iterator[Remedy]:
-    """A partition that nodes have noticed, or nodes that paused for it: links that work again, and if that is not
-    enough (cluster_partition_handling ignore) a restart of all sides but one, if need be once consumers have emptied
-    queues there. The side with the most nodes stays, where that loses nothing more."""
+    """Propose to end a partition that nodes have detected, or because of which nodes paused.
+
+    The links are repaired, and if that is not enough (cluster_partition_handling ignore) all partitions but one are
+    restarted, if necessary after consumers have emptied queues there. The partition with the most nodes is kept, if
+    that loses no more messages.
+    """
     state, names = run.moment().state, run.settings.names
     sides = sorted(map(tuple, partitions_outcome(state, run.settings)), key=lambda side: (-len(side), side))
     paused = any(node.status == PAUSED for node in state.nodes)
@@ -201,15 +209,18 @@ def _differs(state: State, name: str) -> bool:
 
 
 def _drained(queue: str, node: str) -> Iterator[Step]:
-    """A consumer that takes all that a queue holds, as a node sees it, and goes."""
+    """Yield the steps of a consumer that takes all messages of a queue, as a node sees it, and closes."""
     consumer = f"{queue} emptied on {node}"
     yield {"consume": {"consumer": consumer, "queue": queue, "node": node, "ack": "auto", "connection": consumer}}
     yield {"close": consumer}
 
 
 def _start(run: Run) -> Iterator[Remedy]:
-    """Nodes that are down: any one of those that alone bring back as many queues as all together do, else as few as
-    do; and where no queue is out of use, or none comes back, all of them, or each."""
+    """Propose to start nodes that are down.
+
+    If one of them brings back as many queues as all together, any such node; else as few nodes as do. If no queue is
+    unavailable, or none comes back, propose all of them, or each.
+    """
     down = _nodes(run, lambda node: node.member and node.status == DOWN)
     out = {one.queue for one in out_of_use(run)}
 
@@ -240,8 +251,10 @@ def _start(run: Run) -> Iterator[Remedy]:
 
 
 def _replace(run: Run) -> Iterator[Remedy]:
-    """Members on nodes that are no members of the cluster: deleted, and others added on nodes that run; or deleted
-    alone, where there is no such node."""
+    """Propose to replace members on nodes outside the cluster by members on running nodes.
+
+    They are only deleted if there is no such node.
+    """
     state, names = run.moment().state, run.settings.names
     hosted, deleted, added, nodes, queues = _hosted(state), [], [], [], []
     for queue in state.queues.values():
@@ -258,7 +271,7 @@ def _replace(run: Run) -> Iterator[Remedy]:
 
 
 def _synchronise(run: Run) -> Iterator[Remedy]:
-    """Queues with mirrors that run and lack messages."""
+    """Propose to synchronise queues with running mirrors that lack messages."""
     yield from _all_or_each("synchronise", _behind(run), lambda name: [{"sync_queue": name}])
 
 
@@ -270,14 +283,17 @@ def _behind(run: Run) -> list[str]:
 
 
 def _empty(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Classic queues with messages: consumers take these before a node goes."""
+    """Propose that consumers empty classic queues before a node goes."""
     known = run.moment().state.queues
     full = [name for name in queues if name in known and not known[name].has_group and known[name].content]
     yield from _all_or_each("empty", full, lambda name: [{"purge": name}])
 
 
 def _add(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Members, or replicas of streams, on nodes that run and have none: as few as let a queue outlive one node more."""
+    """Propose members, or stream replicas, on further running nodes.
+
+    It adds as few as let a queue survive one more node failure.
+    """
     state, names = run.moment().state, run.settings.names
     hosted = _hosted(state)
     added: dict[str, list[Step]] = {}
@@ -304,7 +320,7 @@ def _adding(added: Mapping[str, Sequence[Step]]) -> Remedy:
 
 
 def _make_quorum(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
-    """Classic queues that are declared anew as quorum queues, which have members on several nodes."""
+    """Propose to redeclare classic queues as quorum queues, with members on several nodes."""
     known, names = run.moment().state.queues, run.settings.names
     movable = [
         name for name in queues if (queue := known.get(name)) is not None and not queue.has_group and queue.up
@@ -321,8 +337,10 @@ def _make_quorum(run: Run, queues: Sequence[str]) -> Iterator[Remedy]:
 
 
 def _rejoin(run: Run) -> Iterator[Remedy]:
-    """Nodes that the cluster has forgotten and that still count themselves as members: reset, and joined again; then
-    members on them for queues that outlive no node without."""
+    """Propose to reset and rejoin nodes that the cluster has forgotten but that still count themselves as members.
+
+    Members on them follow for queues that could otherwise not survive a node failure.
+    """
     state = run.moment().state
     gone = [
         name for name, node in zip(run.settings.names, state.nodes, strict=True)
@@ -341,14 +359,14 @@ def _rejoin(run: Run) -> Iterator[Remedy]:
 
 
 def _join(run: Run) -> Iterator[Remedy]:
-    """Nodes that have been reset, and run in no cluster: joined again."""
+    """Propose to join nodes that have been reset and run in no cluster."""
     out = _nodes(run, lambda node: not node.member and node.virgin and node.status == DOWN)
     for nodes in ([out] if out else []) + ([(node,) for node in out] if len(out) > 1 else []):
         yield Remedy("join", nodes, (), tuple({"join": node} for node in nodes))
 
 
 def _all_or_each(kind: str, queues: Sequence[str], steps: Callable[[str], list[Step]]) -> Iterator[Remedy]:
-    """A remedy for all queues, then one for each, for where that for all does not help."""
+    """Yield a remedy for all queues, then one for each queue in case the first does not help."""
     for chosen in ([queues] if queues else []) + ([[queue] for queue in queues] if len(queues) > 1 else []):
         yield Remedy(kind, (), tuple(chosen), tuple(step for queue in chosen for step in steps(queue)))
 
@@ -364,8 +382,10 @@ def _hosted(state: State) -> Counter[int]:
 
 
 def _free(state: State, queue: Queue, hosted: Counter[int]) -> list[int]:
-    """Return the nodes that run, take new members and have none of the queue's, those with the fewest members (see
-    `_hosted`) first."""
+    """Return the running nodes that accept new members and have none of the queue's, fewest members first.
+
+    `hosted` counts the members on each node (see `_hosted`).
+    """
     free = [
         node for node, value in enumerate(state.nodes)
         if value.status == RUNNING and value.member and not value.drained and node not in queue.members

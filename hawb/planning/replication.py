@@ -1,9 +1,9 @@
-"""How many members a quorum queue should have: the rule, and what it says of one's own cluster.
+"""How many members a quorum queue should have: the rule, and its result for a given cluster.
 
-A majority of the members decides, so an even number tolerates no more than the odd one below it, and every member
-writes everything: the least odd number that tolerates what is to be tolerated, at least three, at most seven, and no
-more than there are nodes. Source: the guide to quorum queues, its sections on group size and on performance (three,
-five and seven nodes), and `hawb.rules.quorum.majority`.
+A majority of the members decides, so an even number tolerates no more failures than the odd one below it, and every
+member writes every message: take the smallest odd number that tolerates the failures wanted, at least three, at most
+seven, and no more than there are nodes. Source: the guide to quorum queues, its sections on group size and on
+performance (three, five and seven nodes), and `hawb.rules.quorum.majority`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ RULE = (
 
 
 def members_for(failures: int, nodes: int | None = None) -> int:
-    """The number of members that tolerates so many failures, or comes nearest on so many nodes (None: not known)."""
+    """Return the number of members that tolerates so many failures, or comes closest on `nodes` nodes.
+
+    `nodes` is None if unknown.
+    """
     members = next((odd for odd in range(FEWEST, MOST + 1, 2) if tolerated_failures(odd) >= failures), MOST)
     if nodes is None or members <= nodes:
         return members
@@ -27,8 +30,10 @@ def members_for(failures: int, nodes: int | None = None) -> int:
 
 
 def members_for_mirrors(said: Mirroring | None, nodes: int | None) -> int:
-    """The number of members in the place of a master and its mirrors: as many as there are copies, or one more to be
-    odd. All nodes are no number that somebody has chosen, and count as three."""
+    """Return the number of members to replace a master and its mirrors: as many as there are copies, rounded up to odd.
+
+    ha-mode all is no number that an operator chose, and counts as three.
+    """
     copies = FEWEST
     if said is not None and said.mode is HaMode.EXACTLY:
         copies = said.count or FEWEST

@@ -1,8 +1,8 @@
-"""Is it safe to stop this node now? Each node stopped and killed on a copy, and RabbitMQ's two health checks beside.
+"""Say whether it is safe to stop a node now: stop and kill each node on a copy, beside RabbitMQ's health checks.
 
-The checks look at what is there; running ahead tells what happens. `check_if_node_is_quorum_critical` counts a member
-as healthy that is still catching up, and `check_if_node_is_mirror_sync_critical` says nothing of queues without
-mirrors, of messages that do not last, or of what the policy does about a promotion.
+The checks look at the present state; the simulation shows what happens. `check_if_node_is_quorum_critical` counts a
+member as healthy that is still catching up, and `check_if_node_is_mirror_sync_critical` ignores queues without mirrors,
+transient messages, and the policy's promotion settings.
 """
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ from hawb.scenario.quorum_outcome import is_online
 from hawb.scenario.run import Run
 
 COORDINATOR = "rabbit_stream_coordinator"
-"""What RabbitMQ's check calls the coordinator of streams, a component beside queues as METADATA is."""
+"""Name of the stream coordinator in RabbitMQ's check; listed beside queues, as METADATA is."""
 WAYS = ("stop", "kill")
 REASONS = ("queue_down", "queue_unavailable", "messages_lost")
-"""The events that tell why a queue suffers, the one with the most to say last."""
+"""Events that explain why a queue suffers, the most informative last."""
 
 
 FATES = ("waits", "deleted", "stuck")
-"""What becomes of a queue that cannot be used: it waits for its node; it is gone with its node, being exclusive, or not
-durable and not mirrored; it stays, names a master that no node brings back, and can only be deleted
-(`hawb.engine.classic.outage.await_master`)."""
+"""Fates of an unavailable queue. waits: it waits for its node. deleted: it is gone with its node, being exclusive, or
+not durable and not mirrored. stuck: it stays, its record names a master that no node brings back, and it can only be
+deleted (`hawb.engine.classic.outage.await_master`)."""
 
 
 class Effect(Struct, frozen=True):
-    """What becomes of a queue until the cluster has settled without the node. `lost` messages are gone for good,
-    `lost_confirmed` of them had been confirmed; `down` is whether the queue cannot be used as long as the node is away,
-    and `unavailable_s` how long it cannot be used in any case. `fate` is what becomes of one that is down, of FATES.
-    `reason` is the cause of a loss (`trace.CAUSES`), or why no replica serves the queue (`queue_down`), or
-    no_majority."""
+    """What happens to a queue until the cluster has settled without the node.
+
+    `lost` messages are gone for good, `lost_confirmed` of them had been confirmed; `down` is True if the queue is
+    unavailable as long as the node is away, and `unavailable_s` how long it is unavailable in any case, in seconds.
+    `fate` is one of FATES for a queue that is down. `reason` is the cause of a loss (`trace.CAUSES`), or why no replica
+    serves the queue (`queue_down`), or no_majority.
+    """
 
     queue: str
     lost: int
@@ -60,14 +62,17 @@ class Effect(Struct, frozen=True):
 
     @property
     def hurts(self) -> bool:
-        """Whether the queue suffers more than a takeover by another replica."""
+        """Return True if the queue suffers more than a failover."""
         return bool(self.lost) or self.down
 
 
 class Forecast(Struct, frozen=True):
-    """What comes of a node's end, in each of WAYS: the queues that lose something or cannot be used for a moment, the
-    worst first. And the queues for which RabbitMQ's checks fail there. `out_of_use` are the queues, and the metadata
-    store, that cannot be used before the node ends."""
+    """What happens when a node ends, in each of WAYS.
+
+    It lists the queues that lose messages or are unavailable for a time, worst first, and the queues for which
+    RabbitMQ's checks fail on the node. `out_of_use` are the queues, and the metadata store, that are unavailable before
+    the node ends.
+    """
 
     node: str
     effects: dict[str, tuple[Effect, ...]]
@@ -76,19 +81,21 @@ class Forecast(Struct, frozen=True):
     out_of_use: tuple[OutOfUse, ...] = ()
 
     def hurt(self, way: str) -> list[Effect]:
-        """The queues that lose messages or cannot be used while the node is away."""
+        """Return the queues that lose messages or are unavailable while the node is away."""
         return [effect for effect in self.effects[way] if effect.hurts]
 
     def missed(self, way: str) -> list[Effect]:
-        """The hurt queues for which neither of RabbitMQ's checks fails."""
+        """Return the hurt queues for which neither of RabbitMQ's checks fails."""
         critical = {*self.quorum_critical, *self.mirror_sync_critical}
         return [effect for effect in self.hurt(way) if effect.queue not in critical]
 
 
 class Outlook(Struct, frozen=True):
-    """The forecasts, the queues that are out of use now, and what would make the answer better, in this order; what no
-    file tells is in `live`, and effects on queues whose state is not known are left out. `mirrors` is whether the
-    release has mirrored queues."""
+    """The forecasts, the queues that are unavailable now, and the remedies in order.
+
+    `live` lists what no file tells; effects on queues whose state is unknown are left out. `mirrors` is True if the
+    release has mirrored queues.
+    """
 
     forecasts: tuple[Forecast, ...]
     out_of_use: tuple[OutOfUse, ...] = ()
@@ -98,13 +105,15 @@ class Outlook(Struct, frozen=True):
 
     @classmethod
     def of(cls, found: Outlook | Sequence[Forecast]) -> Outlook:
-        """The same, or forecasts alone as one."""
+        """Return `found` as an Outlook, which may be a sequence of forecasts."""
         return found if isinstance(found, Outlook) else cls(tuple(found), found[0].out_of_use if found else ())
 
 
 def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]:
-    """The forecast for each node that runs, or for some `nodes` of these, from where the run stands once it has
-    settled. The run stays as it is."""
+    """Return the forecast for each running node, or those of them in `nodes`, once the run has settled.
+
+    The run is not changed.
+    """
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in state.running()]
     chosen = running if nodes is None else [node for node in nodes if node in running]
@@ -122,16 +131,20 @@ def safe_to_stop(run: Run, nodes: Iterable[str] | None = None) -> list[Forecast]
 
 
 def safe_to_stop_in(scenario: Scenario, nodes: Iterable[str] | None = None) -> tuple[Run, list[Forecast]]:
-    """The run of a scenario, and the forecasts for where it ends. Of an export only one queue of each kind is played
-    (`hawb.planning.alike`), which tells what becomes of all of them."""
+    """Return the run of a scenario, and the forecasts at its end.
+
+    Of an export only one queue of each kind is played (`hawb.planning.alike`), which stands for all of them.
+    """
     run, found = outlook(scenario, nodes)
     return run, [*found.forecasts]
 
 
 def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live = ALL_KNOWN) -> tuple[Run, Outlook]:
-    """The run of a scenario, and the whole answer for where it ends, as `safe_to_stop_in` plays it. `live` is what
-    files tell of the cluster beside the scenario, and what they do not: where no listing names the nodes nothing is
-    forecast."""
+    """Return the run of a scenario, and the whole answer at its end, played as in `safe_to_stop_in`.
+
+    `live` holds what files tell of the cluster beside the scenario, and what they do not: without a listing of nodes
+    there are no forecasts.
+    """
     unknown = {*live.unlisted, *live.listed_down}
     kinds = alike(scenario, unknown=unknown)
     run, nodes = Run.of(kinds.scenario), None if nodes is None else list(nodes)
@@ -153,8 +166,11 @@ def outlook(scenario: Scenario, nodes: Iterable[str] | None = None, live: Live =
 
 
 def harm(run: Run, nodes: Sequence[str] | None) -> tuple[int, ...]:
-    """The measure of an answer, the smaller the better (`hawb.planning.remedies`): messages lost, queues out of use,
-    and what a stop, and then a kill, of any of the nodes would do."""
+    """Return the measure of an answer for `hawb.planning.remedies`; smaller is better.
+
+    The tuple holds the messages lost, the unavailable queues, and what a stop, and then a kill, of any of the nodes
+    does.
+    """
     forecasts = safe_to_stop(run, nodes)
     found = [lost(run), len(out_of_use(run))]
     for way in WAYS:
@@ -166,7 +182,7 @@ def harm(run: Run, nodes: Sequence[str] | None) -> tuple[int, ...]:
 def _of_all(
     forecast: Forecast, kinds: Mapping[str, Sequence[QueueEntry]], unknown: Container[str], out: tuple[OutOfUse, ...]
 ) -> Forecast:
-    """The forecast for all queues but the unknown ones, from one for the queues that stand for them."""
+    """Return the forecast for all queues whose state is known, from a forecast for their representatives."""
 
     def every(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(name for one in names for name in names_of(one, kinds) if name not in unknown))
@@ -185,7 +201,10 @@ def _of_all(
 
 
 def _alike(effect: Effect, kinds: Mapping[str, Sequence[QueueEntry]]) -> Iterator[Effect]:
-    """The effects on all queues that one stands for: each loses all that it holds if that one does, else as many."""
+    """Yield the effects on all queues that a representative stands for.
+
+    Each loses all its messages if the representative does, else as many.
+    """
     entries = kinds.get(effect.queue, ())
     if len(entries) < 2:
         yield effect
@@ -201,7 +220,7 @@ def _worst_first(effect: Effect) -> tuple:
 
 
 def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
-    """What one way to end a node does to each queue."""
+    """Return what one way to end a node does to each queue."""
     ahead, before = run.copy(), run.moment()
     ahead.apply_plain({way: node})
     after = ahead.moment()
@@ -213,8 +232,10 @@ def _effects(run: Run, way: str, node: str) -> tuple[Effect, ...]:
 
 
 def _effect_on_metadata(before: Moment, after: Moment, step: int) -> list[Effect]:
-    """What it does to the metadata store, if there is one and it could be written to: as long as it cannot, nothing is
-    declared, deleted or set."""
+    """Return the effect on the metadata store, if there is one and it accepted writes.
+
+    While it rejects writes, nothing can be declared, deleted or set.
+    """
     if not any(side.store is not None and side.store.up for side in before.state.sides):
         return []
     since_us, lasted_us = None, 0
@@ -243,7 +264,7 @@ def _effect(name: str, before: Moment, after: Moment, reason: str | None) -> Eff
 
 
 def _fate(state: State, name: str) -> str:
-    """What becomes of a queue if it cannot be used."""
+    """Return which of FATES an unavailable queue has."""
     found = [side.queues[name] for side in state.sides if name in side.queues]
     if not found:
         return "deleted"
@@ -255,7 +276,7 @@ def _down_us(account: Account, moment: Moment) -> int:
 
 
 def _reasons(moment: Moment, step: int) -> dict[str, str]:
-    """Why queues suffered from a step, as its events tell."""
+    """Return why queues suffered from a step, according to its events."""
     found: dict[str, tuple[int, str]] = {}
     for entry in moment.trace():
         if entry.step == step and entry.queue is not None and entry.event in REASONS:
@@ -270,9 +291,12 @@ def _reasons(moment: Moment, step: int) -> dict[str, str]:
 
 
 def quorum_critical(state: State, node: int, version: str) -> tuple[str, ...]:
-    """The queues for which `check_if_node_is_quorum_critical` fails on a node: those with a member there whose members
-    that are online are a bare majority or less. In 4.3 the metadata store too, and where streams count (3.13 and later)
-    their coordinator (`rabbit_upgrade_preparation:endangered_critical_components`)."""
+    """Return the queues for which `check_if_node_is_quorum_critical` fails on a node.
+
+    They have a member there, and their online members are a bare majority or fewer. 4.3 also checks the metadata store,
+    and releases that check streams (3.13 and later) also check the stream coordinator
+    (`rabbit_upgrade_preparation:endangered_critical_components`).
+    """
     if not quorum_check_applies(_members(state), state.nodes[node].drained, version):
         return ()
     types = types_counted(version)
@@ -284,15 +308,18 @@ def quorum_critical(state: State, node: int, version: str) -> tuple[str, ...]:
 
 
 def coordinator_fails(state: State, version: str) -> bool:
-    """Whether the check counts streams, there are any, and the nodes that run, on which their coordinator's members
-    are, are a bare majority or less."""
+    """Return True if the check fails for the stream coordinator.
+
+    That needs a release that checks streams, at least one stream, and running nodes, each with a coordinator member,
+    that are a bare majority or fewer.
+    """
     if not any(queue.type in types_counted(version) and queue.type == STREAM for queue in state.queues.values()):
         return False
     return is_critical(sum(node.status == RUNNING for node in state.nodes), _members(state))
 
 
 def _store_fails(state: State) -> bool:
-    """Whether the members of the metadata store that run are a bare majority or less."""
+    """Return True if the running members of the metadata store are a bare majority or fewer."""
     group = state.groups.get(STORE)
     if group is None:
         return False
@@ -308,8 +335,10 @@ def _quorum_fails(state: State, side: Side, queue: Queue, node: int) -> bool:
 
 
 def mirror_sync_critical(state: State, node: int) -> tuple[str, ...]:
-    """The queues for which `check_if_node_is_mirror_sync_critical` fails on a node: mirrored ones with their master
-    there and no synchronised mirror online."""
+    """Return the queues for which `check_if_node_is_mirror_sync_critical` fails on a node.
+
+    They are mirrored queues with their master there and no synchronised mirror online.
+    """
     if not mirror_check_applies(_members(state)):
         return ()
     return tuple(sorted(queue.name for _, queue in _seen_at(state, node) if _mirrors_fail(state, queue, node)))
@@ -326,6 +355,6 @@ def _members(state: State) -> int:
 
 
 def _seen_at(state: State, node: int) -> Iterable[tuple[Side, Queue]]:
-    """The queues as a node's side knows them."""
+    """Return the queues as the node's partition knows them."""
     side = next(side for side in state.sides if side.number == state.nodes[node].side)
     return ((side, queue) for queue in side.queues.values())

@@ -1,9 +1,9 @@
-"""A cluster as it stands on the road to a newer release: the same nodes and queues under the rules of a later stop.
+"""Describe a cluster at a later stop of its upgrade path: the same nodes and queues under the rules of that release.
 
-A run goes on by the rules of its own release. For a later one its nodes, queues and policies are taken as they stand
-at its end, without clients, exclusive queues and what is unacknowledged. From the step on that ends mirroring, mirrored
-queues are what `hawb migrate` makes of them: quorum queues with members where their replicas were, and beside them
-if they are to have more, or, where they cannot be moved, classic queues with one replica.
+A run keeps the rules of its own release. For a later one its nodes, queues and policies are taken as they are at its
+end, without clients, exclusive queues and unacknowledged deliveries. From the step on that ends mirroring, mirrored
+queues are what `hawb migrate` makes of them: quorum queues with members on their replicas' nodes, and on further nodes
+if they are to have more; or, if they cannot be moved, classic queues with one replica.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from hawb.scenario.run import Run
 
 
 def standing_at(run: Run, version: str, moved: bool, matrix: Mapping[str, Feature]) -> Scenario:
-    """The scenario of a run's cluster when a version runs; `moved` is whether its mirrored queues have been moved. The
-    run's own scenario where nothing changes."""
+    """Return the scenario of a run's cluster when it runs another version; the run's own scenario if nothing changes.
+
+    `moved` is True if its mirrored queues have been moved to quorum queues.
+    """
     inventory, own = of_run(run), run.scenario
     mirrored = any(queue.facts.mirrors for queue in inventory.queues) or _mirrors(inventory.policies)
     if version == own.cluster.version and not (moved and mirrored):
@@ -78,7 +80,7 @@ def _as_they_are(inventory: Inventory, target: Profile) -> Iterator[QueueEntry]:
 
 
 def _group(common: Mapping, queue: Queue, nodes: Mapping[str, bool]) -> QueueEntry:
-    """A queue with its members; those that do not run where their node does go on so."""
+    """Return the entry of a queue with members; members that do not run though their node does stay stopped."""
     facts = queue.facts
     return QueueEntry(**common, type=queue.type, members=tuple(facts.members or ()), leader=facts.leader,
                       stopped_members=tuple(facts.stopped(nodes)))  # fmt: skip
@@ -103,7 +105,7 @@ def _size(move: Move, target: Profile) -> int | None:
 
 
 def _members(master: str, mirrors: Iterable[str], nodes: Iterable[str], size: int | None) -> tuple[str, ...]:
-    """As many members as the queue is declared with, those first that had a replica; all nodes without a size."""
+    """Return as many members as the queue is declared with, replicas' nodes first; all nodes without a size."""
     return tuple(dict.fromkeys((master, *mirrors, *nodes)))[:size]
 
 
@@ -115,8 +117,10 @@ def _common(name: str, facts: QueueFacts) -> dict:
 
 
 def _policies(policies: list[Policy], unmirrored: bool) -> Iterator[PolicyEntry]:
-    """Policies as a scenario has them; without what they say of mirrors where nothing is mirrored, for which such a
-    policy would be refused."""
+    """Yield policies as scenario entries.
+
+    If nothing is mirrored, leave out the mirroring settings, for which the release would refuse the policy.
+    """
     for policy in policies:
         definition = {key: value for key, value in policy.definition.items() if not (unmirrored and key in HA_SETTINGS)}
         if definition:

@@ -25,8 +25,10 @@ def kept_arguments(queue: Queue, target: Profile) -> dict[str, object]:
 
 
 def why_it_stays(queue: Queue, mirrored: bool, target: Profile, matrix: Mapping[str, Feature]) -> Reason | None:
-    """Return why a queue keeps its type without anything to be done; None where the move is about it. The reason blocks
-    for a stream that goes to a release without streams."""
+    """Return the reason for which a queue keeps its type without any action; None if the move concerns the queue.
+
+    The reason blocks for a stream that would move to a release without streams.
+    """
     kind = f"stays a {queue.type} queue" if queue.type in (CLASSIC, QUORUM) else "stays as it is"
     if queue.type != QUORUM and (plugin := owner(queue.name, queue.facts.arguments)) is not None:
         without = f"; in {target.release} it has no mirrors" if mirrored and not target.mirroring else ""

@@ -1,4 +1,4 @@
-"""A story that did harm, to be changed in one thing: its file, and the queue as the harmful step found it."""
+"""A scenario that did harm, to be changed in one thing: its document, and the queue as the harmful step found it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from hawb.scenario.run import Run
 
 
 class Change(Struct, frozen=True):
-    """A change in words and where it is made. `document` is the changed story as a file holds it, None where the change
-    is `impossible` for the reason given; `step` is the index of the harmful step in the changed story."""
+    """A change in words, and where it is made.
+
+    `document` is the changed scenario document, None if the change is `impossible` for the reason given; `step` is the
+    index of the harmful step in the changed scenario.
+    """
 
     what: str
     where: str
@@ -27,7 +30,7 @@ class Change(Struct, frozen=True):
 
 
 class Story:
-    """A run, the harm that is looked into, and the queue as the step behind the harm found it."""
+    """A run, the harm in question, and the queue as the harmful step found it."""
 
     def __init__(self, run: Run, harm: Harm):
         self.run, self.harm = run, harm
@@ -38,12 +41,12 @@ class Story:
 
     @property
     def steps(self) -> list[dict]:
-        """The steps as a file holds them."""
+        """Return the steps of the scenario document."""
         return self.document["steps"]
 
     @property
     def policies(self) -> tuple[Policy | None, Policy | None]:
-        """The policy and the operator policy that the queue is under."""
+        """Return the policy and the operator policy that apply to the queue."""
         state, queue = self.before.state, self.queue
         named = ((state.policies, queue.policy), (state.operator_policies, queue.operator_policy))
         found = [
@@ -54,22 +57,22 @@ class Story:
 
     @property
     def mirroring(self) -> Mirroring | None:
-        """What its policies say of mirrors."""
+        """Return the mirroring settings that apply to the queue, or None."""
         return mirroring(effective_definition(*self.policies))
 
     @property
     def nodes(self) -> list[str]:
-        """The nodes of the cluster, those that run first."""
+        """Return the nodes of the cluster, running ones first."""
         names, running = self.run.settings.names, self.before.state.running()
         members = [index for index, node in enumerate(self.before.state.nodes) if node.member]
         return [names[index] for index in sorted(members, key=lambda index: (index not in running, index))]
 
     def names_queue(self, name: object) -> bool:
-        """Whether a name in the file is the queue's."""
+        """Return True if a name in the document is the queue's."""
         return isinstance(name, str) and join_queue(*split_queue(name)) == self.harm.queue
 
     def arguments(self, document: dict, *verbs: str) -> Iterator[dict]:
-        """The arguments of all steps of these verbs that are about the queue."""
+        """Yield the arguments of all steps with these verbs that concern the queue."""
         for step in document["steps"]:
             for verb in verbs:
                 given = step.get(verb)
@@ -78,18 +81,18 @@ class Story:
                     yield given
 
     def entries(self, document: dict) -> list[dict]:
-        """The queue's entry among those that stand at the start, if it does."""
+        """Return the queue's entries among the initial queues: one, or none."""
         return [entry for entry in document.get("queues", ()) if self.names_queue(entry["queue"])]
 
     def change(self, what: str, where: str, document: dict) -> Change:
-        """A change that can be made."""
+        """Return a change that can be made."""
         return Change(what, where, self.harm.step, document)
 
     def impossible(self, what: str, reason: str) -> Change:
-        """A change that cannot be made, for a reason."""
+        """Return a change that cannot be made, with the reason."""
         return Change(what, "", self.harm.step, impossible=reason)
 
 
 def known(moment: Moment, name: str) -> Queue | None:
-    """The queue of that name as the first side that knows it has it."""
+    """Return the queue of that name as the first partition that knows it has it, or None."""
     return next((side.queues[name] for side in moment.state.sides if name in side.queues), None)

@@ -1,10 +1,10 @@
-"""A rolling upgrade as data, and what the engine says that it will do: each node stopped in a controlled way, upgraded
-while it is away, started again, one after the other.
+"""Rolling upgrade plans as data, and the engine's prediction for them.
 
-A prediction is what the engine plays, from where a scenario ends until the cluster has settled after the last node; so
-a rehearsal, which is the scenario with the plan's steps behind its own, shows it exactly. Every release of the
-scenario's profile has its rules: what a mixed cluster of two releases does otherwise is not in it, nor is a move to a
-release without mirroring. How long a package takes to install is a parameter, `away_s`.
+One node after the other is stopped in a controlled way, upgraded while it is away, and started again. A prediction is
+what the engine plays from the end of a scenario until the cluster has settled after the last node; so a rehearsal,
+which is the scenario with the plan's steps appended, reproduces it exactly. Every release is played by the rules of the
+scenario's profile: effects of a cluster with mixed releases are not modelled, nor is a move to a release without
+mirroring. The time to install a package is a parameter, `away_s`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Drain, Rebalance, Start, Stop, Wait
 
 MEASURES = ("lost_confirmed", "lost", "outage_s", "skew", "duration_s")
-"""What a plan is judged by, and by default in this order: each counts only between plans that are equal before it."""
+"""Measures of a plan in default order: each counts only between plans that are equal in those before it."""
 
 GRAIN_S = 0.01
-"""Outages and durations that differ by less are equal: a master that is handed over is away for a link's latency."""
+"""Outages and durations that differ by less are equal: a planned failover takes a link's latency."""
 
 ORDINALS = re.compile(r"\d+|\D+")
 
 
 class Task(Struct, frozen=True):
-    """The upgrade to plan: the nodes that run, in the order given, for how long each is away, and whether each is put
-    into maintenance mode before it stops (`rabbitmq-upgrade drain`)."""
+    """The upgrade to plan.
+
+    Its fields are the running nodes in the order given, how long each is away in seconds, and whether each is put into
+    maintenance mode before it stops (`rabbitmq-upgrade drain`).
+    """
 
     nodes: tuple[str, ...]
     away_s: float = 30.0
@@ -53,8 +56,11 @@ class Restart(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """The times of a node's restart, in seconds of the scenario: its wait begins, it is told to stop, it has stopped,
-    it is started, it runs (None: it does not). `sync` are the queues that are told to synchronise first."""
+    """The times of a node's restart, in seconds of the scenario.
+
+    They are: its wait begins, its stop begins, it has stopped, it is started, it runs (None: it does not). `sync` are
+    the queues that an operator synchronises first.
+    """
 
     node: str
     wait: str
@@ -68,8 +74,7 @@ class Stage(Struct, frozen=True):
 
 
 class Effect(Struct, frozen=True):
-    """What a plan does to a queue: messages lost, for how long no node serves it, and for how long a synchronisation
-    blocks it."""
+    """Effect of a plan on a queue: messages lost, seconds without a serving node, seconds blocked by a sync."""
 
     queue: str
     lost: int
@@ -79,9 +84,12 @@ class Effect(Struct, frozen=True):
 
 
 class Prediction(Struct, frozen=True):
-    """What comes of a plan: messages lost, confirmed ones among them, the seconds in which queues could not be used,
-    added up, by how many masters and leaders the nodes differ at the end, and how long the plan takes. `effects` are
-    those on queues that suffer, the worst first; `away` the nodes that do not run at the end."""
+    """The result of a plan.
+
+    It holds the messages lost, the confirmed ones among them, the sum of the queues' seconds of unavailability, the
+    difference in masters and leaders between the nodes at the end, and the plan's duration. `effects` are those on
+    queues that suffer, worst first; `away` lists the nodes that do not run at the end.
+    """
 
     lost_confirmed: int
     lost: int
@@ -92,8 +100,10 @@ class Prediction(Struct, frozen=True):
     away: tuple[str, ...] = ()
 
     def cost(self, objective: Sequence[str] = MEASURES) -> tuple[int, ...]:
-        """The figures by which plans are compared, the smaller the better; a node that does not come back is worse than
-        anything."""
+        """Return the figures by which plans are compared; smaller is better.
+
+        A node that does not come back outweighs all other figures.
+        """
         grain = {"outage_s": GRAIN_S, "duration_s": GRAIN_S}
         return len(self.away), *(round(getattr(self, name) / grain.get(name, 1)) for name in objective)
 
@@ -108,19 +118,19 @@ class Plan(Struct, frozen=True):
 
     @property
     def restarts(self) -> tuple[Restart, ...]:
-        """The plan alone."""
+        """Return the plan's restarts, without their times."""
         return tuple(Restart(stage.node, stage.wait, stage.reason) for stage in self.stages)
 
 
 def task_of(run: Run, nodes: Iterable[str] = (), **how: object) -> Task:
-    """The task for the running nodes of a run, in the order of `nodes`, by default that of the scenario."""
+    """Return the task for the running nodes of a run, in the order of `nodes`, by default that of the scenario."""
     names, state = run.settings.names, run.moment().state
     running = [names[index] for index in run.settings.file_order if state.nodes[index].status == RUNNING]
     return Task(tuple(nodes) or tuple(running), **how)
 
 
 def restart_node(run: Run, task: Task, node: str, go: Go) -> Stage:
-    """One node's restart, played on a run."""
+    """Restart one node on a run, and return the times."""
     begin_s, at = run.reached_s, go.at
     if go.sync:
         synchronise(run, go.sync)
@@ -132,7 +142,7 @@ def restart_node(run: Run, task: Task, node: str, go: Go) -> Stage:
     stop_s, moment = run.reached_s, run.moment()
     down_s = next((entry.t_us / MICROSECONDS for entry in reversed(moment.trace(run.moment_at(stop_s).entries_so_far))
                    if entry.event == "node_stopped"), stop_s)  # fmt: skip
-    if _seconds(moment) - down_s > HASTE_S:  # a synchronisation goes on, and nobody waits for it
+    if _seconds(moment) - down_s > HASTE_S:  # a synchronisation is under way, and no operator waits for it
         run.apply(Step(Start((node,)), round(down_s + task.away_s + TICK_S, 6)))
     else:
         if task.away_s:
@@ -142,7 +152,7 @@ def restart_node(run: Run, task: Task, node: str, go: Go) -> Stage:
 
 
 def _up_s(run: Run, node: str) -> float | None:
-    """The time at which a node that was just started runs."""
+    """Return the time at which a node that was just started runs, or None."""
     index = run.settings.names.index(node)
     entries = run.moment().trace(run.moment_at(run.reached_s).entries_so_far)
     up = (entry for entry in entries if entry.event == "node_running" and entry.node == index)
@@ -150,13 +160,15 @@ def _up_s(run: Run, node: str) -> float | None:
 
 
 def played_plan(run: Run, task: Task, restarts: Iterable[Restart], name: str = "") -> Plan:
-    """Plays a plan from where a run stands, which stays as it is. Where a wait is never over, the next node is stopped
-    when the cluster has settled."""
+    """Play a plan from the end of a run, which is not changed.
+
+    If a wait is never over, the next node is stopped when the cluster has settled.
+    """
     return plan_of(run, *played_restarts(run, task, restarts), name)
 
 
 def played_restarts(run: Run, task: Task, restarts: Iterable[Restart]) -> tuple[Run, tuple[Stage, ...]]:
-    """The run after a plan, and the plan's stages."""
+    """Return the run after a plan, and the plan's stages."""
     ahead, stages = run.copy(), []
     for restart in restarts:
         go = wait_for(ahead, restart.node, restart.wait) or Go(restart.wait, None, _seconds(ahead.moment()))
@@ -165,21 +177,23 @@ def played_restarts(run: Run, task: Task, restarts: Iterable[Restart]) -> tuple[
 
 
 def plan_of(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
-    """The plan that led from a run to `ahead`, in stages."""
+    """Return the plan, with its stages, that led from `run` to `ahead`."""
     told = prediction(run.moment(), ahead, stages)
     return Plan(name, stages, told, rehearsal(ahead, f"rolling upgrade, {name}", told))
 
 
 def rebalanced(run: Run, ahead: Run, stages: tuple[Stage, ...], name: str) -> Plan:
-    """The same plan, followed by `rabbitmq-queues rebalance all` once the cluster has settled."""
+    """Return the same plan, followed by `rabbitmq-queues rebalance all` once the cluster has settled."""
     further = ahead.copy()
     further.apply(Step(Rebalance()))
     return plan_of(run, further, stages, name)
 
 
 def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
-    """The scenario of a played plan, under a title that says what for; it expects what is predicted: nodes that run
-    again, messages lost, and the outages of queues that have any."""
+    """Return the scenario of a played plan under a title that names its purpose.
+
+    It expects the prediction: running nodes, messages lost, and the outages of queues that have any.
+    """
     moment, names = run.moment(), run.settings.names
     ledger, now_us = moment.ledger, moment.state.time_us
     statuses = {names[index]: "running" for index in moment.state.running()}
@@ -199,7 +213,7 @@ def rehearsal(run: Run, title: str, told: Prediction) -> Scenario:
 def prediction(
     before: Moment, run: Run, stages: Sequence[Stage], counts: Mapping[str, int] | None = None
 ) -> Prediction:
-    """What has happened in a run since a moment; a queue counts as often as `counts` says."""
+    """Return what happened in a run since `before`; `counts` says how many queues each queue stands for."""
     after = run.moment()
     effects = [_effect(name, before, after) for name in before.ledger]
     often = counts or {}
@@ -236,7 +250,7 @@ def _effect(name: str, before: Moment, after: Moment) -> Effect:
 
 
 def skew(moment: Moment, counts: Mapping[str, int] | None = None) -> int:
-    """How many more masters and leaders the node with the most has than the one with the least, of those that run."""
+    """Return the difference in masters and leaders between the running nodes with the most and the fewest."""
     state, hosted = moment.state, Counter()
     for queue in state.queues.values():
         if queue.up and queue.master != NOWHERE:
@@ -246,7 +260,7 @@ def skew(moment: Moment, counts: Mapping[str, int] | None = None) -> int:
 
 
 def baselines(task: Task) -> dict[str, tuple[Restart, ...]]:
-    """The plans of people who do not search for one, by name."""
+    """Return, by name, the plans of operators who do not search for one."""
     reverse = tuple(sorted(task.nodes, key=_ordinal, reverse=True))
     return {
         "naive: the order given, ready probe only": tuple(Restart(node, READY) for node in task.nodes),
@@ -256,7 +270,7 @@ def baselines(task: Task) -> dict[str, tuple[Restart, ...]]:
 
 
 def _ordinal(node: str) -> list[tuple[bool, int, str]]:
-    """Sorts pods by their numbers: 10 after 9."""
+    """Return a sort key that orders pods by their numbers: 10 after 9."""
     return [(part.isdigit(), int(part) if part.isdecimal() else 0, part) for part in ORDINALS.findall(node)]
 
 

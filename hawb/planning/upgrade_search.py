@@ -1,12 +1,12 @@
-"""The best plan for a rolling upgrade, by search over the order of nodes and what is waited for before each.
+"""Search for the best plan for a rolling upgrade, over the order of nodes and the wait before each.
 
-Plans grow node by node, level by level. Of two plans that have upgraded the same nodes and led to the same state (by
-`hawb.engine.keys.state_key`) only the better one is extended; a plan that has already cost more than a known whole plan
-is given up, since losses and outages only grow; of nodes that may change places in every queue the first is tried for
-all. With more plans on a level than `width` the best of them are kept, and the answer says so (`exact`).
+Plans grow node by node, level by level. Of two plans that have upgraded the same nodes and reached the same state (by
+`hawb.engine.keys.state_key`) only the better one is extended; a plan that already costs more than a known complete plan
+is dropped, since losses and outages only grow; of nodes that are interchangeable in every queue only the first is
+tried. If a level has more plans than `width`, the best of them are kept, and the answer says so (`exact`).
 
-Queues that behave alike are played once (`hawb.planning.alike`). The plan that is found is played again with all
-queues, which gives its prediction. Draws (who is elected, which mirror is chosen) are those of the scenario's seed.
+Queues that behave alike are played once (`hawb.planning.alike`). The plan found is played again with all queues, which
+gives its prediction. Random choices (who is elected, which mirror is promoted) are those of the scenario's seed.
 """
 
 from __future__ import annotations
@@ -44,19 +44,21 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.scenario.run import Run
 
 WORK = 15_000
-"""About how many restarts of a node a search may play with one queue: its cost, whatever machine it runs on."""
+"""Approximate number of node restarts that a search may play with one queue, on any machine."""
 WIDEST = 1_000
 CAREFUL = tuple(wait for wait in WAITS if wait != NONE)
-"""The waits that are searched by default: all but `none`, which relies on each node's coming back."""
+"""Waits that are searched by default: all but `none`, which relies on each node's return."""
 
 
 PLANNED = "planned"
 
 
 class Answer(Struct, frozen=True):
-    """The best plan, what is done without one, and how it was searched: how many restarts were played, with how many of
-    the queues, how many plans were kept at most, and whether no plan was left out. `never` are quorum queues of so few
-    members that they never have more than a bare majority."""
+    """The best plan, the baselines, and how the search went.
+
+    It counts the restarts played, the queues they were played with and the plans kept at most, and says whether no plan
+    was left out. `never` are quorum queues with so few members that they never have more than a bare majority.
+    """
 
     plan: Plan
     others: tuple[Plan, ...]
@@ -82,15 +84,17 @@ class _Partial(NamedTuple):
 
 
 OnLevel = Callable[[int, int, int], None]
-"""Is called after each level with how many nodes are upgraded, plans there are, and restarts were played."""
+"""Function called after each level with the numbers of upgraded nodes, of plans, and of restarts played."""
 
 
 def search(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL,
     told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (),
 ) -> Answer:  # fmt: skip
-    """Searches the best plan for a run's cluster by an objective (measures, the first counts most) and the given waits.
-    `orders` are the only orders of nodes that come into question; by default all do."""
+    """Search the best plan for a run's cluster by an objective (measures, the first counts most) and the given waits.
+
+    `orders` are the only orders of nodes to consider; by default all are.
+    """
     objective = (*objective, *(measure for measure in MEASURES if measure not in objective))
     kinds = alike(run.scenario, by_backlog=True)
     few = Run.of(kinds.scenario)
@@ -111,8 +115,10 @@ def search(
 
 
 def _never_more(run: Run) -> tuple[str, ...]:
-    """The queues that RabbitMQ counts and that never have more than a bare majority. In a cluster of one node, where
-    the command does not wait, none count."""
+    """Return the queues that RabbitMQ checks and that never have more than a bare majority.
+
+    Return () for a cluster of one node, where the command does not wait.
+    """
     if sum(node.member for node in run.moment().state.nodes) < 2:
         return ()
     counted = types_counted(run.settings.profile.version)
@@ -121,7 +127,10 @@ def _never_more(run: Run) -> tuple[str, ...]:
 
 
 def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan | None:
-    """The best of the other plans that does better with all queues played, as each draws its own lot; None if none."""
+    """Return the best other plan that beats `plan` with all queues played, or None.
+
+    With all queues each draws its own random choices, so another plan may do better than with the representatives.
+    """
     may = [
         other for other in others
         if {restart.wait for restart in other.restarts[1:]} <= set(searched.waits)
@@ -132,7 +141,7 @@ def _better_than(plan: Plan, others: Sequence[Plan], searched: _Search) -> Plan 
 
 
 def meaningful(run: Run, waits: Sequence[str]) -> tuple[str, ...]:
-    """The waits, among `waits`, for which a cluster has queues that make a difference."""
+    """Return those of `waits` for which the cluster has queues that they concern."""
     queues, counted = run.moment().state.queues.values(), types_counted(run.settings.profile.version)
     nothing = {
         SYNCED: not any(queue.mirrored for queue in queues),
@@ -156,7 +165,7 @@ class _Search:
         self.same = interchangeable(run, task.nodes)
 
     def best(self) -> tuple[Restart, ...]:
-        """The best plan's restarts."""
+        """Return the best plan's restarts."""
         bound = self._predicted(tuple(Restart(node, READY) for node in (self.orders or [self.task.nodes])[0]))
         level = [_Partial((), (), (), self.run, (), self.task.nodes)]
         known = bound.cost(self.objective)
@@ -174,12 +183,12 @@ class _Search:
             level = sorted(following.values(), key=lambda partial: partial[:2])[: self.width]
             if self.told is not None:
                 self.told(done + 1, len(following), self.tried)
-            if not level:  # nothing is better than what is done without a plan
+            if not level:  # no plan is better than the baseline
                 return tuple(Restart(node, READY) for node in (self.orders or [self.task.nodes])[0])
         return level[0].restarts
 
     def _after(self, partial: _Partial, last: bool):
-        """Extends a plan by one more node."""
+        """Extend a plan by one more node."""
         gone = {restart.node for restart in partial.restarts}
         tried: set[int] = set()
         for node in self._next(partial):
@@ -199,7 +208,7 @@ class _Search:
                 yield _Partial(cost, places, (*partial.restarts, Restart(node, go.wait)), ahead, stages, left)
 
     def _next(self, partial: _Partial) -> list[str]:
-        """The nodes that may come next."""
+        """Return the possible next nodes."""
         if not self.orders:
             return list(partial.left)
         so_far = tuple(restart.node for restart in partial.restarts)
@@ -207,7 +216,7 @@ class _Search:
         return list(dict.fromkeys(following))
 
     def _name(self, run: Run) -> tuple:
-        """The name of a run's state: its key once it has settled, and how long it settles, in microseconds."""
+        """Return the name of a run's state: its key once it has settled, and the microseconds until then."""
         settled = run.moment()
         under_way_us = settled.state.time_us - round(run.reached_s * MICROSECONDS)
         return key(settled.state, run.settings, rename=False), under_way_us
@@ -217,7 +226,7 @@ class _Search:
         return prediction(self.run.moment(), *played_restarts(self.run, self.task, restarts), self.counts)
 
     def strengthened(self, restarts: Sequence[Restart]) -> tuple[Restart, ...]:
-        """The same order, with the strongest waits that are over at the same moments."""
+        """Return the same order, with the strongest waits that are over at the same times."""
         ahead, found = self.run.copy(), []
         for restart in restarts:
             given = wait_for(ahead, restart.node, restart.wait)
@@ -231,11 +240,11 @@ class _Search:
     # Why
 
     def reasoned(self, restarts: Sequence[Restart]) -> tuple[Restart, ...]:
-        """Turns with the reason for each wait."""
+        """Return the restarts with the reason for each wait."""
         return tuple(replace(restart, reason=self.reason(restarts, index)) for index, restart in enumerate(restarts))
 
     def reason(self, restarts: Sequence[Restart], index: int) -> str:
-        """Why a node's restart begins with its wait: what the next weaker wait that is over sooner would come to."""
+        """Return why a restart begins with its wait: what the next weaker wait that is over sooner would cost."""
         ahead = self.run.copy()
         stages = []
         for restart in restarts[:index]:
@@ -262,7 +271,7 @@ class _Search:
 
 
 def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> str:
-    """Why a wait is worth it, in a sentence."""
+    """Return a sentence that says what a wait is worth."""
     lost = without.lost - with_it.lost
     outage_s = without.outage_s - with_it.outage_s
     worst = _worst(with_it, without, "lost" if lost > 0 else "down_s")
@@ -280,7 +289,7 @@ def told_difference(weaker: str, with_it: Prediction, without: Prediction) -> st
 
 
 def _worst(with_it: Prediction, without: Prediction, field: str) -> str:
-    """The queue that is worse off by most, with its unquoted name; empty if none is."""
+    """Return the queue that is worse off by most, with its name unquoted; empty if none is."""
     had = {effect.queue: getattr(effect, field) for effect in with_it.effects}
     more = {effect.queue: getattr(effect, field) - had.get(effect.queue, 0) for effect in without.effects}
     name = max(sorted(more), key=more.__getitem__, default="")
@@ -288,8 +297,10 @@ def _worst(with_it: Prediction, without: Prediction, field: str) -> str:
 
 
 def interchangeable(run: Run, nodes: Sequence[str]) -> dict[str, int]:
-    """Numbers nodes so that those which may change places in every queue share a number. No two share one where a rule
-    looks at names: under ha-mode all or nodes, whose mirrors come in the order of names."""
+    """Return a number for each node; nodes that are interchangeable in every queue share one.
+
+    No two nodes share one if a rule looks at names: under ha-mode all or nodes, whose mirrors are ordered by name.
+    """
     names, state = run.settings.names, run.moment().state
     modes = {queue.mirroring.mode for queue in state.queues.values() if queue.mirroring is not None}
     by_name = bool(modes - {HaMode.EXACTLY})
@@ -303,7 +314,7 @@ def interchangeable(run: Run, nodes: Sequence[str]) -> dict[str, int]:
 
 
 def _may_swap(moment: Moment, one: int, other: int) -> bool:
-    """Whether there are as many queues of each form when two nodes have changed places."""
+    """Return True if swapping two nodes leaves as many queues of each form."""
     swapped = {one: other, other: one}
     return _forms(moment, {}) == _forms(moment, swapped) and not (moment.state.consumers or moment.state.publishers)
 

@@ -1,8 +1,7 @@
-"""A story with one thing changed from its beginning, to be watched beside the original: two policies, or two queue
-types, under the same faults.
+"""Change one thing of a scenario from its beginning, to compare two policies or queue types under the same faults.
 
-A variant is made anew from the story as it stands, so it takes every step that the story takes. A step without a time
-begins in each story once that one has settled; so their clocks may differ.
+A variant is made from the scenario as it stands, so it takes every step that the scenario takes. A step without a time
+begins in each once that one has settled; so their clocks may differ.
 """
 
 from __future__ import annotations
@@ -33,12 +32,14 @@ from hawb.scenario.run import Run
 NOT_THERE = N_("the story has it itself, or {queue} is not there")
 OF_ONE_STEP = (synchronised_before, controlled_stop, left_out)
 SETTINGS = (*(propose for propose in PROPOSALS if propose not in OF_ONE_STEP), as_mirrored_queue)
-"""The single changes that concern the whole story and not one step."""
+"""Single changes that concern the whole scenario and not one step."""
 
 
 class Variant(Struct, frozen=True):
-    """What differs, and `change`, which makes the changed story of a run or says why it cannot. `queue` is the queue
-    that differs, where it is a single one."""
+    """The words for what differs, and `change`, which makes the changed scenario of a run or says why it cannot.
+
+    `queue` is the queue that differs, if it is a single one.
+    """
 
     what: str
     change: Callable[[Run], Change]
@@ -46,15 +47,17 @@ class Variant(Struct, frozen=True):
 
 
 class Varied(Struct, frozen=True):
-    """A variant of a story: what is changed in it, and the run; None where it cannot be, for the reason in the
-    change."""
+    """A variant of a scenario: the change, and the run, which is None if the change is impossible."""
 
     change: Change
     run: Run | None = None
 
 
 def settings(run: Run, queue: str) -> list[Change]:
-    """The changes that could be made from the beginning to a queue as the last step finds it; none before the first."""
+    """Return the changes that could be made from the beginning to a queue as the last step finds it.
+
+    Return none before the first step.
+    """
     if not run.steps:
         return []
     story = Story(run, Harm(queue, step=len(run.steps) - 1, t_s=0.0))
@@ -62,7 +65,10 @@ def settings(run: Run, queue: str) -> list[Change]:
 
 
 def setting(queue: str, what: str) -> Variant:
-    """The variant in which a queue has the one of its `settings` that these words name, while the story has not."""
+    """Return the variant in which a queue has the one of its `settings` that these words name.
+
+    It is impossible while the scenario does not offer that setting.
+    """
 
     def change(run: Run) -> Change:
         found = (one for one in settings(run, queue) if one.what == what)
@@ -72,8 +78,10 @@ def setting(queue: str, what: str) -> Variant:
 
 
 def policy(argument: dict, *, operator: bool = False) -> Variant:
-    """The variant in which a policy, written as the argument of `set_policy`, is in force from the beginning and
-    wherever the story sets a policy of that name."""
+    """Return the variant in which a policy applies from the beginning.
+
+    It is written as the argument of `set_policy`, and also replaces every policy of that name in the scenario.
+    """
     at_start, verb = OPERATOR_POLICIES if operator else POLICIES
     edited = N_("operator policy {name} as edited") if operator else N_("policy {name} as edited")
     what = _(edited, name=argument["name"])
@@ -98,7 +106,7 @@ def _key(entry: dict) -> tuple[str, str]:
 
 
 def varied(run: Run, variant: Variant) -> Varied:
-    """A variant of a run, played to the same step. The run stays as it is."""
+    """Return a variant of a run, played to the same step; the run is not changed."""
     change = variant.change(run)
     if change.document is None:
         return Varied(change)

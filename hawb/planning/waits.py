@@ -1,13 +1,13 @@
 """What to wait for before the next node is stopped, and when each wait is over.
 
-`none`: nothing; the next node goes while the last one boots. `ready`: the last node runs, which is what a readiness
+`none`: nothing; the next node stops while the last one boots. `ready`: the last node runs, which is what a readiness
 probe sees. `quorum + 1`: every quorum queue with a member on the next node has one more online than a majority, and
 those have caught up (RabbitMQ's own check counts a member that still catches up: rabbitmq-server issue 7547). `synced`:
 every mirrored queue with its master there has a synchronised mirror; queues that do not synchronise by themselves are
-told to. Each begins with what comes before it.
+synchronised by a command. Each includes those before it.
 
-A wait is over when its condition holds on the engine. Nobody types, and no probe looks, faster than once in `HASTE_S`:
-if the cluster settles within that time, the wait is over when it has.
+A wait is over when its condition holds on the engine. No operator or probe looks more often than once in `HASTE_S`: if
+the cluster settles within that time, the wait is over when it has.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from hawb.scenario.run import Run
 from hawb.scenario.verbs import Start, SyncQueue
 
 NONE, READY, QUORUM_PLUS_ONE, SYNCED, BOTH = WAITS = "none", "ready", "quorum + 1", "synced", "synced, quorum + 1"
-"""By strength, the weakest first."""
+"""Waits, weakest first."""
 
 HASTE_S = 1.0
 TICK_S = 1 / MICROSECONDS
 
 
 class Go(Struct, frozen=True):
-    """When the next node may be stopped: at a time, None for when the cluster has settled. `sync` are queues that are
-    told to synchronise once it has; their synchronisation is waited for too. `over_s` is when the wait is over."""
+    """When the next node may be stopped: at a time, or None for when the cluster has settled.
+
+    `sync` are queues that an operator synchronises once it has; their synchronisation is waited for too. `over_s` is
+    when the wait is over.
+    """
 
     wait: str
     at: float | None
@@ -45,8 +48,10 @@ class Go(Struct, frozen=True):
 
 
 def stop_moments(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
-    """The moments at which a node may be stopped after one of `waits`, the soonest first; of waits that are over at the
-    same moment the strongest. Waits that are never over are left out."""
+    """Return the times at which a node may be stopped after one of `waits`, soonest first.
+
+    Of waits that are over at the same time the strongest is given. Waits that are never over are left out.
+    """
     found: dict[float, Go] = {}
     for wait in sorted(waits, key=WAITS.index):
         go = wait_for(run, node, wait)
@@ -56,7 +61,7 @@ def stop_moments(run: Run, node: str, waits: Iterable[str]) -> list[Go]:
 
 
 def wait_for(run: Run, node: str, wait: str) -> Go | None:
-    """When a wait after the last step is over, so that a node may be stopped; None: never."""
+    """Return when a wait after the last step is over, so that a node may be stopped; None if never."""
     begun_s = run.reached_s
     starts = bool(run.steps) and isinstance(run.steps[-1].verb, Start)
     if wait == NONE and starts:
@@ -71,8 +76,10 @@ def wait_for(run: Run, node: str, wait: str) -> Go | None:
 
 
 def _looks(run: Run) -> Iterator[tuple[float | None, Moment]]:
-    """The moments at which somebody looks, as a step's `at` has it: when all nodes run, when a queue has synchronised,
-    when the cluster has settled."""
+    """Yield the times at which an operator looks, in the form of a step's `at`, with the state then.
+
+    They are: when all nodes run, when a queue has synchronised, when the cluster has settled.
+    """
     settled = run.moment()
     if not _all_up(run):
         return
@@ -90,7 +97,7 @@ def _times(entries: Iterable[Entry], event: str) -> list[float]:
 
 
 def _all_up(run: Run) -> bool:
-    """Whether the nodes that the last step started run once all has settled."""
+    """Return True if the nodes that the last step started run once the cluster has settled."""
     last = run.steps[-1].verb if run.steps else None
     nodes = run.moment().state.nodes
     started = last.nodes if isinstance(last, Start) else ()
@@ -98,7 +105,7 @@ def _all_up(run: Run) -> bool:
 
 
 def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
-    """When a wait is over if the queues on a node whose mirrors do not synchronise by themselves are told to."""
+    """Return when a wait is over if the operator synchronises the node's queues that do not do so themselves."""
     settled = run.moment()
     index = run.settings.names.index(node)
     told = mirror_sync_critical(settled.state, index)
@@ -112,7 +119,7 @@ def _synchronised(run: Run, node: str, wait: str, checks: list) -> Go | None:
 
 
 def synchronise(run: Run, queues: Iterable[str]) -> None:
-    """Tells queues to synchronise, all at once, when the cluster has settled."""
+    """Synchronise queues, all at once, when the cluster has settled."""
     at = None
     for queue in queues:
         run.apply(Step(SyncQueue(queue), at))
@@ -124,8 +131,10 @@ def _is_synced(state: State, node: int, _version: str) -> bool:
 
 
 def _has_quorum_plus_one(state: State, node: int, version: str) -> bool:
-    """Whether every quorum queue with a member there, and where the release counts them every stream and their
-    coordinator, has more than a bare majority that has caught up."""
+    """Return True if every quorum queue with a member there has more than a bare majority that has caught up.
+
+    Where the release checks them, so must every stream and the stream coordinator.
+    """
     if sum(value.member for value in state.nodes) < 2:
         return True
     return not coordinator_fails(state, version) and not any(
@@ -137,7 +146,7 @@ def _has_quorum_plus_one(state: State, node: int, version: str) -> bool:
 
 
 CHECKS = {SYNCED: _is_synced, QUORUM_PLUS_ONE: _has_quorum_plus_one}
-"""What has to hold for a wait to be over, beside that the node before runs."""
+"""Conditions for a wait to be over, besides that the previous node runs."""
 
 
 def _seconds(moment: Moment) -> float:

@@ -1,9 +1,9 @@
-"""How a Raft group chooses a leader: pre-vote, vote, and a leader that hands over.
+"""Elections of a Raft group: pre-vote, vote, and leadership transfer.
 
-As Ra does it (`ra_server`), and as the Raft paper says (section 5.2, 5.4.1; pre-vote: Ongaro's thesis, 9.6). Where Ra
-has changed its mind the later way is taken: a pre-vote is no vote, and a candidate answers pre-votes too. Votes are
-counted by who gave them, so one that arrives twice counts once; Ra, on links that lose and double nothing, counts
-answers and tells rounds apart by a token.
+It follows Ra (`ra_server`) and the Raft paper (section 5.2, 5.4.1; pre-vote: Ongaro's thesis, 9.6). Where Ra's releases
+differ the later way is taken: a pre-vote is no vote, and a candidate answers pre-votes too. Votes are counted by their
+voters, so one that arrives twice counts once; Ra, on links that lose and duplicate nothing, counts answers and
+distinguishes rounds by a token.
 
 Source: `ra_server` (`handle_follower`, `handle_pre_vote`, `handle_candidate`); the Raft paper, 5.2 and 5.4.1.
 """
@@ -21,15 +21,18 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def begin_term(t, member, term):
-    """A follower in a newer term, in which it has not voted and knows of no leader."""
+    """Make a member a follower in a newer term, without a vote and a known leader."""
     member.term, member.voted_for, member.role, member.leader = term, NOWHERE, FOLLOWER, NOWHERE
     member.votes, member.agreed, member.asked, member.transferring_to = 0, member.commit_index, 0, NOWHERE
     start_election_timer(t, member)
 
 
 def begin_again(t, member):
-    """A member after a crash: what was not on disk is gone. The state machine begins anew with the log's snapshot and
-    is given all that is committed again (Ra keeps last_applied too, which only saves time)."""
+    """Restart a member after a crash: what was not on disk is lost.
+
+    The state machine starts from the log's snapshot and receives all that is committed again (Ra stores last_applied
+    too, which only saves time).
+    """
     lose_unwritten(t, member)
     member.role, member.leader, member.votes, member.asked, member.transferring_to = FOLLOWER, NOWHERE, 0, 0, NOWHERE
     member.commit_index = member.agreed = member.snapshot_index
@@ -37,8 +40,10 @@ def begin_again(t, member):
 
 
 def on_election_timeout(t, member):
-    """Asks whether it would be elected; one that was already told so and then not elected goes straight for the next
-    term. Who has left the group, or leads it, does nothing."""
+    """Ask for pre-votes; a candidate that was not elected starts an election in the next term at once.
+
+    A member that has left the group, or leads it, does nothing.
+    """
     if member.role == LEADER or is_gone(t, member):
         return
     if member.role == CANDIDATE:
@@ -48,14 +53,17 @@ def on_election_timeout(t, member):
 
 
 def on_try_become_leader(t, member, message):
-    """Does as if the leader were gone."""
+    """Start an election, as if the leader were gone."""
     if message.term >= member.term and member.role == FOLLOWER:
         on_election_timeout(t, member)
 
 
 def on_pre_vote(t, member, message):
-    """Grants it to whose log is as up to date as its own. A leader says instead that it is there; a follower with
-    a better log says nothing and prepares to be elected itself."""
+    """Grant a pre-vote to a candidate whose log is at least as up to date as the member's own.
+
+    A leader answers by reporting that it leads. A follower with a better log does not answer and sets its election
+    timer.
+    """
     if member.role == LEADER and member.transferring_to == NOWHERE:
         enforce_leadership(t, member)
         return
@@ -67,7 +75,7 @@ def on_pre_vote(t, member, message):
 
 
 def on_pre_vote_result(t, member, message):
-    """With a majority, the election itself."""
+    """Count a pre-vote; with a majority, start the election itself."""
     if member.role == PRE_VOTE and message.term >= member.term and message.granted:
         member.votes |= 1 << message.source
         if has_majority(t, member):
@@ -75,7 +83,7 @@ def on_pre_vote_result(t, member, message):
 
 
 def on_request_vote(t, member, message):
-    """Votes once in a term, and only for whose log is as up to date as its own."""
+    """Vote once in a term, and only for a candidate whose log is at least as up to date as the member's own."""
     granted = message.term == member.term and may_vote(member, message.source) and up_to_date(message, member)
     tell(t, REQUEST_VOTE_RESULT, member, message.source, granted)
     if granted:
@@ -83,7 +91,7 @@ def on_request_vote(t, member, message):
 
 
 def on_request_vote_result(t, member, message):
-    """With a majority, it leads."""
+    """Count a vote; with a majority, become leader."""
     if member.role == CANDIDATE and message.term >= member.term and message.granted:
         member.votes |= 1 << message.source
         if has_majority(t, member):
@@ -91,27 +99,28 @@ def on_request_vote_result(t, member, message):
 
 
 def may_vote(member, candidate):
-    """Whether its vote of this term is not another's."""
+    """Return True if the member has not voted for another candidate in this term."""
     return member.voted_for == NOWHERE or member.voted_for == candidate
 
 
 def up_to_date(asking, member):
-    """Whether a candidate's log is at least as up to date: a later last term, or the same and at least as long.
+    """Return True if a candidate's log is at least as up to date as the member's.
 
-    What asks is the candidate or its question."""
+    Its last term is later, or the same with at least as many entries. `asking` is the candidate or its request.
+    """
     if asking.last_term != member.last_term:
         return asking.last_term > member.last_term
     return asking.last_index >= member.last_index
 
 
 def has_majority(t, member):
-    """Whether most members have granted it their votes, its own among them if it is a member."""
+    """Return True if a majority of members has granted it their votes, its own among them if it is a member."""
     members = members_of(t, member)
     return bits_in(member.votes & members) >= majority(bits_in(members))
 
 
 def ask_for_pre_votes(t, member):
-    """Asks who would vote for it."""
+    """Ask the other members for pre-votes."""
     member.role, member.leader, member.votes, member.asked = PRE_VOTE, NOWHERE, 1 << member.id, 0
     if has_majority(t, member):
         ask_for_votes(t, member)
@@ -120,7 +129,7 @@ def ask_for_pre_votes(t, member):
 
 
 def ask_for_votes(t, member):
-    """Begins a term, in which it votes for itself."""
+    """Start a term, vote for itself, and ask the other members for votes."""
     member.term += 1
     member.voted_for, member.role, member.leader, member.votes = member.id, CANDIDATE, NOWHERE, 1 << member.id
     member.agreed = member.commit_index
@@ -131,7 +140,7 @@ def ask_for_votes(t, member):
 
 
 def ask(t, question, member):
-    """Asks all others."""
+    """Send a request to all other members, and set the election timer."""
     members, other = members_of(t, member), 0
     while members >> other:
         if members >> other & 1 and other != member.id:
@@ -141,7 +150,7 @@ def ask(t, question, member):
 
 
 def lead(t, member):
-    """Takes it that all have what it has, and appends the entry that commits what came before."""
+    """Become leader: initialise each peer's next index, and append the entry that commits all before it."""
     member.role, member.leader, member.votes = LEADER, member.id, 0
     start_peers(t, member)
     append(t, member, NOOP, 1, 0)

@@ -1,4 +1,4 @@
-"""A Raft group drawn as text: a line for each member, and one for whom a leader leads."""
+"""A Raft group drawn as text: a line for each member, and one for a leader's progress records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NOBODY = "-"
 
 
 def describe(group: Mapping[int, Member | None], names: Names = str) -> str:
-    """Terms, votes, roles and logs of a group's members by their numbers, None for one that is down.
+    """Return terms, votes, roles and logs of a group's members by their numbers, None for one that is down.
 
-    A log is written term by term, with a batch of entries as one; `|` stands behind what the member knows to be
-    committed and `~` behind what it has on disk. Below a leader stands what it knows of the others: up to which index
-    each has the entries on disk, and which is to be sent next."""
+    A log is written term by term, with a batch of entries as one; `|` marks the member's commit index and `~` the last
+    entry on its disk. A line below a leader shows each peer's match index and next index.
+    """
     rows = [COLUMNS]
     for member in sorted(group):
         rows.extend(_rows(member, group[member], names))
@@ -39,7 +39,7 @@ def _rows(number: int, member: Member | None, names: Names) -> Iterable[tuple[st
 
 
 def draw(log: Log, commit_index: int, names: Names = str) -> str:
-    """A log as text: its snapshot's index and its entries."""
+    """Return a log as text: its snapshot's index and its entries."""
     parts = [f"[..{log.snapshot.index}]"] if log.snapshot.index else []
     marks = _marks_at(log, commit_index, log.snapshot.index)
     parts.extend([marks] if marks else [])
@@ -48,7 +48,7 @@ def draw(log: Log, commit_index: int, names: Names = str) -> str:
 
 
 def draw_runs(runs: Iterable[Run], names: Names = str) -> str:
-    """Entries as text, term by term."""
+    """Return entries as text, term by term."""
     return " ".join(_by_term(runs, names, lambda index: ""))
 
 
@@ -62,7 +62,7 @@ def _by_term(runs: Iterable[Run], names: Names, marks_at: Callable[[int], str]) 
 
 
 def _cut(log: Log, commit_index: int) -> Iterable[Run]:
-    """The runs, each cut where a mark stands inside it."""
+    """Yield the runs, each cut where a mark stands inside it."""
     for run in log.runs:
         ends = sorted({commit_index, log.written, run.last})
         first = run.first
@@ -81,13 +81,13 @@ def _entries(run: Run, names: Names) -> str:
 
 
 def entries_text(run: Run, names: Names = str) -> str:
-    """What a batch of entries says, as text. A command that stands for several says which of them a part is."""
+    """Return a batch's command as text. A command that stands for several says which of them this part is."""
     part = getattr(run.command, "part", None)
     return command_text(part(run.offset, run.count) if part else run.command, names)
 
 
 def command_text(command: object, names: Names = str) -> str:
-    """What an entry says, as text."""
+    """Return an entry's command as text."""
     match command:
         case Noop():
             return "noop"

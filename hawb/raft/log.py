@@ -1,12 +1,11 @@
-"""The log of a member of a Raft group, as runs of entries: what is appended, replaced, written to disk and compacted.
+"""The log of a member of a Raft group, as runs of entries: append, replace, write to disk, compact.
 
-A run holds entries next to each other that say the same and were appended in the same term, so a batch of ten million
-commands is one run, and costs what a single entry costs. Runs of one batch that were sent in pieces grow together
-again.
+A run holds adjacent entries with the same command and term, so a batch of ten million commands is one run, and costs
+what a single entry costs. Runs of one batch that were sent in pieces are joined again.
 
-`written` is how far the log is on disk. Disks write in order, so it is one number; an entry that takes the place of
-another starts a new generation of writes, and what is reported of an older one no longer counts. Ra compares terms
-instead (`ra_log:handle_event`), which is the same as long as no entry comes back to the place it was driven from.
+`written` is the last index on disk. Disks write in order, so it is one number. An entry that replaces another starts a
+new generation of writes, and a completed write of an older one no longer counts. Ra compares terms instead
+(`ra_log:handle_event`), which is the same as long as no entry returns to the place where it was replaced.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ Members = tuple[int, ...]
 
 
 class Noop(Struct, frozen=True, gc=False):
-    """What a leader appends first in its term: committing it commits all that came before."""
+    """A leader's first entry in its term: committing it commits all that came before."""
 
 
 class Configuration(Struct, frozen=True, gc=False):
-    """The members of the group from here on (Ra's '$ra_cluster_change'); in effect as soon as it is in a log."""
+    """The members of the group from this entry on (Ra's '$ra_cluster_change'), in effect as soon as it is in a log."""
 
     members: Members
 
@@ -33,8 +32,10 @@ NOOP = Noop()
 
 
 class Run(Struct, frozen=True, gc=False):
-    """`count` entries from index `first` on, appended in `term`, each of which says `command`. `offset` is which one of
-    its batch the first of them is: the batch may have been cut."""
+    """`count` entries from index `first` on, appended in `term`, each with `command`.
+
+    `offset` is the place of the first of them in its batch: the batch may have been cut.
+    """
 
     first: int
     count: int
@@ -44,18 +45,18 @@ class Run(Struct, frozen=True, gc=False):
 
     @property
     def last(self) -> int:
-        """The index of the last entry."""
+        """Return the index of the last entry."""
         return self.first + self.count - 1
 
     def part(self, first: int, last: int) -> Run:
-        """The entries `first` to `last`, as far as they are among these."""
+        """Return the entries `first` to `last`, as far as they are among these."""
         if first <= self.first and last >= self.first + self.count - 1:
             return self
         first, last = max(first, self.first), min(last, self.first + self.count - 1)
         return Run(first, last - first + 1, self.term, self.command, self.offset + first - self.first)
 
     def goes_on_with(self, other: Run) -> bool:
-        """Whether `other`, which stands right behind, is the next piece of the same batch."""
+        """Return True if `other`, which starts right behind, is the next piece of the same batch."""
         return (
             other.term == self.term
             and other.offset == self.offset + self.count
@@ -65,8 +66,10 @@ class Run(Struct, frozen=True, gc=False):
 
 
 class Snapshot(Struct, frozen=True, gc=False):
-    """What stands for all entries up to `index`, the last of which was of `term`: the members then and what the state
-    machine had become, which is not looked at here."""
+    """The replacement of all entries up to `index`, the last of which was of `term`.
+
+    It has the members at that index and the state of the state machine, which is opaque here.
+    """
 
     index: int = 0
     term: int = 0
@@ -75,8 +78,10 @@ class Snapshot(Struct, frozen=True, gc=False):
 
 
 class Log(Struct, frozen=True, gc=False):
-    """A snapshot and the runs behind it. `configurations` are the memberships that it knows, each with its index, the
-    snapshot's first and the one in effect last."""
+    """A snapshot and the runs behind it.
+
+    `configurations` are the known memberships, each with its index, the snapshot's first and the one in effect last.
+    """
 
     snapshot: Snapshot
     runs: tuple[Run, ...] = ()
@@ -86,12 +91,12 @@ class Log(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Log:
-        """A log that holds nothing else, on disk."""
+        """Return a log that holds nothing but a snapshot, on disk."""
         return cls(snapshot, (), ((snapshot.index, snapshot.members),), snapshot.index)
 
     @property
     def last_index(self) -> int:
-        """The index of the last entry."""
+        """Return the index of the last entry."""
         if not self.runs:
             return self.snapshot.index
         end = self.runs[-1]
@@ -99,28 +104,30 @@ class Log(Struct, frozen=True, gc=False):
 
     @property
     def last_term(self) -> int:
-        """The term of the last entry."""
+        """Return the term of the last entry."""
         return self.runs[-1].term if self.runs else self.snapshot.term
 
     @property
     def members(self) -> Members:
-        """Whoever belongs to the group as far as this log tells, committed or not."""
+        """Return the members of the group by this log, committed or not."""
         return self.configurations[-1][1]
 
     def term_at(self, index: int) -> int | None:
-        """The term of the entry at `index`; None for one that is not there, before the snapshot or behind the end."""
+        """Return the term of the entry at `index`; None for one before the snapshot or behind the end."""
         if index > self.snapshot.index:
             at = self._at(index)
             return self.runs[at].term if at < len(self.runs) else None
         return self.snapshot.term if index == self.snapshot.index else None
 
     def agrees(self, index: int, term: int) -> bool:
-        """Whether this log and one that has an entry of `term` at `index` are the same up to there. What a snapshot
-        stands for was committed, so every leader has it."""
+        """Return True if this log and one that has an entry of `term` at `index` are the same up to there.
+
+        What a snapshot replaces was committed, so every leader has it.
+        """
         return index < self.snapshot.index or self.term_at(index) == term
 
     def between(self, first: int, last: int, most: int | None = None) -> tuple[Run, ...]:
-        """The entries `first` to `last`, in at most `most` runs."""
+        """Return the entries `first` to `last`, in at most `most` runs."""
         if first > last:
             return ()
         at = self._at(first)
@@ -130,7 +137,7 @@ class Log(Struct, frozen=True, gc=False):
         return tuple(run.part(first, last) for run in self.runs[at:until] if run.first <= last)
 
     def append(self, run: Run) -> Log:
-        """With `run` behind the last entry."""
+        """Return the log with `run` behind the last entry."""
         configurations = self.configurations
         if type(run.command) is Configuration:
             configurations = (*configurations, (run.first, run.command.members))
@@ -141,8 +148,11 @@ class Log(Struct, frozen=True, gc=False):
         return replace(self, runs=(*runs, run), configurations=configurations)
 
     def merge(self, entries: tuple[Run, ...]) -> Log:
-        """With `entries` that a leader sent, whose first stands right behind one that agrees. What is already there
-        stays; an entry of another term goes, with everything behind it (Raft, section 5.3)."""
+        """Return the log with `entries` that a leader sent, the first of which is right behind one that agrees.
+
+        Entries that are there already stay; an entry of another term is removed, with everything behind it (Raft,
+        section 5.3).
+        """
         log = self
         for run in entries:
             first = log._first_unlike(run)
@@ -151,25 +161,27 @@ class Log(Struct, frozen=True, gc=False):
         return log
 
     def opened(self, members: Members) -> Log:
-        """With the members that the group began with, where that was not known."""
+        """Return the log with the group's first members, if they were not known."""
         if self.snapshot.members or not members:
             return self
         opening = (0, members)
         return replace(self, snapshot=Snapshot(members=members), configurations=(opening, *self.configurations[1:]))
 
     def write(self, generation: int, index: int) -> Log:
-        """After the disk has said that it has everything up to `index`."""
+        """Return the log after the disk has written everything up to `index`."""
         if generation != self.generation or index <= self.written:
             return self
         return replace(self, written=index)
 
     def on_disk(self) -> Log:
-        """As it is found again after a crash. What was still being written then is of an earlier generation."""
+        """Return the log as it is found after a crash. Writes under way then belong to an earlier generation."""
         return self._without(self.written + 1)
 
     def compact(self, index: int, state: object) -> Log:
-        """With a snapshot in place of the entries up to `index`, which are on disk; after them the state machine was
-        `state`."""
+        """Return the log with a snapshot in place of the entries up to `index`, which are on disk.
+
+        `state` is the state machine's state after them.
+        """
         behind = [pair for pair in self.configurations if pair[0] > index]
         members = self.configurations[-len(behind) - 1][1]
         return replace(
@@ -180,7 +192,7 @@ class Log(Struct, frozen=True, gc=False):
         )
 
     def install(self, snapshot: Snapshot) -> Log:
-        """With a leader's snapshot, on disk. The entries behind it stay if they agree with it."""
+        """Return the log with a leader's snapshot, on disk. The entries behind it stay if they agree with it."""
         if self.term_at(snapshot.index) != snapshot.term:
             return replace(Log.of(snapshot), generation=self.generation + 1)
         behind = [pair for pair in self.configurations if pair[0] > snapshot.index]
@@ -193,14 +205,14 @@ class Log(Struct, frozen=True, gc=False):
         )
 
     def _at(self, index: int) -> int:
-        """Which run holds `index`, or would if it is behind the end."""
+        """Return the place of the run that holds `index`, or would if it is behind the end."""
         runs = self.runs
         if runs and index >= runs[-1].first:
             return len(runs) - (index < runs[-1].first + runs[-1].count)
         return bisect_left(runs, index, key=_last)
 
     def _first_unlike(self, run: Run) -> int:
-        """The first index of `run` at which this log has another entry or none."""
+        """Return the first index of `run` at which this log has another entry or none."""
         index = max(run.first, self.snapshot.index + 1)
         at = self._at(index)
         while index <= run.last and at < len(self.runs) and self.runs[at].term == run.term:
@@ -209,7 +221,7 @@ class Log(Struct, frozen=True, gc=False):
         return index
 
     def _without(self, index: int) -> Log:
-        """Without the entries from `index` on."""
+        """Return the log without the entries from `index` on."""
         if index > self.last_index:
             return self
         return replace(

@@ -1,7 +1,7 @@
-"""A member of a Raft group as a record: what it has on disk, what it believes, what it knows of the others.
+"""A member of a Raft group as a record: its durable and volatile state, and its progress records of peers.
 
-The fields that are whole numbers are those of the kernel's records, too (`whole_numbers`); there the ends of the log
-(`LOG_ENDS`) stand beside them, which a member that is interpreted reads from its `log`.
+The fields that are whole numbers are those of the kernel's records, too (`whole_numbers`); the kernel adds the ends of
+the log (`LOG_ENDS`), which an interpreted member reads from its `log`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,25 @@ from msgspec.structs import astuple, fields, replace
 from hawb.raft.log import Log, Members, Snapshot
 
 NOWHERE = -1
-"""In place of a member: nobody."""
+"""In place of a member: none."""
 
 FOLLOWER, PRE_VOTE, CANDIDATE, LEADER, DOWN = range(5)
-"""A member's role; DOWN only in pictures, of one that does not run."""
+"""A member's role; DOWN occurs only in pictures, for one that does not run."""
 ROLES = ("follower", "pre_vote", "candidate", "leader", "down")
-"""What they are called where somebody reads it."""
+"""The names of the roles."""
 
 LOG_ENDS = ("last_index", "last_term", "written", "generation", "snapshot_index", "snapshot_term")
-"""What the protocol looks at of a log: its last entry, up to where it is on disk in which generation of writes, and the
-last entry that its snapshot stands for."""
+"""The protocol's view of a log: its last entry, the last index on disk, the generation of writes, and the last entry
+that its snapshot replaces."""
 
 
 class Peer(Struct, gc=False):
-    """What a leader knows of another member: the index to send next, up to which its log is on disk and the same as
-    the leader's, the commit index last sent and the one last heard of, and whether a snapshot is on its way."""
+    """A leader's progress record of another member.
+
+    `next_index` is the index to send next, `match_index` the last index at which the member's log on disk is known to
+    match the leader's, `commit_sent` the commit index last sent and `commit_index` the one last received. `receiving`
+    is True while a snapshot is under way.
+    """
 
     id: int
     next_index: int
@@ -42,13 +46,13 @@ class Peer(Struct, gc=False):
 
 
 class Member(Struct, gc=False):
-    """`term`, `voted_for` and, as far as it is written, `log` survive a restart; the rest does not.
+    """A member's state. `term`, `voted_for` and, as far as it is written, `log` survive a restart; the rest does not.
 
-    `votes` are who granted this member its (pre-)vote, as bits, `peers` whom it leads. A follower's log agrees with its
-    leader's up to `agreed`; `asked` is the entry that it has asked the leader for and waits for, 0 if none. A leader
-    that hands over waits for another to lead (`transferring_to`).
+    `votes` are the members that granted this one their (pre-)vote, as bits, `peers` a leader's progress records. A
+    follower's log agrees with its leader's up to `agreed`; `asked` is the entry that it has asked the leader for, 0 if
+    none. A leader that hands over waits for `transferring_to` to lead.
 
-    A value to all but the transitions, which change a copy of it (`hawb.raft.step`).
+    Only transitions change it, in a copy (`hawb.raft.step`).
     """
 
     id: int
@@ -70,25 +74,27 @@ class Member(Struct, gc=False):
     def _write(self, index: int) -> None:
         self.log = replace(self.log, written=index)
 
-    members = property(attrgetter("log.members"), doc="The group as this member knows it.")
+    members = property(attrgetter("log.members"), doc="The members of the group, as this member knows it.")
     last_index = property(attrgetter("log.last_index"), doc="The index of the last entry in its log.")
     last_term = property(attrgetter("log.last_term"), doc="The term of that entry.")
-    written = property(attrgetter("log.written"), _write, doc="Up to where its log is on disk.")
-    generation = property(attrgetter("log.generation"), doc="How often it has been cut off.")
-    snapshot_index = property(attrgetter("log.snapshot.index"), doc="The last entry that its snapshot stands for.")
+    written = property(attrgetter("log.written"), _write, doc="The last index of its log on disk.")
+    generation = property(attrgetter("log.generation"), doc="How often its log was truncated.")
+    snapshot_index = property(attrgetter("log.snapshot.index"), doc="The last entry that its snapshot replaces.")
 
 
 def start(member: int, members: Members = ()) -> Member:
-    """A member of a new group of `members` or, without any, one that is about to join: it knows of no group, and never
-    calls for an election, until a leader tells it."""
+    """Return a member of a new group of `members` or, without any, one that is about to join.
+
+    The latter knows of no group, and never calls for an election, until it receives entries from a leader.
+    """
     return Member(member, Log.of(Snapshot(members=tuple(sorted(members)))))
 
 
 def whole_numbers(kind: type[Struct]) -> list[str]:
-    """The fields of a record that are whole numbers, or whether something is so."""
+    """Return the fields of a record that are whole numbers or booleans."""
     return [field.name for field in fields(kind) if field.type in (int, bool)]
 
 
 def nodes_in(bits: int) -> tuple[int, ...]:
-    """The members of a set, in their order."""
+    """Return the members of a set given as bits, in their order."""
     return tuple(node for node in range(bits.bit_length()) if bits >> node & 1)

@@ -1,7 +1,7 @@
-"""What is asked of a leader: commands, other members, another leader, a shorter log; and of any member that the others
-are gone for good.
+"""Requests to a leader: commands, members that join and leave, leadership transfer, a shorter log.
 
-Nothing here is compiled: a study's group keeps its members, and its leaders are elected.
+Any member also accepts the request to become the only one of its group. The kernel compiles nothing of this module: a
+study's group keeps its members, and its leaders are elected.
 
 Source: `ra_server` (`handle_leader`: '$ra_join', '$ra_leave', `transfer_leadership`; `handle_follower`:
 force_member_change; `update_release_cursor`).
@@ -27,7 +27,7 @@ from hawb.raft.replication import append
 
 
 def on_command(t: Out, member: Member, event: Command) -> None:
-    """Appends it."""
+    """Append a command."""
     if reason := _not_in_charge(member):
         t.append(Refused(event, reason))
     else:
@@ -35,7 +35,7 @@ def on_command(t: Out, member: Member, event: Command) -> None:
 
 
 def on_join(t: Out, member: Member, event: Join) -> None:
-    """Adds a member, which has nothing yet."""
+    """Add a member, whose log is empty."""
     if reason := _not_permitted(t, member) or ("already_member" if event.member in member.members else None):
         t.append(Refused(event, reason))
     else:
@@ -44,7 +44,7 @@ def on_join(t: Out, member: Member, event: Join) -> None:
 
 
 def on_leave(t: Out, member: Member, event: Leave) -> None:
-    """Removes a member. It is not told; one that leads goes once the change is committed."""
+    """Remove a member without informing it. A leader that removes itself steps down once the change is committed."""
     members = tuple(one for one in member.members if one != event.member)
     reason = _not_permitted(t, member) or ("not_member" if members == member.members else None)
     if reason or not members:
@@ -55,7 +55,7 @@ def on_leave(t: Out, member: Member, event: Leave) -> None:
 
 
 def on_transfer_leadership(t: Out, member: Member, event: TransferLeadership) -> None:
-    """Tells another member to ask for votes, and takes no commands until it leads or a `ConditionTimeout` comes."""
+    """Ask another member to start an election, and take no commands until it leads or a `ConditionTimeout` comes."""
     reason = _not_in_charge(member)
     if event.target == member.id:
         reason = reason or "already_leader"
@@ -67,8 +67,10 @@ def on_transfer_leadership(t: Out, member: Member, event: TransferLeadership) ->
 
 
 def on_force_member_change(t: Out, member: Member, _: ForceMemberChange) -> None:
-    """Takes into its log that it is the only member, and is elected by itself in the next term. What the others alone
-    had committed is lost."""
+    """Append that this member is the only one, and elect it in the next term.
+
+    What only the other members had committed is lost.
+    """
     member.role, member.leader, member.transferring_to = FOLLOWER, NOWHERE, NOWHERE
     forget_peers(t, member)
     append_entries(t, member, Configuration((member.id,)), 1, 0)
@@ -76,13 +78,13 @@ def on_force_member_change(t: Out, member: Member, _: ForceMemberChange) -> None
 
 
 def on_release_cursor(_: Out, member: Member, event: ReleaseCursor) -> None:
-    """A snapshot in place of entries that are committed and on disk; of others it has to be asked for again."""
+    """Replace entries that are committed and on disk by a snapshot; for others the host has to ask again."""
     if member.snapshot_index < event.index <= min(member.commit_index, member.written):
         member.log = member.log.compact(event.index, event.state)
 
 
 def may_change_members(t: Out, leader: Member) -> bool:
-    """Whether the last change and an entry of the leader's term are committed."""
+    """Return True if the last change and an entry of the leader's term are committed."""
     commit_index = leader.commit_index
     return term_at(t, leader, commit_index) == leader.term and configured_at(t, leader) <= commit_index
 

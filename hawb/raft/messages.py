@@ -1,7 +1,7 @@
-"""What goes into a member of a Raft group and what comes out: messages between members, inputs from its host, outputs
-to its host. Plain values; what comes of them is in the other modules of `hawb.raft`.
+"""Inputs and outputs of a member of a Raft group: messages between members, inputs from its host, outputs to its host.
 
-The names are Ra's and the Raft paper's. What Ra says with install_snapshot_result is an `AppendEntriesReply` here.
+They are plain values; the other modules of `hawb.raft` handle them. The names are Ra's and the Raft paper's. Ra's
+install_snapshot_result is an `AppendEntriesReply` here.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from hawb.raft.log import Members, Run, Snapshot
 """The kinds of messages, by Ra's names."""
 
 SEND, WRITE, COMMITTED, START_TIMER, OTHER = range(5)
-"""What a member may want done, in the word `wish` of what comes out of it; OTHER is what not every host has to do."""
+"""The kinds of outputs, in their field `wish`; OTHER is one that not every host has to handle."""
 
 # Between members. `term` is the sender's.
 
 
 class Message(Struct, frozen=True, gc=False):
-    """What one member sends to another."""
+    """A message from one member to another."""
 
     kind: ClassVar[int]
     wish: ClassVar[int] = SEND
@@ -35,7 +35,10 @@ class Message(Struct, frozen=True, gc=False):
 
 
 class PreVote(Message, frozen=True, gc=False):
-    """Would you vote for me? Asked before a new term begins, so that who cannot win disturbs nobody."""
+    """A request for a pre-vote, before a new term begins.
+
+    A member that cannot win then does not disturb a leader.
+    """
 
     kind: ClassVar[int] = PRE_VOTE_RPC
     last_index: int
@@ -43,14 +46,14 @@ class PreVote(Message, frozen=True, gc=False):
 
 
 class PreVoteResult(Message, frozen=True, gc=False):
-    """The answer."""
+    """The answer to `PreVote`."""
 
     kind: ClassVar[int] = PRE_VOTE_RESULT
     granted: bool
 
 
 class RequestVote(Message, frozen=True, gc=False):
-    """Vote for me in this term."""
+    """A request for a vote in this term."""
 
     kind: ClassVar[int] = REQUEST_VOTE_RPC
     last_index: int
@@ -58,15 +61,17 @@ class RequestVote(Message, frozen=True, gc=False):
 
 
 class RequestVoteResult(Message, frozen=True, gc=False):
-    """The answer."""
+    """The answer to `RequestVote`."""
 
     kind: ClassVar[int] = REQUEST_VOTE_RESULT
     granted: bool
 
 
 class AppendEntries(Message, frozen=True, gc=False):
-    """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and how far it has committed. With
-    the first ones come the members that the group began with (`opening`); in Ra a new member is started with them."""
+    """A leader's entries behind the one at `prev_index`, which is of `prev_term`, and its commit index.
+
+    The first entries come with the group's first members (`opening`); Ra starts a new member with them.
+    """
 
     kind: ClassVar[int] = APPEND_ENTRIES_RPC
     prev_index: int
@@ -77,13 +82,16 @@ class AppendEntries(Message, frozen=True, gc=False):
 
     @property
     def last_index(self) -> int:
-        """The index of the last entry that comes with it or, without any, stands before it."""
+        """Return the index of the last entry that it carries; without any, that of the entry before."""
         return self.entries[-1].last if self.entries else self.prev_index
 
 
 class AppendEntriesReply(Message, frozen=True, gc=False):
-    """Whether the entries fitted, which one is wanted next, how far the log agrees with the leader's and is on disk,
-    and how far the follower has committed."""
+    """The answer to `AppendEntries` and `InstallSnapshot`.
+
+    It has the success, the index wanted next, the last index that agrees with the leader's log and is on disk, and the
+    follower's commit index.
+    """
 
     kind: ClassVar[int] = APPEND_ENTRIES_REPLY
     success: bool
@@ -100,12 +108,12 @@ class InstallSnapshot(Message, frozen=True, gc=False):
 
     @property
     def snapshot_index(self) -> int:
-        """The last entry that it stands for."""
+        """Return the last entry that it replaces."""
         return self.snapshot.index
 
 
 class TryBecomeLeader(Message, frozen=True, gc=False):
-    """The leader hands over."""
+    """A leader's request to start an election, as it hands over."""
 
     kind: ClassVar[int] = TRY_BECOME_LEADER
 
@@ -124,23 +132,25 @@ class ElectionTimeout(Struct, frozen=True, gc=False):
 
 
 class Tick(Struct, frozen=True, gc=False):
-    """Time to send again what may have been lost. Needed as long as `replication.is_stale` is so of somebody."""
+    """Time to send again what may have been lost. Needed as long as `replication.is_stale` is True of any peer."""
 
 
 class ConditionTimeout(Struct, frozen=True, gc=False):
-    """What the member waits for has not come (Ra's await_condition_timeout): entries that it asked for, or another
-    leader in its place."""
+    """What the member waits for has not come (Ra's await_condition_timeout).
+
+    It waits for entries that it asked for, or for another leader in its place.
+    """
 
 
 class Written(Struct, frozen=True, gc=False):
-    """The disk has what a `Write` asked for, and all before it."""
+    """The disk has written what a `Write` asked for, and all before it."""
 
     generation: int
     index: int
 
 
 class Command(Struct, frozen=True, gc=False):
-    """`count` commands of the same kind for the state machine. `offset` is which of their batch the first one is."""
+    """`count` commands of the same kind for the state machine. `offset` is the place of the first one in its batch."""
 
     command: object
     count: int = 1
@@ -148,13 +158,13 @@ class Command(Struct, frozen=True, gc=False):
 
 
 class Join(Struct, frozen=True, gc=False):
-    """Another member is to belong to the group ('$ra_join')."""
+    """A member is to join the group ('$ra_join')."""
 
     member: int
 
 
 class Leave(Struct, frozen=True, gc=False):
-    """A member is to belong to it no longer ('$ra_leave')."""
+    """A member is to leave the group ('$ra_leave')."""
 
     member: int
 
@@ -166,11 +176,11 @@ class TransferLeadership(Struct, frozen=True, gc=False):
 
 
 class ForceMemberChange(Struct, frozen=True, gc=False):
-    """The member is to be all of its group, whatever the others say: Raft promises nothing then."""
+    """The member is to become the only one of its group, without a majority: Raft guarantees nothing then."""
 
 
 class ReleaseCursor(Struct, frozen=True, gc=False):
-    """The entries up to `index` are not needed any more: after them the state machine was `state`."""
+    """The entries up to `index` are no longer needed: after them the state machine was `state`."""
 
     index: int
     state: object = None
@@ -185,14 +195,16 @@ Input = (
 
 
 class Store(Struct, frozen=True, gc=False):
-    """Term and vote have to be on disk before the messages that follow leave; entries need not."""
+    """Term and vote have to be on disk before the messages that follow are sent; entries need not."""
 
     wish: ClassVar[int] = OTHER
 
 
 class Write(Struct, frozen=True, gc=False):
-    """The log as it is now has to go to disk; say `Written(generation, index)` when it is there. Writes are done one
-    after the other."""
+    """The log as it is now has to be written to disk; answer with `Written(generation, index)`.
+
+    Writes are done one after the other.
+    """
 
     wish: ClassVar[int] = WRITE
     source: int
@@ -201,7 +213,7 @@ class Write(Struct, frozen=True, gc=False):
 
 
 class Committed(Struct, frozen=True, gc=False):
-    """Entries that are committed now, for the state machine."""
+    """Newly committed entries, for the state machine."""
 
     wish: ClassVar[int] = COMMITTED
     source: int
@@ -209,15 +221,18 @@ class Committed(Struct, frozen=True, gc=False):
 
 
 class Installed(Struct, frozen=True, gc=False):
-    """The state machine becomes what the snapshot says, which is on disk before the messages that follow leave."""
+    """The state machine takes the state of the snapshot, which is on disk before the messages that follow are sent."""
 
     wish: ClassVar[int] = OTHER
     snapshot: Snapshot
 
 
 class Refused(Struct, frozen=True, gc=False):
-    """What was asked is not done: not_leader, transferring_leadership, cluster_change_not_permitted, already_member,
-    not_member, last_node, already_leader or unknown_member."""
+    """A request was refused.
+
+    The reason is not_leader, transferring_leadership, cluster_change_not_permitted, already_member, not_member,
+    last_node, already_leader or unknown_member.
+    """
 
     wish: ClassVar[int] = OTHER
     asked: Command | Join | Leave | TransferLeadership
@@ -225,7 +240,7 @@ class Refused(Struct, frozen=True, gc=False):
 
 
 class StartElectionTimer(Struct, frozen=True, gc=False):
-    """Unless a leader is heard of, an `ElectionTimeout` is wanted."""
+    """The host is to send an `ElectionTimeout` unless a leader sends a message before."""
 
     wish: ClassVar[int] = START_TIMER
     source: int

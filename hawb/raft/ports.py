@@ -1,8 +1,8 @@
-"""What Raft needs of those who run it: all that is otherwise where it is interpreted and where it is compiled.
+"""What Raft needs of its host: all that differs between the interpreted and the compiled protocol.
 
-Here is what the engine has for it. `t` is the list of what a member wants done, and logs are runs of entries; for the
+This module is the engine's implementation. `t` is the list of a member's outputs, and logs are runs of entries; for the
 kernel, whose ports have the same names (`hawb.study.kernel.raft_ports`), it is the trial, and logs are places in a
-tree. What a port promises is said here for both.
+tree. The docstrings here describe both.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ RUNS_PER_MESSAGE = 128
 """The most runs in a message; Ra sends 128 entries in one (AER_CHUNK_SIZE)."""
 
 NO_TERM = -1
-"""The term of an entry that is not there."""
+"""The term of a missing entry."""
 
-# Who belongs to the group
+# Members
 
 
 def bits_in(bits: int) -> int:
-    """How many members are in a set."""
+    """Return the number of members in a set."""
     return bits.bit_count()
 
 
 def members_of(_: Out, member: Member) -> int:
-    """The group as a member knows it, committed or not, as bits."""
+    """Return the group as a member knows it, committed or not, as bits."""
     return bits_of(member.log.configurations[-1][1])
 
 
 @lru_cache
 def bits_of(members: Members) -> int:
-    """A set as bits."""
+    """Return a set as bits."""
     return sum(1 << member for member in members)
 
 
 def configured_at(_: Out, member: Member) -> int:
-    """The index from which on the group is so."""
+    """Return the index of the configuration in effect."""
     return member.log.configurations[-1][0]
 
 
 def peers_of(_: Out, leader: Member) -> tuple[Peer, ...]:
-    """What a leader knows of each other member."""
+    """Return a leader's progress records."""
     return leader.peers
 
 
 def start_peers(_: Out, leader: Member) -> None:
-    """A new leader takes it that all have what it has."""
+    """Initialise each peer's next index to last index + 1."""
     next_index = leader.log.last_index + 1
     leader.peers = tuple(Peer(other, next_index) for other in leader.members if other != leader.id)
 
 
 def forget_peers(_: Out, member: Member) -> None:
-    """Whom a member leads is known to a leader alone."""
+    """Clear the progress records; only a leader has any."""
     member.peers = ()
 
 
@@ -74,47 +74,55 @@ def forget_peers(_: Out, member: Member) -> None:
 
 
 def term_at(_: Out, member: Member, index: int) -> int:
-    """The term of the entry at `index`; NO_TERM for one that is not there, before the snapshot or behind the end."""
+    """Return the term of the entry at `index`; NO_TERM for one before the snapshot or behind the end."""
     term = member.log.term_at(index)
     return NO_TERM if term is None else term
 
 
 def append_entries(_: Out, leader: Member, command: object, count: int, offset: int) -> None:
-    """`count` more entries of the leader's term, the first of which is the one at `offset` of its batch."""
+    """Append `count` entries of the leader's term, the first of which is the one at `offset` of its batch."""
     log = leader.log
     leader.log = log.append(Run(log.last_index + 1, count, leader.term, command, offset))
 
 
 def merge(_: Out, member: Member, message: AppendEntries) -> bool:
-    """Takes the entries that a leader sent, whose first stands right behind one that agrees. What is already there
-    stays; an entry of another term goes, with everything behind it (Raft, section 5.3). Whether anything is new."""
+    """Merge the entries that a leader sent; return True if any are new.
+
+    The first of them is right behind one that agrees. Entries that are there already stay; an entry of another term is
+    removed, with everything behind it (Raft, section 5.3).
+    """
     had = member.log.opened(message.opening)
     member.log = had.merge(message.entries)
     return member.log is not had
 
 
 def install(t: Out, member: Member, message: InstallSnapshot) -> None:
-    """A leader's snapshot, on disk, in place of what it stands for. The entries behind it stay if they agree with it.
-    The state machine becomes what it says."""
+    """Install a leader's snapshot, on disk, in place of the entries that it replaces.
+
+    The entries behind it stay if they agree with it. The state machine takes the snapshot's state.
+    """
     member.log = member.log.install(message.snapshot)
     t.append(Installed(message.snapshot))
 
 
 def lose_unwritten(_: Out, member: Member) -> None:
-    """What was not on disk is gone."""
+    """Drop what was not on disk."""
     member.log = member.log.on_disk()
 
 
-# What a member wants done
+# Outputs
 
 
 def tell(t: Out, kind: int, member: Member, to: int, *said: int) -> None:
-    """A message of a kind that says so much, of the member's term."""
+    """Send a message of a kind with these fields, in the member's term."""
     t.append(KINDS[kind](member.id, to, member.term, *said))
 
 
 def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: int) -> int:
-    """A message with what the leader has behind `prev_index`, as much as goes into one. Up to which index that is."""
+    """Send the leader's entries behind `prev_index`, as many as fit into a message.
+
+    Return the index of the last one.
+    """
     log = leader.log
     entries = log.between(prev_index + 1, log.last_index, RUNS_PER_MESSAGE)
     opening = () if prev_index else log.snapshot.members
@@ -123,33 +131,33 @@ def tell_entries(t: Out, leader: Member, to: int, prev_index: int, prev_term: in
 
 
 def tell_snapshot(t: Out, leader: Member, to: int) -> None:
-    """A message with the leader's snapshot."""
+    """Send the leader's snapshot."""
     t.append(InstallSnapshot(leader.id, to, leader.term, leader.log.snapshot))
 
 
 def say_committed(t: Out, member: Member, index: int) -> None:
-    """The entries behind what the member knew as committed, up to `index`, are for the state machine."""
+    """Emit the newly committed entries, up to `index`, to the state machine."""
     t.append(Committed(member.id, member.log.between(member.commit_index + 1, index)))
 
 
 def start_election_timer(t: Out, member: Member) -> None:
-    """Unless a leader is heard of, the member is to ask for votes."""
+    """Start the member's election timer."""
     t.append(StartElectionTimer(member.id))
 
 
 def say_unwritten(t: Out, member: Member) -> None:
-    """The log has to go to disk."""
+    """Ask the host to write the log to disk."""
     t.append(Write(member.id, member.generation, member.last_index))
 
 
-def two_lead(_: Out, member: Member, leader: int) -> None:
-    """Raises RuntimeError: what cannot be has come about, short of a lost disk."""
+def raise_two_leaders(_: Out, member: Member, leader: int) -> None:
+    """Raise RuntimeError: two members lead in one term, which only a lost disk can cause."""
     raise RuntimeError(f"members {member.id} and {leader} lead in the same term, {member.term}")
 
 
 PORTS = (
     "NOOP", "bits_in", "members_of", "configured_at", "peers_of", "start_peers", "term_at", "append_entries", "merge",
     "install", "lose_unwritten", "tell", "tell_entries", "tell_snapshot", "say_committed", "start_election_timer",
-    "say_unwritten", "forget_peers", "two_lead",
+    "say_unwritten", "forget_peers", "raise_two_leaders",
 )  # fmt: skip
-"""The names of what others have to have; NOOP is what the entry says that a leader appends first."""
+"""The ports that engine and kernel both implement; NOOP is the command of a leader's first entry."""

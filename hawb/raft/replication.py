@@ -1,11 +1,11 @@
-"""How a Raft group's log grows: a leader's entries and snapshots, what followers make of them, and what is committed.
+"""Replication in a Raft group: a leader's entries and snapshots, followers' handling of them, and commits.
 
-As Ra does it (`ra_server`) and as the Raft paper says (section 5.3, 5.4.2, 7). An entry counts at a member, the leader
-included, once it is on that member's disk. Where this is stricter than Ra:
+It follows Ra (`ra_server`) and the Raft paper (section 5.3, 5.4.2, 7). An entry counts at a member, the leader
+included, once it is on that member's disk. It is stricter than Ra in three points:
 
-- Ra's links keep their order, so a follower cuts off whatever a leader's empty message does not name, and answers with
-  all that it has on disk. Here messages overtake each other: a follower answers with what it knows to be the leader's
-  too (`agreed`), and cuts off only what contradicts an entry.
+- Ra's links keep their order, so a follower truncates whatever a leader's empty message does not name, and answers with
+  all that it has on disk. Here messages may overtake each other: a follower answers with what it knows to be the
+  leader's too (`agreed`), and truncates only what contradicts an entry.
 - A leader that has left the group does not count itself; Ra's does until the change is committed.
 - There is no limit on how far a leader sends ahead of the answers (Ra's max_pipeline_count, 4096 entries).
 
@@ -26,29 +26,29 @@ from hawb.raft.ports import (
     members_of,
     merge,
     peers_of,
+    raise_two_leaders,
     say_committed,
     say_unwritten,
     tell,
     tell_entries,
     tell_snapshot,
     term_at,
-    two_lead,
 )
 from hawb.rules.quorum import majority
 
 SHARED = True  # the kernel of studies compiles this module
 
-# A leader
+# Leaders
 
 
 def append(t, leader, command, count, offset):
-    """The leader has `count` more entries in its log, on their way to the others."""
+    """Append `count` entries to the leader's log, and send them to the other members."""
     append_entries(t, leader, command, count, offset)
     replicate(t, leader)
 
 
 def replicate(t, leader):
-    """Sends each other member the entries and the commit index that were not sent to it yet."""
+    """Send each peer the entries and the commit index that were not sent to it yet."""
     last, commit_index = leader.last_index, leader.commit_index
     for peer in peers_of(t, leader):
         if (peer.next_index <= last or peer.commit_sent < commit_index) and not peer.receiving:
@@ -56,14 +56,14 @@ def replicate(t, leader):
 
 
 def enforce_leadership(t, leader):
-    """Sends each other member something, so that it knows who leads (`ra_server:make_all_rpcs`)."""
+    """Send each peer a message, so that it learns which member leads (`ra_server:make_all_rpcs`)."""
     for peer in peers_of(t, leader):
         if not peer.receiving:
             send_to(t, leader, peer)
 
 
 def on_tick(t, member):
-    """Sends again to those who have not answered."""
+    """Send again to the peers that have not answered."""
     if member.role == LEADER:
         for peer in peers_of(t, member):
             if is_stale(member, peer):
@@ -71,14 +71,16 @@ def on_tick(t, member):
 
 
 def is_stale(leader, peer):
-    """Whether a `Tick` sends again to a member: one that has not said yet that it has all entries on disk, and that it
-    knows how far the leader has committed (`ra_server:stale_peers`, where the latter is taken to be so once it is
-    sent)."""
+    """Return True if a `Tick` sends again to a peer.
+
+    It does until the peer has reported that it has all entries on disk and the leader's commit index
+    (`ra_server:stale_peers`, which takes the latter for known once it is sent).
+    """
     return peer.match_index < leader.last_index or peer.commit_index < leader.commit_index or peer.receiving
 
 
 def send_to(t, leader, peer):
-    """Sends entries, or the snapshot if those wanted are gone."""
+    """Send entries, or the snapshot if those wanted are gone."""
     previous = peer.next_index - 1
     term = term_at(t, leader, previous)
     if term == NO_TERM:
@@ -90,7 +92,7 @@ def send_to(t, leader, peer):
 
 
 def on_append_entries_reply(t, member, message):
-    """Takes in what a follower has, commits what a majority has, and sends on."""
+    """Record a follower's progress, commit what a majority has, and send on."""
     is_led = member.role == LEADER and members_of(t, member) >> message.source & 1
     if message.term < member.term or not is_led:
         return
@@ -101,7 +103,7 @@ def on_append_entries_reply(t, member, message):
 
 
 def peer_of(t, leader, other):
-    """What a leader knows of a member."""
+    """Return the progress record of a peer. Raise LookupError if there is none."""
     for peer in peers_of(t, leader):
         if peer.id == other:
             return peer
@@ -109,8 +111,8 @@ def peer_of(t, leader, other):
 
 
 def take_in(peer, message):
-    """What a member has answered."""
-    # Who asks for what it is known to have had has lost its disk (`ra_server:handle_leader`).
+    """Record a peer's answer."""
+    # A peer that asks for entries that it had has lost its disk (`ra_server:handle_leader`).
     lost = not message.success and message.next_index <= peer.match_index
     peer.match_index = message.next_index - 1 if lost else max(peer.match_index, message.last_index)
     wanted = max(peer.next_index, message.next_index) if message.success else min(peer.next_index, message.next_index)
@@ -119,17 +121,17 @@ def take_in(peer, message):
 
 
 def advance(t, leader):
-    """Commits what a majority has on disk, if it ends in an entry of the leader's own term: an older one may be on
-    a majority and still be replaced (Raft, figure 8)."""
+    """Commit what a majority has on disk, if it ends in an entry of the leader's own term.
+
+    An older entry may be on a majority and still be replaced (Raft, figure 8).
+    """
     index = agreed_commit(t, leader)
     if index > leader.commit_index and term_at(t, leader, index) == leader.term:
         commit(t, leader, index)
 
 
 def agreed_commit(t, leader):
-    """The highest index that a majority of the members has on disk.
-
-    What is committed is so already: nothing below is looked at."""
+    """Return the highest index that a majority of the members has on disk, at least the commit index."""
     best = leader.commit_index
     if leader.written > best and is_agreed(t, leader, leader.written):
         best = leader.written
@@ -140,7 +142,7 @@ def agreed_commit(t, leader):
 
 
 def is_agreed(t, leader, index):
-    """Whether a leader knows a majority of the members to have an index on disk."""
+    """Return True if a leader knows that a majority of the members has an index on disk."""
     members = members_of(t, leader)
     count = members >> leader.id & 1 if leader.written >= index else 0
     for peer in peers_of(t, leader):
@@ -149,23 +151,27 @@ def is_agreed(t, leader, index):
 
 
 def step_down_if_gone(t, leader):
-    """A leader that has left the group goes as soon as that is committed, and everybody has been told."""
+    """Step down as soon as the leader's own removal is committed and sent to all peers."""
     if is_gone(t, leader):
         leader.role, leader.leader, leader.transferring_to = FOLLOWER, NOWHERE, NOWHERE
 
 
 def is_gone(t, member):
-    """Whether it knows for certain that it does not belong to the group, because it left or has not joined yet. As long
-    as its leaving is not committed the others may need it (Ongaro's thesis, 4.2.2)."""
+    """Return True if it is certain that a member does not belong to the group, because it left or has not joined yet.
+
+    As long as its removal is not committed the other members may need it (Ongaro's thesis, 4.2.2).
+    """
     return members_of(t, member) >> member.id & 1 == 0 and configured_at(t, member) <= member.commit_index
 
 
-# A follower
+# Followers
 
 
 def on_append_entries(t, member, message):
-    """Takes the entries if the one before them is the same here, or asks for others. The answer to entries that are new
-    comes when they are on disk."""
+    """Append a leader's entries if the one before them agrees, or ask for others.
+
+    The answer to new entries is sent once they are on disk.
+    """
     if message.term < member.term:
         reply(t, member, message.source, False, member.last_index + 1)
         return
@@ -183,13 +189,15 @@ def on_append_entries(t, member, message):
 
 
 def agrees(t, member, index, term):
-    """Whether a member's log and one that has an entry of `term` at `index` are the same up to there. What a snapshot
-    stands for was committed, so every leader has it."""
+    """Return True if a member's log and one that has an entry of `term` at `index` are the same up to there.
+
+    What a snapshot replaces was committed, so every leader has it.
+    """
     return index < member.snapshot_index or term_at(t, member, index) == term
 
 
 def on_install_snapshot(t, member, message):
-    """Takes a snapshot that is ahead of what it knows to be committed."""
+    """Install a snapshot that is ahead of the commit index."""
     if message.term < member.term:
         reply(t, member, message.source, False, member.last_index + 1)
         return
@@ -202,16 +210,18 @@ def on_install_snapshot(t, member, message):
 
 
 def follow(t, member, leader):
-    """Somebody leads in this term."""
+    """Follow a leader of this term."""
     if member.role != FOLLOWER or member.leader != leader:
         if member.role == LEADER:
-            two_lead(t, member, leader)
+            raise_two_leaders(t, member, leader)
         member.role, member.leader, member.votes = FOLLOWER, leader, 0
 
 
 def ask_for_others(t, member, message):
-    """Asks for what comes after its last entry or, where that contradicts the leader's, after what is committed. It
-    asks once, not for each message that does not fit (Ra: the state await_condition)."""
+    """Ask the leader for entries after the last one or, where that contradicts the leader's, after the commit index.
+
+    It asks once, not for each message that does not fit (Ra: the state await_condition).
+    """
     wanted = (member.last_index if message.prev_index > member.last_index else member.commit_index) + 1
     if member.asked == 0 or wanted < member.asked:
         member.asked = wanted
@@ -219,16 +229,16 @@ def ask_for_others(t, member, message):
 
 
 def reply(t, member, leader, success, next_index):
-    """Tells a leader what it has."""
+    """Report a follower's progress to a leader."""
     on_disk = min(member.written, member.agreed)
     tell(t, APPEND_ENTRIES_REPLY, member, leader, success, next_index, on_disk, member.commit_index)
 
 
-# Either
+# All members
 
 
 def on_written(t, member, event):
-    """What is on disk counts: at a leader for what is committed, a follower tells its leader."""
+    """Count entries that are on disk: a leader may commit them, a follower reports them to its leader."""
     if event.generation != member.generation or event.index <= member.written:
         return
     member.written = event.index
@@ -241,7 +251,10 @@ def on_written(t, member, event):
 
 
 def end_step(t, member, last_index, generation):
-    """What a step has put into the log, which ended so before, goes to disk; who does not lead has no peers."""
+    """End a step: write new entries of the log to disk, and clear a follower's progress records.
+
+    `last_index` and `generation` are those of the log before the step.
+    """
     if member.role != LEADER:
         forget_peers(t, member)
     last = member.last_index
@@ -250,13 +263,13 @@ def end_step(t, member, last_index, generation):
 
 
 def commit(t, member, index):
-    """Entries are known to be committed."""
+    """Emit newly committed entries, and advance the commit index."""
     say_committed(t, member, index)
     member.commit_index = index
 
 
 def on_condition_timeout(t, member):
-    """A leader that was not followed leads on; a follower asks again."""
+    """Let a leader that was not replaced lead on; let a follower ask again."""
     if member.role == LEADER:
         member.transferring_to = NOWHERE
     elif member.asked and member.leader != NOWHERE:

@@ -1,4 +1,4 @@
-"""What a message does at a member, whatever state that is in.
+"""A member's handling of messages, whatever its role.
 
 Source: `ra_server` (`handle_leader`, `handle_candidate`, `handle_pre_vote`, `handle_follower`).
 """
@@ -30,22 +30,25 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def on_message(t, member, message):
-    """A message reaches a member. Whoever hears of a newer term goes to it."""
+    """Handle a message. A member that receives a newer term adopts it."""
     if message.term > member.term:
-        if not heeds(t, member, message):
+        if not accepts_term(t, member, message):
             return
         begin_term(t, member, message.term)
     receive(t, member, message)
 
 
-def heeds(t, member, message):
-    """A leader leaves its place for another leader, but not for a stranger that wants to be elected."""
+def accepts_term(t, member, message):
+    """Return True if a member adopts the newer term of a message.
+
+    A leader gives way to another leader, but not to a candidate that is no member of its group.
+    """
     from_leader = message.kind in (APPEND_ENTRIES_RPC, INSTALL_SNAPSHOT_RPC)
     return from_leader or member.role != LEADER or members_of(t, member) >> message.source & 1 == 1
 
 
 def receive(t, member, message):
-    """Does what a kind of message asks for."""
+    """Handle a message by its kind."""
     kind = message.kind
     if kind == APPEND_ENTRIES_RPC:
         on_append_entries(t, member, message)

@@ -1,7 +1,6 @@
-"""A member as a value: an event goes into it, and the member after it comes out, with what its host has to do.
+"""A member as a value: `step` takes an event, and returns the member after it and the host's tasks.
 
-The transitions change what they are given, so they are given a copy; whoever has the member as it was goes on having
-it so.
+The transitions change what they are given, so they are given a copy; the caller's member stays as it was.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ from hawb.raft.server import on_message
 STORE = Store()
 
 
-# Called so, which is half as long as `copy.copy`: a step does little beside.
+# Half the time of `copy.copy`, which would be most of a step.
 COPY_MEMBER, COPY_PEER = Member.__copy__, Peer.__copy__
 
 
 def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
-    """The member after `event`, itself if nothing has changed, and what its host has to do, in this order."""
+    """Return the member after `event`, itself if nothing has changed, and the host's tasks, in this order."""
     after, out = COPY_MEMBER(member), []
     if after.peers:
         after.peers = tuple(map(COPY_PEER, after.peers))
@@ -57,7 +56,7 @@ def step(member: Member, event: Input) -> tuple[Member, tuple[Output, ...]]:
 
 
 def restart(member: Member) -> Member:
-    """The member after a crash."""
+    """Return the member after a crash."""
     after = COPY_MEMBER(member)
     begin_again([], after)
     return after

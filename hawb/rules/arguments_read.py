@@ -1,6 +1,6 @@
-"""Which arguments of a queue RabbitMQ reads, by the type of the queue, in the releases from 3.8 to 4.3.
+"""Arguments of a queue that RabbitMQ reads, by the type of the queue, in the releases from 3.8 to 4.3.
 
-A queue carries every other argument without an effect. Whether a release refuses an argument, or its value, is in
+A queue keeps every other argument without an effect. Whether a release refuses an argument, or its value, is in
 `hawb.rules.queue_arguments`, `hawb.rules.quorum_declaration` and `hawb.rules.streams`.
 
 Source: `queue_arguments` in the `capabilities` of `rabbit_classic_queue`, `rabbit_quorum_queue` and
@@ -47,8 +47,8 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "x-stream-filter-size-bytes": (STREAM,),
     "x-initial-cluster-size": (STREAM,),
 }
-"""The types that read an argument in at least one release. A quorum queue that reads none under the name of a classic
-queue's argument may have another for it: `hawb.planning.quorum_translation` says which."""
+"""The types that read an argument in at least one release. Where a quorum queue does not read a classic queue's
+argument, it may have another one with that effect: see `hawb.planning.quorum_translation`."""
 
 
 def reads(queue_type: str, argument: str) -> bool:

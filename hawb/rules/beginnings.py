@@ -1,7 +1,7 @@
-r"""The literal prefix that every name has which a pattern matches, as far as the pattern shows it.
+"""The literal prefix that every name has which a pattern matches, as far as the pattern shows it.
 
-Most patterns of policies begin with ^ and a word, and most names with another. Comparing the beginning first saves most
-searches; what it lets pass is searched for as RabbitMQ does (`hawb.rules.patterns`).
+Most patterns of policies begin with ^ and a word, and most names with another. Comparing the prefix first saves most
+searches; a name that passes is searched as RabbitMQ does (`hawb.rules.patterns`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ LAST = re.compile(r"\\?.\Z")
 
 @lru_cache(maxsize=1024)
 def beginning(pattern: str) -> str:
-    """Return the literal characters after a leading ^, up to the first special character, without the last literal if
-    that character could make it optional. Return an empty text where an alternative (|) could begin otherwise."""
+    """Return the literal characters after a leading ^, up to the first special character.
+
+    Leave out the last literal if that character could make it optional. Return an empty text where an alternative (|)
+    could begin otherwise.
+    """
     plain = PLAIN.match(pattern)
     if plain is None or "|" in pattern:
         return ""

@@ -2,18 +2,21 @@
 
 Source: `io_lib_pretty`. A string is a binary, `<<"all">>`; one that is not printable is shown as numbers; a list of
 numbers that are all printable characters is shown as the string it could be. A list longer than what is left of 80
-columns has each element on a line of its own; a string or a map of that length stays on one line here.
+columns has each element on a line of its own; in hawb a string or a map of that length stays on one line.
 """
 
 from __future__ import annotations
 
 LINE_LENGTH = 80
 ESCAPES = dict(zip('"\\\n\r\t\v\b\f\x1b', '"\\nrtvbfe', strict=True))
-"""What stands after the backslash for a character that is not shown as itself."""
+"""The letter after the backslash for a character that is not shown as itself."""
 
 
 def erlang_term(value: object, unicode: bool, column: int) -> str:
-    """`value` (what JSON can hold, and tuples) as Erlang prints it after `column` characters of a line."""
+    """Return `value` as Erlang prints it after `column` characters of a line.
+
+    `value` is a JSON value or a tuple. Raise TypeError for any other.
+    """
     flat = _flat(value, unicode)
     if len(flat) < LINE_LENGTH - column - 1 or not isinstance(value, list | tuple) or flat.startswith('"'):
         return flat
@@ -65,7 +68,7 @@ def _quoted(text: str) -> str:
 
 
 def _printable(code: int, unicode: bool) -> bool:
-    """Erlang's `io_lib:printable_latin1_list` and `printable_unicode_list`, for one character."""
+    """Return True if Erlang's `io_lib:printable_latin1_list` or `printable_unicode_list` accepts a character."""
     if code < 256:
         return 32 <= code < 127 or code >= 160 or code == 27 or 8 <= code <= 13
     return unicode and code <= 0x10FFFF and not 0xD800 <= code < 0xE000 and code not in (0xFFFE, 0xFFFF)

@@ -1,7 +1,7 @@
-"""What classic and quorum queues can do in each release, and what a guide says of it: the matrix of features as values.
+"""The matrix of features: what classic and quorum queues can do in each release, and what a guide says of it.
 
-The matrix is `data/feature-matrix.yaml`, handed over as text. What is asked for when a queue is declared is decided by
-`hawb.rules.queue_arguments` and `hawb.rules.quorum_declaration`; tests hold the matrix and these rules together.
+The matrix is `data/feature-matrix.yaml`, handed over as text. `hawb.rules.queue_arguments` and
+`hawb.rules.quorum_declaration` decide on declarations; tests compare them with the matrix.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Refusal(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Cell(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether queues of one type have a feature in some releases, how, and where RabbitMQ's code says so.
+    """The availability of a feature to queues of one type in some releases, with its source in RabbitMQ's code.
 
-    `refused` is how RabbitMQ refuses a request for it, `ignored` whether it accepts the request and changes nothing;
-    with neither there is nothing to request, or it is granted.
+    `refused` is RabbitMQ's refusal of a request for it; `ignored` is True if RabbitMQ accepts the request and changes
+    nothing. With neither there is nothing to request, or it is granted.
     """
 
     versions: list[str]
@@ -53,8 +53,7 @@ class Said(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Declared(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a feature is asked for when a queue is declared: fields of queue.declare that differ from a durable queue's,
-    and arguments."""
+    """A declaration that asks for a feature: arguments, and fields that differ from a durable queue's."""
 
     durable: bool = True
     exclusive: bool = False
@@ -80,11 +79,14 @@ class Feature(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{queue_type}: each of {', '.join(PROFILES)} once, not {', '.join(told)}")
 
     def cell(self, queue_type: QueueType, version: str) -> Cell:
-        """What queues of a type do in the release of a profile."""
+        """Return the cell of a queue type in the release of a profile."""
         return next(cell for cell in getattr(self, queue_type) if version in cell.versions)
 
 
 def read_matrix(text: str) -> dict[str, Feature]:
-    """The features by name, in their order. Raises msgspec.ValidationError with the place of what cannot be."""
+    """Return the features by name, in their order.
+
+    Raise msgspec.ValidationError, with the place, for an invalid file.
+    """
     features = yaml.decode(text, type=list[Feature])
     return {feature.feature: feature for feature in features}

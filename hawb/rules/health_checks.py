@@ -1,4 +1,4 @@
-"""RabbitMQ's two checks of whether a node may be stopped; the first one asks `hawb.rules.quorum.is_critical`.
+"""RabbitMQ's two checks of whether a node may be stopped; the first one uses `hawb.rules.quorum.is_critical`.
 
 Source: `check_if_node_is_quorum_critical` and `check_if_node_is_mirror_sync_critical` of rabbitmq-diagnostics, with
 `rabbit_quorum_queue:list_with_minimum_quorum` and `rabbit_amqqueue:
@@ -14,17 +14,19 @@ COUNTS_DRAINED = ("3.8",)
 
 
 def types_counted(version):
-    """The types of queue that the first check counts."""
+    """Return the types of queue that the first check counts."""
     known = STREAM_PROFILES.get(version)
     return ("quorum", "stream") if known is not None and known.checked else ("quorum",)
 
 
 def quorum_check_applies(nodes_count, drained, version):
-    """Whether the first check looks at a node at all: a cluster of one node passes, and so does a node in maintenance
-    mode, from which leaders have moved away."""
+    """Return True if the first check looks at a node at all.
+
+    A cluster of one node passes, and so does a node in maintenance mode, from which leaders have moved away.
+    """
     return nodes_count > 1 and (not drained or version in COUNTS_DRAINED)
 
 
 def mirror_check_applies(nodes_count):
-    """Whether the second check looks at a node at all: a cluster of one node passes."""
+    """Return True if the second check looks at a node at all: a cluster of one node passes."""
     return nodes_count > 1

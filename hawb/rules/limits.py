@@ -1,6 +1,6 @@
-"""What a queue's policies and arguments say beside mirroring: lengths, lives and where dead letters go.
+"""Settings of a queue's policies and arguments beside mirroring: lengths, times to live and dead letters.
 
-Source: `rabbit_amqqueue_process:process_args_policy`. Where a policy and an argument both give a number the smaller one
+Source: `rabbit_amqqueue_process:process_args_policy`. If a policy and an argument both give a number, the smaller one
 counts; an exchange, a routing key or an overflow behaviour is the argument's.
 """
 
@@ -40,7 +40,7 @@ ARGUMENTS_FIRST = {
     "dead_letter_exchange": "dead-letter-exchange",
     "dead_letter_routing_key": "dead-letter-routing-key",
 }
-"""The limits that are no numbers, and their policy settings: here an argument counts before a policy."""
+"""The limits that are no numbers, and their policy settings: an argument comes before a policy."""
 
 LIMIT_SETTINGS = frozenset(SMALLER.values()) | frozenset(ARGUMENTS_FIRST.values())
 """Policy settings that are limits."""
@@ -50,7 +50,7 @@ LIMIT_ARGUMENTS = frozenset(f"x-{setting}" for setting in LIMIT_SETTINGS)
 
 
 def limits(definition: Mapping[str, object], arguments: Mapping[str, object]) -> Limits:
-    """The limits of a queue under the effective definition of its policies, and with arguments that were accepted."""
+    """Return the limits of a queue under the effective definition of its policies, and with valid arguments."""
     if LIMIT_ARGUMENTS.isdisjoint(arguments) and LIMIT_SETTINGS.isdisjoint(definition):
         return NO_LIMITS
     given = {
@@ -66,8 +66,10 @@ SOFT_LIMIT = 0.8
 
 
 def room(limits: Limits, waiting: int, waiting_bytes: int, count: int, size_bytes: int) -> int:
-    """How many of `count` messages of a size a classic queue takes that rejects publishes, while so many are ready in
-    it, of so many bytes together (`rabbit_amqqueue_process:will_overflow`)."""
+    """Return how many of `count` messages a classic queue takes that rejects publishes.
+
+    `waiting` messages of `waiting_bytes` are ready in it (`rabbit_amqqueue_process:will_overflow`).
+    """
     if limits.max_length is not None:
         count = min(count, limits.max_length - waiting)
     if limits.max_length_bytes is not None:
@@ -78,19 +80,23 @@ def room(limits: Limits, waiting: int, waiting_bytes: int, count: int, size_byte
 
 
 def is_too_long(limits: Limits, count: int, size_bytes: int) -> bool:
-    """Whether a quorum queue has more than its limits, so that it has publishes rejected (`rabbit_fifo:is_over_limit`).
-    Ready messages count, and dead letters that wait."""
+    """Return True if a quorum queue exceeds its limits, so that channels reject publishes.
+
+    Ready messages count, and dead letters that wait (`rabbit_fifo:is_over_limit`).
+    """
     pairs = (count, limits.max_length), (size_bytes, limits.max_length_bytes)
     return any(limit is not None and found > limit for found, limit in pairs)
 
 
 def is_roomy(limits: Limits, count: int, size_bytes: int) -> bool:
-    """Whether a quorum queue that has limits is at or below SOFT_LIMIT of each, so that it has publishes taken again
-    (`rabbit_fifo:is_below_soft_limit`)."""
+    """Return True if a quorum queue with limits is at or below SOFT_LIMIT of each, so that it takes publishes again.
+
+    Source: `rabbit_fifo:is_below_soft_limit`.
+    """
     fits = limits.max_length is None or count <= int(limits.max_length * SOFT_LIMIT)
     return fits and (limits.max_length_bytes is None or size_bytes <= int(limits.max_length_bytes * SOFT_LIMIT))
 
 
 def is_given_up(returned: int, delivery_limit: float | None) -> bool:
-    """Whether a quorum queue gives up a message that was given back so often (`rabbit_fifo:return_one`)."""
+    """Return True if a quorum queue gives up a message that was returned so often (`rabbit_fifo:return_one`)."""
     return delivery_limit is not None and returned > delivery_limit

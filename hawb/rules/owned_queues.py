@@ -1,7 +1,7 @@
-"""Queues that RabbitMQ's plugins declare for themselves: no application declares them or decides their type.
+"""Queues that RabbitMQ's plugins declare for themselves: no application declares them or chooses their type.
 
-A plugin declares its queue again with arguments of its own, so that a queue that was declared anew with others is
-refused to it.
+A plugin declares its queue again with its own arguments, so that RabbitMQ refuses it a queue that was declared again
+with others.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 PURPOSE = "x-internal-purpose"
 FEDERATION = "federation: "
-"""How the names of a federation link's queue and exchanges begin (`rabbit_federation_exchange_link`)."""
+"""The prefix of the names of a federation link's queue and exchanges (`rabbit_federation_exchange_link`)."""
 
 
 class Owner(NamedTuple):
-    """What declares a queue and decides its type, in words, and where that is written."""
+    """The plugin that declares a queue and chooses its type, in words, and the source of that."""
 
     what: str
     source: str

@@ -1,9 +1,9 @@
-r"""A policy's pattern against a queue's name, as RabbitMQ sees it.
+r"""A policy's pattern against a queue's name, as RabbitMQ matches them.
 
-Source: `rabbit_policy:matches` and `rabbit_parameter_validation:regex`: Erlang's `re`, which is PCRE, as a search
-over the bytes of the UTF-8 name, without the Unicode option. Erlang gives up beyond ten million steps and calls it no
-match, and so does this; the caller can tell (`outcome`). There is no just-in-time compiler here, which would count
-steps differently.
+Source: `rabbit_policy:matches` and `rabbit_parameter_validation:regex`: Erlang's `re`, which is PCRE, as a search over
+the bytes of the UTF-8 name, without the Unicode option. Erlang gives up beyond ten million steps and counts that as no
+match, and so does hawb; the caller can distinguish it (`outcome`). The just-in-time compiler is off, since it would
+count steps differently.
 
 Patterns come from files of strangers. PCRE2 copies all groups at each step, so a short pattern with a few thousand
 groups takes minutes and gigabytes within the limit on steps alone: memory is limited too, and many groups leave fewer
@@ -14,12 +14,12 @@ of steps, where one is in force; when it is spent, `TooSlow` is raised. Steps ar
 with few of them, which cost nothing, and then with four times as many each time. The same file always costs the same.
 
 PCRE2 stands in for the PCRE of RabbitMQ's Erlang. What the two read differently is rewritten before PCRE2 sees it, and
-error texts are translated back; both were compared with Erlang 25 on random patterns. What is left: Erlang counts the
-bytes of Latin-1's letters as letters, so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C, \K in an
-assertion, limits at a pattern's start, and \8 and \9 where there are fewer groups (the digits themselves in PCRE) are
-refused; lookbehinds of limited but varying length, a pattern that calls itself before it reads anything (PCRE refuses
-it, here it is given up), and what only PCRE2 knows, such as (?n), (?^) and (*pla:a), are accepted; PCRE2 can backtrack
-into a recursion; and the position in an error is PCRE2's unless known to differ.
+error texts are translated back; both were compared with Erlang 25 on random patterns. Remaining differences: Erlang
+counts the bytes of Latin-1's letters as letters, so \w, \b, [:alpha:] and (?i) can differ in names outside ASCII; \C,
+\K in an assertion, limits at a pattern's start, and \8 and \9 where there are fewer groups (the digits themselves in
+PCRE) are refused; lookbehinds of limited but varying length, a pattern that calls itself before it reads anything (PCRE
+refuses it, hawb gives the search up), and what only PCRE2 knows, such as (?n), (?^) and (*pla:a), are accepted; PCRE2
+can backtrack into a recursion; and the position in an error is PCRE2's unless known to differ.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ MOST_STEPS = 100_000_000
 """The steps that all searches for one file may take."""
 
 TOO_LARGE = 120
-"""PCRE2's error code for a pattern that takes too much room when compiled. PCRE gives the pattern's end as the
-place."""
+"""PCRE2's error code for a pattern that is too large when compiled. PCRE gives the pattern's end as the position."""
 
 OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
 """A pattern may begin with limits of its own, and PCRE2 would let them replace those that are set here."""
@@ -56,14 +55,14 @@ OWN_LIMITS = re.compile(rb"(?:\(\*[A-Z0-9_=]+\))*?\(\*LIMIT_")
 ESCAPE = re.compile(
     rb"\\Q.*?(?:\\E|\Z)|(\\[dDwWsShHvV]|:\])-|(\{,)|\\x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{0,2}))|\\(.)", re.DOTALL
 )
-"""What PCRE2 may read otherwise: quoted text, a hyphen after what stands for many characters, `{,`, escapes."""
+"""Parts that PCRE2 may read otherwise: quoted text, a hyphen after a class of characters, `{,`, escapes."""
 
 LITERAL_LETTERS = b"FIiJjMmOqTYy"
 """Letters that mean themselves after a backslash in PCRE and are an error in PCRE2."""
 
 NO_CASE_ESCAPES = r"PCRE does not support \L, \l, \N{name}, \U, or \u"
 
-# PCRE2's error code: PCRE's text, and how far its position lies from PCRE2's. Other codes read the same in both.
+# By PCRE2's error code: PCRE's text, and the offset of its position from PCRE2's. Other texts are the same in both.
 PCRE_ERRORS = {
     108: ("range out of order in character class", -1),
     109: ("nothing to repeat", -1),
@@ -85,7 +84,7 @@ PCRE_ERRORS = {
 
 
 class Match(IntEnum):
-    """What became of a search. GAVE_UP counts as NO with RabbitMQ; a person should be warned of it."""
+    """The result of a search. RabbitMQ counts GAVE_UP as NO; reports warn of it."""
 
     NO = 0
     YES = 1
@@ -93,15 +92,17 @@ class Match(IntEnum):
 
 
 class PatternError(ValueError):
-    """A pattern that RabbitMQ refuses: what is wrong, and at which byte."""
+    """A pattern that RabbitMQ refuses: the error, and its byte position."""
 
     def __init__(self, text: str, position: int) -> None:
         super().__init__(erlang_term(([*text.encode()], position), unicode=False, column=0))
 
 
 class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
-    """The patterns of a file take too many steps with the names of its queues: `pattern` is the one that was searched
-    for last, and `policy` the policy that it belongs to, if it belongs to one."""
+    """The patterns of a file take too many steps with the names of its queues.
+
+    `pattern` is the one that was searched for last, and `policy` the policy that it belongs to, if any.
+    """
 
     accepted = (
         "patterns without a repetition inside a repetition, such as (a+)+; "
@@ -114,13 +115,13 @@ class TooSlow(ValueError):  # noqa: N818 - it reads as what happened
 
     @property
     def problem(self) -> str:
-        """What is wrong, in a sentence that names the policy."""
+        """Return the problem in a sentence that names the policy."""
         of = "the pattern" if self.policy is None else f"the pattern of policy {_cut(self.policy)}"
         return f"{of} takes too many steps to match"
 
     @property
     def given(self) -> str:
-        """The pattern, on one line, escaped and cut."""
+        """Return the pattern, on one line, escaped and cut."""
         return _cut(self.pattern)
 
     def __str__(self) -> str:
@@ -147,7 +148,7 @@ class Budget:
             _budget.reset(token)
 
     def pay(self, pattern: str, name: str, steps: int) -> None:
-        """Take off the steps that a search is about to be given. Raises TooSlow if so many are not left."""
+        """Take the steps of a search off the budget before it runs. Raise TooSlow if so many are not left."""
         search = pattern, name, steps
         if search in self._paid:
             return
@@ -161,18 +162,21 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether `pattern` is found anywhere in `name`. Raises `PatternError` for a pattern that RabbitMQ refuses."""
+    """Return True if `pattern` is found anywhere in `name`.
+
+    Raise `PatternError` for a pattern that RabbitMQ refuses.
+    """
     return outcome(pattern, name) is Match.YES
 
 
 def outcome(pattern: str, name: str) -> Match:
-    """As `matches`, and GAVE_UP where the search took too many steps or too much memory."""
+    """Return the same as `matches`, or GAVE_UP if the search took too many steps or too much memory."""
     found = _kept(pattern, name, FREE_STEPS)
     return found if found is not Match.GAVE_UP else _with_more_steps(pattern, name, _kept)
 
 
 def searched(pattern: str, name: str) -> Match:
-    """As `outcome`, but remembers nothing: for millions of names, each searched once."""
+    """Return the same as `outcome`, without a cache: for millions of names, each searched once."""
     found = _search(pattern, name, FREE_STEPS)
     return found if found is not Match.GAVE_UP else _with_more_steps(pattern, name, _search)
 
@@ -199,7 +203,7 @@ def _with_more_steps(pattern: str, name: str, search: Callable[[str, str, int], 
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Why RabbitMQ refuses `pattern`, as Erlang's `re:compile` gives it, `{"missing )",3}`; None if it does not."""
+    """Return Erlang's error for a `pattern` that RabbitMQ refuses, such as `{"missing )",3}`; None if it accepts it."""
     try:
         _compiled(pattern, FREE_STEPS)
     except PatternError as error:
@@ -224,7 +228,7 @@ def _compiled(pattern: str, steps: int) -> pcre2.Pattern:
 
 
 def _limits(source: bytes, steps: int) -> bytes:
-    """The settings that limit a search, which PCRE2 takes at the start of a pattern."""
+    """Return the settings that limit a search, which PCRE2 takes at the start of a pattern."""
     steps = steps * FULL_STEPS_GROUPS // max(FULL_STEPS_GROUPS, source.count(b"("))
     return b"(*LIMIT_MATCH=%d)(*LIMIT_HEAP=%d)" % (steps, MEMORY_KIB)
 
@@ -232,10 +236,10 @@ def _limits(source: bytes, steps: int) -> bytes:
 def _as_pcre2_reads_it(escape: re.Match[bytes]) -> bytes:
     before_hyphen, open_brace, in_braces, digits, character = escape.groups()
     if before_hyphen is not None:
-        # In [\w-z] the hyphen stands for itself; PCRE2 refuses that as a range.
+        # In [\w-z] the hyphen is literal; PCRE2 refuses that as a range.
         return before_hyphen + b"\\-"
     if open_brace is not None:
-        # {,2} is no quantifier but itself; to PCRE2 it has become one.
+        # {,2} is literal in PCRE and a quantifier in PCRE2.
         return b"\\{,"
     if in_braces is not None and int(in_braces, 16) > 255:
         raise PatternError(r"character value in \x{} or \o{} is too large", escape.end() - 1)
@@ -253,5 +257,5 @@ def _bytes(text: str) -> bytes:
 
 
 def _cut(text: str) -> str:
-    """A text of a file as a message shows it: on one line, escaped, and not longer than a line."""
+    """Return a text of a file as a message shows it: on one line, escaped, and cut to the length of a line."""
     return repr(text[:LONGEST]) + ("..." if len(text) > LONGEST else "")

@@ -1,11 +1,11 @@
-"""Policies: which one applies to a queue, and what it asks for.
+"""Policies: which one applies to a queue, and its definition.
 
 Source: `rabbit_policy` (`match_all`, `matches`, `merge_operator_definitions`), `rabbit_policies` and
 `rabbit_mirror_queue_misc` (`merge_policy_value`). One policy applies to a queue, policies are not merged with each
 other; an operator policy is, key by key.
 
 A policy is part of a cluster's state, so it is a value: its definition is kept as sorted pairs with lists as tuples,
-which can be compared and hashed, and `definition` gives it back as it was written.
+which can be compared and hashed, and `definition` returns it as it was written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUEUE_TYPES_BY_APPLY_TO = {
     "quorum_queues": ("quorum",),
     "streams": ("stream",),
 }
-"""The types of queue that a value of apply-to means; `exchanges` means none of these."""
+"""The types of queue by the value of apply-to; `exchanges` means none of these."""
 
 
 class Policy(Struct, frozen=True, cache_hash=True):
@@ -49,13 +49,13 @@ class Policy(Struct, frozen=True, cache_hash=True):
         apply_to: str = "queues",
         vhost: str = "/",
     ) -> Policy:
-        """The policy with this definition, whose values are strings, numbers, booleans or lists of them."""
+        """Return the policy with this definition, whose values are strings, numbers, booleans or lists of them."""
         settings = tuple((key, _frozen(definition[key])) for key in sorted(definition))
         return cls(name, pattern, settings, priority, apply_to, vhost)
 
     @property
     def definition(self) -> dict[str, object]:
-        """The definition as a fresh dictionary, keys sorted."""
+        """Return the definition as a fresh dictionary, keys sorted."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in self.settings}
 
 
@@ -66,14 +66,16 @@ def _frozen(value: object) -> object:
 def matching(
     policies: Iterable[Policy], vhost: str, queue: str, queue_type: str, profile: Profile, *, declaring: bool
 ) -> list[Policy]:
-    """The policies that could apply to a queue, in the order in which they win: the `candidates` that its name
-    matches."""
+    """Return the policies that could apply to a queue, the winning one first.
+
+    They are the `candidates` that its name matches.
+    """
     found = candidates(policies, vhost, queue_type, profile, declaring=declaring)
     return [policy for policy in found if matched(policy, queue) is Match.YES]
 
 
 def matched(policy: Policy, queue: str, search: Callable[[str, str], Match] = outcome) -> Match:
-    """What becomes of the search for a policy's pattern in a queue's name. Raises TooSlow, which names the policy."""
+    """Return the result of searching a queue's name for a policy's pattern. Raise TooSlow, which names the policy."""
     try:
         return search(policy.pattern, queue)
     except TooSlow:
@@ -83,15 +85,14 @@ def matched(policy: Policy, queue: str, search: Callable[[str, str], Match] = ou
 def candidates(
     policies: Iterable[Policy], vhost: str, queue_type: str, profile: Profile, *, declaring: bool
 ) -> list[Policy]:
-    """The policies that could apply to a virtual host's queues of a type, before their patterns are tried, in the order
-    in which they win.
+    """Return the policies that could apply to a virtual host's queues of a type, the winning one first.
 
-    The highest priority wins. Among equal priorities RabbitMQ takes whichever its storage lists first; here it is the
-    first by name, and `ties` tells when that choice was made.
+    Their patterns are not tried here. The highest priority wins. Among equal priorities RabbitMQ takes whichever its
+    storage lists first; hawb takes the first by name, and `ties` returns such policies.
 
-    A policy with a setting that the queue's type does not support is passed over as a whole. 3.8.9 looks the type up
-    in a table where a queue that is being declared (`declaring`) does not stand yet, and so passes nothing over at
-    that moment.
+    A policy with a setting that the queue's type does not support is passed over as a whole. 3.8.9 looks the type up in
+    a table that does not have a queue while it is being declared (`declaring`), and so passes over no policy at that
+    moment.
     """
     blind = declaring and not profile.declare_knows_type
     unsupported = frozenset() if blind else profile.unsupported_by(queue_type)
@@ -108,16 +109,16 @@ def candidates(
 
 
 def ties(winners: list[Policy]) -> list[Policy]:
-    """Of the policies that `matching` gave, those that share the highest priority, if more than one does.
+    """Return those of `winners`, as `matching` returns them, that share the highest priority, if more than one does.
 
-    Which of them RabbitMQ applies is not defined, and a person should be warned.
+    RabbitMQ does not define which of them it applies, so reports warn of it.
     """
     tied = [policy for policy in winners if policy.priority == winners[0].priority]
     return tied if len(tied) > 1 else []
 
 
 def effective_definition(policy: Policy | None, operator_policy: Policy | None) -> dict[str, object]:
-    """The definition that applies to a queue under both policies: a key that both have is merged by `MERGES`."""
+    """Return the definition that applies to a queue under both policies: a key that both have is merged by `MERGES`."""
     mine = policy.definition if policy else {}
     theirs = operator_policy.definition if operator_policy else {}
     return mine | {
@@ -130,12 +131,12 @@ def _operators(_value: object, operator_value: object) -> object:
 
 
 def _stricter_delivery_limit(value: int, operator_value: int) -> int:
-    """The lower; but a negative one means no limit (4.0), and then the other counts."""
+    """Return the lower limit; a negative one means no limit (4.0), and then the other counts."""
     return (max if min(value, operator_value) < 0 else min)(value, operator_value)
 
 
 def _wider_params(value: object, operator_value: object) -> object:
-    """The larger number; a number rather than a list; the longer list, of equal ones the operator's."""
+    """Return the larger number; a number rather than a list; the longer list, of equal ones the operator's."""
     numbers = {given for given in (value, operator_value) if isinstance(given, int)}
     return max(numbers) if numbers else max(operator_value, value, key=len)
 
@@ -154,7 +155,8 @@ MERGES: dict[str, Callable] = {
     "ha-mode": min,  # The wider: all, exactly, nodes.
     "ha-params": _wider_params,
 }
-"""How a key that a policy and an operator policy both set is decided. Any other takes the operator's value."""
+"""The functions that merge a key that a policy and an operator policy both set. For others the operator's value
+counts."""
 
 
 class HaMode(IntEnum):
@@ -180,10 +182,10 @@ class Promote(IntEnum):
 
 
 class Mirroring(Struct, frozen=True):
-    """What an effective definition says about mirroring, with RabbitMQ's defaults.
+    """The mirroring part of an effective definition, with RabbitMQ's defaults.
 
     `count` belongs to EXACTLY and includes the master, `nodes` (names) to NODES. `sync_batch_size` None means the
-    broker's mirroring_sync_batch_size. `mirrored` is false in a record that stands for a queue without mirrors.
+    broker's mirroring_sync_batch_size. `mirrored` is False in a record that stands for a queue without mirrors.
     """
 
     mode: HaMode
@@ -197,14 +199,14 @@ class Mirroring(Struct, frozen=True):
 
     @property
     def sync_automatic(self) -> bool:
-        """Whether mirrors are synchronised without anybody asking for it."""
+        """Return True if mirrors are synchronised without a command."""
         return self.sync_mode is SyncMode.AUTOMATIC
 
 
 def mirroring(definition: Mapping[str, object]) -> Mirroring | None:
-    """The ha keys of an effective definition that RabbitMQ has accepted; None without an ha-mode.
+    """Return the mirroring that a valid effective definition asks for; None without an ha-mode.
 
-    A batch size of 1 is accepted and means the default (`rabbit_mirror_queue_misc:sync_batch_size`).
+    A batch size of 1 is valid and means the default (`rabbit_mirror_queue_misc:sync_batch_size`).
     """
     if "ha-mode" not in definition:
         return None

@@ -1,4 +1,4 @@
-"""What RabbitMQ refuses when a policy is set, in its words.
+"""RabbitMQ's validation of a policy, with its error texts.
 
 Source: `rabbit_policy` (`parse_set`, `validation`), `rabbit_parameter_validation`, `rabbit_policies`,
 `rabbit_mirror_queue_misc:validate_policy`, the `validate_policy` of the ha-modes, `rabbit_queue_location_validator`,
@@ -6,8 +6,8 @@ Source: `rabbit_policy` (`parse_set`, `validation`), `rabbit_parameter_validatio
 
 RabbitMQ checks definition, apply-to and pattern and reports each that is wrong, in that order; within the definition
 the first error ends the check. There, settings are checked module by module, in an order that follows from Erlang's
-hash of the modules' names, which is another in each Erlang (`ORDER`, as recorded with refused-in-order). Keys that
-nobody knows are reported only when nothing else is wrong.
+hash of the modules' names and differs between versions of Erlang (`ORDER`, as recorded with refused-in-order). Unknown
+keys are reported only when nothing else is wrong.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from hawb.rules.patterns import pattern_error
 from hawb.rules.profiles import FEDERATION_SETTINGS, HA_SETTINGS, Profile
 
 ABSENT = object()
-"""In place of a value that is not there, which RabbitMQ shows as the atom none."""
+"""In place of a missing value, which RabbitMQ shows as the atom none."""
 
 Check = tuple[Callable[[object], bool], str]
-"""Whether a value is accepted, and the text for one that is not, with {} where RabbitMQ shows the value."""
+"""A test of a value, and the error text for one that fails it, with {} where RabbitMQ shows the value."""
 
 
 class _Crashed(Exception):  # noqa: N818 - named for what it says
-    """RabbitMQ's check crashed on a value; the text is what it would have said."""
+    """RabbitMQ's check crashed on a value; the text is the error that the check would have returned."""
 
 
 def refusal(fields: Mapping[str, object], profile: Profile, *, operator: bool) -> str | None:
-    """Why RabbitMQ refuses to set this policy, as `rabbitmqctl` and the HTTP API give the reason; None if it does not.
+    """Return RabbitMQ's error for a policy that it refuses to set, as `rabbitmqctl` and the HTTP API print it.
 
-    `fields` are those of set_policy: pattern, definition, priority and apply_to. Several errors stand on a line each.
-    The line break that ends RabbitMQ's text is left out; where its check crashes, as on a max-age that is no text, the
-    reason is badarg and what the value is not.
+    Return None if it accepts the policy. `fields` are those of set_policy: pattern, definition, priority and apply_to.
+    Each error has a line of its own; the line break that ends RabbitMQ's text is left out. Where the check crashes, as
+    on a max-age that is no text, the error is badarg with the reason.
     """
     show = _shower(profile)
     priority = fields["priority"]
@@ -56,7 +56,7 @@ def refusal(fields: Mapping[str, object], profile: Profile, *, operator: bool) -
 
 
 def _definition_error(definition: Mapping[str, object], profile: Profile, operator: bool) -> str | None:
-    """The first error of a definition, without the frame; None if it is accepted."""
+    """Return the first error of a definition, without the frame; None if it is valid."""
     show = _shower(profile)
     if not definition:
         return "no policy provided"
@@ -75,7 +75,10 @@ def _definition_error(definition: Mapping[str, object], profile: Profile, operat
 
 
 def _shower(profile: Profile) -> Callable[..., str]:
-    """Prints values as this release does; the second argument is the text that stands before the value in its line."""
+    """Return a function that prints values as this release does.
+
+    Its second argument is the text that precedes the value in its line.
+    """
     return lambda value, before="": erlang_term(value, profile.unicode_errors, len(before))
 
 
@@ -133,7 +136,10 @@ def _federation_error(values: Mapping[str, object]) -> str | None:
 
 
 def _delayed_retry_error(values: Mapping[str, object]) -> str | None:
-    """What does not go together (`rabbit_quorum_queue:validate_delayed_retry_constraints`)."""
+    """Return the error for settings that contradict each other.
+
+    Source: `rabbit_quorum_queue:validate_delayed_retry_constraints`.
+    """
     kind, least, most = (values.get(f"delayed-retry-{key}") for key in ("type", "min", "max"))
     if least is None:
         needed = kind not in (None, "disabled")
@@ -160,7 +166,7 @@ def _pattern_error(pattern: object, show) -> str | None:
 
 
 def _is_integer(value: object) -> bool:
-    """Erlang's is_integer of a JSON value: 2.0 is a float there, and true is an atom."""
+    """Return the result of Erlang's is_integer for a JSON value: 2.0 is a float there, and true is an atom."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -194,8 +200,7 @@ HA_CHECKS: dict[str, Check] = {
     "ha-promote-on-shutdown": (_PROMOTIONS, 'ha-promote-on-shutdown must be "always" or "when-synced", got {}'),
     "ha-promote-on-failure": (_PROMOTIONS, 'ha-promote-on-failure must be "always" or "when-synced", got {}'),
 }
-"""The settings of mirroring, in the order in which RabbitMQ looks at them; ha-params, which depend on ha-mode, come
-second."""
+"""The checks of mirroring settings, in RabbitMQ's order; ha-params, which depend on ha-mode, come second."""
 
 CHECKS: dict[str, Check] = {
     "alternate-exchange": (_is_string, "{} is not a valid alternate exchange name"),
@@ -256,10 +261,11 @@ ORDER: dict[str, tuple[str, ...]] = {
     "3.8": ("locator", "common", "ha", "federation"),
     "4.0": ("common", "locator", "federation", "group"),
 }
-"""Which module looks first at a definition, where a version's Erlang has them in another order."""
+"""The order of the modules' checks in versions whose Erlang has another order."""
 
 OF_TEXT_ALONE = frozenset({"max-age"})
-"""Settings whose check crashes on what is no text (`rabbit_amqqueue:check_max_age`), which hides all other errors."""
+"""Settings whose check crashes on a value that is no text (`rabbit_amqqueue:check_max_age`), hiding all other
+errors."""
 
 _CHECKS_4_0: dict[str, Check] = {
     "delivery-limit": (_is_integer, "{} is not a valid delivery limit"),
@@ -271,6 +277,6 @@ _CHECKS_4_3 = _CHECKS_4_0 | {
 }
 
 CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {"4.0": _CHECKS_4_0, "4.3": _CHECKS_4_3}
-"""Where a version's check differs. 4.0 takes a negative delivery limit for none, and every leader locator under the old
-key, which is permitted unless configured otherwise (`rabbit_classic_queue:validate_policy`), and in 4.3 only where that
-is configured."""
+"""The checks in which a version differs. 4.0 takes a negative delivery limit for none, and every leader locator under
+the old key, which is permitted unless configured otherwise (`rabbit_classic_queue:validate_policy`), and in 4.3 only
+where that is configured."""

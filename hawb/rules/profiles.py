@@ -1,9 +1,8 @@
-"""How the versions of RabbitMQ that a scenario can name differ, as one table.
+"""Differences between the releases of RabbitMQ that a scenario can name, as one table.
 
-A profile is an exact release, so that a real broker can be asked. Sources: each release's `rabbit_policies`,
-`rabbit_mirror_queue_misc`, `rabbit_policy`, the queue types' `capabilities`, and the settings of `rabbit`'s
-application file. Settings that come from the federation plugin are taken as known: a cluster that is imported with
-them had it.
+A profile is an exact release, so that it can be compared with a real broker. Sources: each release's `rabbit_policies`,
+`rabbit_mirror_queue_misc`, `rabbit_policy`, the queue types' `capabilities`, and the settings of `rabbit`'s application
+file. Settings that come from the federation plugin count as known: a cluster that is imported with them had it.
 """
 
 from __future__ import annotations
@@ -15,35 +14,39 @@ class Profile(Struct, frozen=True):
     """One release's facts.
 
     `unsupported_settings` names, by queue type, the policy settings that make a policy pass that type over; a type that
-    is not listed takes any. `declare_knows_type` is whether that also holds for a queue that is just being declared.
+    is not listed takes any. `declare_knows_type` is True if that also holds for a queue that is just being declared.
     `quorum_cluster_size` is the size of a new quorum queue, None for all members of the cluster. `locates_exclusive` is
-    whether the master locator is asked for exclusive queues too (`rabbit_classic_queue:declare` no longer does).
-    `leader_locator` is whether `rabbit_queue_location` places classic queues too (4.0): balanced or with the client,
-    whatever queue_master_locator is configured. `limits_sync_throughput` is whether there is
-    mirroring_sync_max_throughput (3.10.0). `drain_moves_masters` is whether a node that is drained gives the masters of
-    mirrored queues away (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` whether it stops all
-    members of quorum queues, not only those that lead (3.8.12), `drain_awaits_elections` whether those that follow are
-    stopped once the leaders have successors (`rabbit_quorum_queue:drain`, 4.2.0), `rebalance_spares_drained` whether
-    rebalancing leaves drained nodes out (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is whether
-    an exclusive queue under a policy that mirrors, which has no mirrors, is told of as mirrored
-    (`rabbit_mirror_queue_misc:is_mirrored`, which asks the policy alone up to 3.8.11). `lone_boot_rounds` is how often
-    a node that boots and finds nobody goes through all its tries for tables: before 3.11 the check of feature flags
-    does so first, and its failure does not count
+    True if the master locator also places exclusive queues (`rabbit_classic_queue:declare` no longer does so).
+    `leader_locator` is True if `rabbit_queue_location` places classic queues too (4.0): balanced or with the client,
+    whatever queue_master_locator is configured. `limits_sync_throughput` is True if there is
+    mirroring_sync_max_throughput (3.10.0).
+
+    `drain_moves_masters` is True if a drained node gives away the masters of mirrored queues
+    (`rabbit_maintenance:do_drain` up to 3.8.11), `drain_stops_members` if it stops all members of quorum queues, not
+    only leaders (3.8.12), `drain_awaits_elections` if followers stop once the leaders have successors
+    (`rabbit_quorum_queue:drain`, 4.2.0), `rebalance_spares_drained` if rebalancing leaves drained nodes out
+    (`rabbit_amqqueue:maybe_rebalance`). `exclusive_counts_as_mirrored` is True if an exclusive queue under a policy
+    that mirrors, which has no mirrors, is reported as mirrored (`rabbit_mirror_queue_misc:is_mirrored`, which reads the
+    policy alone up to 3.8.11). `lone_boot_rounds` is how often a node that boots and finds no other goes through all
+    its tries for tables: before 3.11 the check of feature flags does so first, and its failure does not count
     (`rabbit_feature_flags:verify_which_feature_flags_are_actually_enabled`, `rabbit_core_ff`); a 3.10.8 node waited ten
-    minutes. `counts_deliveries` is whether a classic queue remembers of its deliveries how far they have come, and not
-    each (3.10.0, until 4.3.0). `remembers_returns` is whether it remembers what was given back to it, and not what is
-    with consumers as its process ends (4.3.0). `requeues_at_mirrors` is whether a mirror that takes over tells the
-    others what it takes back from consumers (3.13.0). `orphaned_mirrors_confirm` is whether a channel takes the end
-    of a mirror that finds itself on no record, or refuses promotion, for a confirm
-    (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
-    `keeps_records` is whether the record of a durable classic queue stays in memory when its node goes, mirrored or not
-    (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is whether metadata is kept in Khepri, by
-    Raft, and not in Mnesia (4.3 has nothing else; 4.0 may be told to). `denied_features` are deprecated features that
-    are not permitted unless configured otherwise (`rabbit_deprecated_features`): what they are is in
-    `hawb.rules.denied_features`. `tells_blocked` is whether a consumer that a classic queue has no room for is told of
-    as blocked (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is whether error texts show strings as Unicode
-    (`~tp`) or byte by byte (`~p`). `types_as_terms` is whether who may not get from a queue with a single active
-    consumer reads its type as Erlang writes it (`rabbit_channel:handle_basic_get`, 4.3).
+    minutes.
+
+    `counts_deliveries` is True if a classic queue stores how far its deliveries have come, and not each delivery
+    (3.10.0, until 4.3.0). `remembers_returns` is True if it stores what was requeued, and not what is with consumers as
+    its process ends (4.3.0). `requeues_at_mirrors` is True if a promoted mirror informs the other mirrors of what it
+    requeues (3.13.0). `orphaned_mirrors_confirm` is True if a channel takes the end of a mirror that finds itself on no
+    record, or refuses promotion, for a confirm (`rabbit_channel:handle_publishing_queue_down`, until 3.9.0).
+    `keeps_records` is True if the record of a durable classic queue stays in memory when its node goes down, mirrored
+    or not (3.11.0, `rabbit_amqqueue:queues_to_delete_when_node_down`). `khepri` is True if metadata is kept in Khepri,
+    by Raft, and not in Mnesia (4.3 has nothing else; 4.0 can be configured so). `denied_features` are deprecated
+    features that are not permitted unless configured otherwise (`rabbit_deprecated_features`);
+    `hawb.rules.denied_features` describes them.
+
+    `tells_blocked` is True if listings of consumers show those that a classic queue has blocked
+    (`rabbit_queue_consumers:all`, 4.3). `unicode_errors` is True if error texts show strings as Unicode (`~tp`), False
+    for byte by byte (`~p`). `types_as_terms` is True if the refusal of basic.get from a queue with a single active
+    consumer shows the queue's type as an Erlang term (`rabbit_channel:handle_basic_get`, 4.3).
     """
 
     version: str
@@ -82,11 +85,11 @@ class Profile(Struct, frozen=True):
 
     @property
     def mirroring(self) -> bool:
-        """Whether classic queues can be mirrored."""
+        """Return True if classic queues can be mirrored."""
         return "ha-mode" in self.policy_settings
 
     def unsupported_by(self, queue_type: str) -> frozenset[str]:
-        """The settings that make a policy pass over queues of this type: classic, quorum or stream."""
+        """Return the settings that make a policy pass over queues of this type: classic, quorum or stream."""
         return dict(self.unsupported_settings).get(queue_type, frozenset())
 
 
@@ -121,7 +124,7 @@ _SETTINGS_4_3 = _SETTINGS_4_0 | _DELAYED_RETRY | {"consumer-disconnected-timeout
 _OPERATOR_3_13 = _LIMITS | _settings("queue-version overflow target-group-size ha-mode ha-params ha-sync-mode")
 _OPERATOR_4_0 = (_OPERATOR_3_13 - HA_SETTINGS) | {"queue-master-locator"}
 
-# 3.8.9 names what a quorum queue supports, later releases what it does not.
+# 3.8.9 lists the settings that a quorum queue supports, later releases those that it does not.
 _QUORUM_SUPPORTS_3_8 = _settings(
     "max-length max-length-bytes max-in-memory-length max-in-memory-bytes delivery-limit"
     " dead-letter-exchange dead-letter-routing-key"

@@ -1,4 +1,4 @@
-"""Who takes over when replicas die, and who may not.
+"""Promotion: which replica becomes master when replicas go down, and which may not.
 
 Source: `rabbit_mirror_queue_misc:remove_from_queue` and `promote_slave`, `rabbit_mirror_queue_master:terminate`,
 `rabbit_mirror_queue_misc:store_updated_slaves` and `update_recoverable`, `rabbit_amqqueue:forget_all_durable`. Plain
@@ -11,7 +11,7 @@ ALWAYS = 1
 
 
 def candidate(master, mirrors, alive):
-    """The first of master and mirrors, oldest first, that is alive; NOBODY if none is.
+    """Return the first of master and mirrors, oldest first, that is alive; NOBODY if none is.
 
     Synchronisation is not consulted: the oldest mirror is only the one most likely to be synchronised.
     """
@@ -24,33 +24,36 @@ def candidate(master, mirrors, alive):
 
 
 def refuses_on_failure(synchronised_count, promote_on_failure):
-    """Whether a mirror that should take over after its master died deletes its copy instead.
+    """Return True if a mirror that should be promoted after its master's death deletes its copy instead.
 
-    `synchronised_count` counts the synchronised mirrors as the record held them before the dead were struck out: a
-    synchronised mirror that died together with the master still counts, and lets an unsynchronised one through.
+    `synchronised_count` counts the synchronised mirrors in the record before the dead ones are removed: a synchronised
+    mirror that went down together with the master still counts, and allows the promotion of an unsynchronised one.
     """
     return synchronised_count == 0 and promote_on_failure == WHEN_SYNCED
 
 
 def takes_mirrors_down(synchronised_count, promote_on_shutdown):
-    """Whether a master that is shut down in a controlled way stops all its mirrors, which delete their copies."""
+    """Return True if a master that is shut down in a controlled way stops all its mirrors.
+
+    They then delete their copies.
+    """
     return synchronised_count == 0 and promote_on_shutdown == WHEN_SYNCED
 
 
 def recoverable_mirrors(recoverable, mirrors, running):
-    """The mirrors that could be recovered offline, oldest first, after mirrors changed.
+    """Return the mirrors that could be recovered offline, oldest first, after mirrors changed.
 
-    Running nodes without a mirror are struck out; nodes that host a mirror are added at the end; stopped nodes stay.
+    Running nodes without a mirror are removed; nodes that host a mirror are added at the end; stopped nodes stay.
     """
     kept = [node for node in recoverable if node in mirrors or node not in running]
     return kept + [node for node in mirrors if node not in recoverable]
 
 
 def offline_heir(recoverable, forgotten, members, running):
-    """The node that is to recover a queue from its own disk when its master's node is forgotten; NOBODY if none may.
+    """Return the node that recovers a queue from its own disk when its master's node is forgotten; NOBODY if none may.
 
-    The first of the recoverable mirrors, oldest first, whose node is a member and does not run: a running one has
-    deleted its copy. The guide says the one that stopped most recently, the broker does not look at that.
+    It is the first of the recoverable mirrors, oldest first, whose node is a member and does not run: a running one has
+    deleted its copy. The guide says it is the one that stopped most recently; the broker does not consider that.
     """
     for node in recoverable:
         if node != forgotten and node in members and node not in running:

@@ -1,11 +1,12 @@
-"""What RabbitMQ refuses of a classic queue's arguments when the queue is declared, in its words.
+"""RabbitMQ's checks of a classic queue's arguments when the queue is declared, with its error texts.
 
 Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`, `assert_args_equivalence`), `rabbit_channel` for
 queue.declare, `rabbit_misc` (`check_expiry`, `assert_args_equivalence`), `rabbit_classic_queue:capabilities`. The first
-error ends the check. From 3.9 on an argument that only other queue types know is refused too, the first in the order
-in which the client sends them; 4.0 adds the queue's type where a client sends none, and sorts them thereby
-(`rabbit_amqqueue:augment_declare_args`). What nobody knows is carried and means nothing. A queue that exists is not
-checked but compared: 3.8 compares the arguments that it checks, later releases those of classic queues (`COMPARED`).
+error ends the check. From 3.9 on an argument that only other queue types know is refused too, the first in the order in
+which the client sends them; 4.0 adds the queue's type if a client sends none, and thereby sorts them
+(`rabbit_amqqueue:augment_declare_args`). An unknown argument is kept and has no effect. The arguments of a queue that
+exists are not checked but compared: 3.8 compares the arguments that it checks, later releases those of classic queues
+(`COMPARED`).
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ AMQP_TYPES = {str: "longstr", bool: "bool", int: "signedint", float: "double", t
 
 
 def amqp_type(value: object) -> str:
-    """The AMQP type with which a client sends a value: an integer as one of 32 bits where it is small enough."""
+    """Return the AMQP type with which a client sends a value: a small enough integer has 32 bits."""
     if type(value) is int and not -(2**31) <= value < 2**31:
         return "long"
     return AMQP_TYPES.get(type(value), "array")
 
 
 def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -> str | None:
-    """The text of the 406 with which RabbitMQ refuses to declare a classic queue; None if it does not. `described` is
-    the queue as its texts name it."""
+    """Return the text of the 406 with which RabbitMQ refuses to declare a classic queue; None if it accepts.
+
+    `described` is the queue as its texts name it.
+    """
     terse = profile.version == "3.8"
     checks = {key: CHECKS[key] for key in (CHECKED_3_8 if terse else CHECKED)}
     checks |= CHECKS_4_0 if profile.leader_locator else {}
@@ -49,7 +52,7 @@ def refusal(arguments: Mapping[str, object], described: str, profile: Profile) -
 
 
 def unknown_type(value: object, described: str, profile: Profile) -> str:
-    """The text of the 406 for a queue of a type that does not exist (`rabbit_amqqueue:check_queue_type`)."""
+    """Return the text of the 406 for a queue of a type that does not exist (`rabbit_amqqueue:check_queue_type`)."""
     error = "invalid_queue_type" if profile.version == "3.8" else f"\"unsupported queue type '{value}'\""
     if not isinstance(value, str):
         error = f"{{unacceptable_type,{amqp_type(value)}}}"
@@ -57,7 +60,10 @@ def unknown_type(value: object, described: str, profile: Profile) -> str:
 
 
 def invalid(arguments: Mapping[str, object], described: str, checks: Mapping[str, Check], terse: bool) -> str | None:
-    """The text of the 406 for the first argument, in the order of `checks`, whose value cannot be; None if all can."""
+    """Return the text of the 406 for the first argument, in the order of `checks`, with an invalid value.
+
+    None if none has.
+    """
     exchange = arguments.get("x-dead-letter-exchange", "")
     if not isinstance(exchange, str):
         return f"invalid type '{amqp_type(exchange)}' for arg 'x-dead-letter-exchange' in {described}"
@@ -71,7 +77,7 @@ def invalid(arguments: Mapping[str, object], described: str, checks: Mapping[str
 def inequivalent(
     given: Mapping[str, object], current: Mapping[str, object], profile: Profile
 ) -> tuple[str, str, str] | None:
-    """The first argument of a classic queue that differs when it is declared again, as `first_difference` gives it."""
+    """Return the first argument of a classic queue that differs in a new declaration, as `first_difference` does."""
     compared = (*CHECKED_3_8, "x-queue-type") if profile.version == "3.8" else COMPARED
     if profile.leader_locator:
         current = SENT_ANYWAY_4_0 | current
@@ -82,9 +88,11 @@ def inequivalent(
 def first_difference(
     given: Mapping[str, object], current: Mapping[str, object], keys: Iterable[str], profile: Profile
 ) -> tuple[str, str, str] | None:
-    """The first of `keys` that differs when a queue is declared again, and what is given and what the queue has as the
-    406 shows them. None if all are the same. Numbers of different types differ; no type is the classic type
-    (`rabbit_misc:assert_field_equivalence`)."""
+    """Return the first of `keys` that differs in a new declaration, with both values as the 406 shows them.
+
+    The values are the given one and the queue's. Return None if all are the same. Numbers of different types differ; no
+    type is the classic type (`rabbit_misc:assert_field_equivalence`).
+    """
     for key in keys:
         asked, had = ((amqp_type(one[key]), one[key]) if key in one else None for one in (given, current))
         if (asked or UNSAID.get(key)) != (had or UNSAID.get(key)):
@@ -109,13 +117,13 @@ def _term(value: object, unicode: bool) -> str:
 
 def _leaf(value: object, unicode: bool) -> str:
     shown = erlang_term(value, unicode, column=0)
-    # Where Erlang shows a string's bytes as if each were a letter, they are sent as bytes again, and so are its letters
+    # Where Erlang shows each byte of a string as a letter, these are sent as bytes again, so that its letters are right
     # (`rabbit_binary_generator:amqp_exception_explanation`).
     return shown if unicode else shown.encode("latin-1").decode("utf-8", "replace")
 
 
 Check = Callable[[Mapping[str, object], str, bool], str | None]
-"""What is wrong with an argument, as Erlang prints it: (all arguments, its key, whether in the words of 3.8)."""
+"""A check of an argument, which returns Erlang's error: (all arguments, its key, True for the texts of 3.8)."""
 
 
 def _integer(arguments: Mapping[str, object], key: str, terse: bool) -> str | None:
@@ -214,8 +222,7 @@ CHECKS_4_0: dict[str, Check] = {"x-queue-leader-locator": _leader_locator}
 """The checks of arguments that classic queues know from 4.0 on (`rabbit_classic_queue:capabilities`)."""
 
 CHECKS_4_3: dict[str, Check] = {"x-queue-version": _queue_version_4_3}
-"""The checks that differ in 4.3, which has no first version of classic queues any more, and does not look at
-x-queue-mode."""
+"""The checks that differ in 4.3, which has no first version of classic queues, and ignores x-queue-mode."""
 
 QUORUM_ONLY = ("x-max-in-memory-length", "x-max-in-memory-bytes", "x-quorum-initial-group-size")
 
@@ -231,7 +238,7 @@ OF_OTHER_TYPES = frozenset(QUORUM_ONLY) | {
 DELAYS_4_3 = ("x-delayed-retry-type", "x-delayed-retry-min", "x-delayed-retry-max")
 TIMEOUTS_4_3 = ("x-consumer-disconnected-timeout", "x-consumer-timeout")
 OF_OTHER_TYPES_4_3 = frozenset({*DELAYS_4_3, *TIMEOUTS_4_3, "x-stream-filter-size-bytes"})
-"""What is added to these in 4.3."""
+"""The arguments added to these in 4.3."""
 
 SENT_ANYWAY_4_0 = {"x-queue-type": "classic"}
 """The argument that 4.0 adds to a declaration without it (`rabbit_amqqueue:augment_declare_args`)."""

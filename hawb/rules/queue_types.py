@@ -18,11 +18,14 @@ DEFAULT_TYPE_SINCE = (3, 10, 8)
 """The first release whose virtual hosts have a default queue type."""
 
 _NEWEST = 9999
-"""Stands for the patch of a release that names its series alone, as the tag of an image may."""
+"""In place of the patch of a release that names its series alone, as the tag of an image may."""
 
 
 def release_numbers(release: str | None) -> tuple[int, ...] | None:
-    """Return a release as numbers that compare as releases do, a series as its newest; None if it is none."""
+    """Return a release as numbers that compare as releases do; None if the text is no release.
+
+    A series alone counts as its newest release.
+    """
     numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?", release or "")
     return tuple(int(number or _NEWEST) for number in numbers.groups()) if numbers else None
 
@@ -33,6 +36,8 @@ def has_default_types(release: str) -> bool:
 
 
 def takes_default_type(durable: bool | None, exclusive: bool | None, auto_delete: bool | None) -> bool:
-    """Return True if a declaration without a type gets the default type; None stands for a property that no file
-    tells, which is then as it is for most queues."""
+    """Return True if a declaration without a type gets the default type.
+
+    None stands for a property that no file gives; it then counts as it is for most queues.
+    """
     return durable is not False and not exclusive and not auto_delete

@@ -1,4 +1,4 @@
-"""What quorum queues cost: memory and disk of their members, and the log that must be kept.
+"""The costs of quorum queues: memory and disk of their members, and the log that has to be kept.
 
 Source: `rabbit_fifo` (`evaluate_memory_limit`, `maybe_store_dehydrated_state`, `maybe_store_release_cursor`,
 `update_smallest_raft_index`, `#requeue{}`; 4.0 `do_checkpoints`), the quorum queue guide's sections on resource use and
@@ -11,14 +11,16 @@ NOTHING = 0
 
 
 def disk_bytes(messages_count, size_bytes, members_count):
-    """What all members together keep on disk of a backlog: every member keeps every message."""
+    """Return the bytes of a backlog on the disks of all members together: every member keeps every message."""
     return messages_count * size_bytes * members_count
 
 
 def memory_bytes(messages_count, size_bytes, max_length, max_bytes):
-    """What each member, up to 3.9, holds in memory of a backlog of messages of one size, none of them delivered. A
-    message stays out of memory if `max_length` are there already, or if it would bring their bytes above `max_bytes`;
-    either may be NO_LIMIT. From 3.10 on no member holds bodies once they are on disk."""
+    """Return the bytes of an undelivered backlog that each member, up to 3.9, holds in memory.
+
+    All messages have one size. A message stays out of memory if `max_length` are there already, or if it would bring
+    their bytes above `max_bytes`; either may be NO_LIMIT. From 3.10 on no member holds bodies once they are on disk.
+    """
     held = messages_count
     if max_length != NO_LIMIT:
         held = min(held, max_length)
@@ -28,13 +30,15 @@ def memory_bytes(messages_count, size_bytes, max_length, max_bytes):
 
 
 def snapshot_interval(messages_count, every, at_most):
-    """How many messages are written before the next place up to which the log may be cut: the longer the queue, the
-    fewer places."""
+    """Return how many messages are written before the next index up to which the log may be cut.
+
+    The longer the queue, the fewer such places.
+    """
     return min(max(messages_count, every), at_most)
 
 
 def cut_up_to(places, smallest_index, last_index):
-    """The last index of the log that is not needed any more; NOTHING if every entry is.
+    """Return the last index of the log that is no longer needed; NOTHING if every entry is.
 
     `smallest_index` is the index of the oldest message in the queue, delivered or not, NOTHING if the queue is empty:
     then the whole log goes. Otherwise it is cut at the last of the `places`, indices in ascending order, before that.
@@ -49,12 +53,11 @@ def cut_up_to(places, smallest_index, last_index):
 
 
 def entries_after_requeues(messages_count, rounds, every, at_most, at_tail):
-    """How many entries the log holds after messages were published and a consumer took and gave back the first one,
-    `rounds` times over.
+    """Return the entries in the log after a consumer took and returned the first message `rounds` times.
 
-    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, holds on to all entries after
-    it, one for every return. A message that is written anew at the log's end frees its old index, and the log is cut
-    now and then.
+    A message that keeps its index, as up to 3.9 and wherever there is a delivery limit, keeps all entries after it, one
+    for every return. A message that is appended again at the log's end frees its old index, and the log is cut now and
+    then.
     """
     last_index = messages_count + rounds
     if not at_tail:
@@ -69,5 +72,5 @@ def entries_after_requeues(messages_count, rounds, every, at_most, at_tail):
 
 
 def requeued_bytes(returned_count, size_bytes, at_tail):
-    """How many bytes of bodies are written to each member's log when messages are given back."""
+    """Return how many bytes of bodies are written to each member's log when messages are returned."""
     return returned_count * size_bytes if at_tail else 0

@@ -1,11 +1,11 @@
-"""What RabbitMQ makes of the declaration of a quorum queue: what it refuses, in its words, and what it takes.
+"""The declaration of a quorum queue: RabbitMQ's refusals, with its error texts, and the settings that result.
 
 Source: `rabbit_amqqueue` (`check_declare_arguments`, `declare_args`, `assert_args_equivalence`), `rabbit_quorum_queue`
-(`declare`, `check_invalid_arguments`, `ra_machine_config`, `dead_letter_handler`, `overflow`),
-`rabbit_queue_type_util` (`args_policy_lookup`, `run_checks`), `rabbit_queue_location:leader_locator`.
+(`declare`, `check_invalid_arguments`, `ra_machine_config`, `dead_letter_handler`, `overflow`), `rabbit_queue_type_util`
+(`args_policy_lookup`, `run_checks`), `rabbit_queue_location:leader_locator`.
 
-An argument that no release knows is carried and changes nothing, so `x-quorum-queue-size` and `x-quorum-cluster-size`,
-which a guide names beside `x-quorum-initial-group-size`, leave the group as large as it would be without them.
+An unknown argument is kept and changes nothing, so `x-quorum-queue-size` and `x-quorum-cluster-size`, which a guide
+names beside `x-quorum-initial-group-size`, do not change the size of the group.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ LOCATORS_3_10 = tuple(name for name in LEADER_LOCATORS if name != "min-masters")
 
 
 class QuorumSettings(Struct, frozen=True):
-    """What a quorum queue keeps to, None where there is no limit. Lengths count ready messages, bytes their bodies and,
-    of each, `properties_bytes` beside.
+    """The settings of a quorum queue, None where there is no limit.
 
-    `group_size` is how many members are wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or
-    MIN_MASTERS, which with MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None where what
-    consumers out of reach hold is returned at once, `consumer_timeout_ms` where the configuration says how
-    long they may take to answer, and `delayed_retry` where what is given back is ready at once.
+    Lengths count ready messages, bytes their bodies and, for each, `properties_bytes` more. `group_size` is the number
+    of members wanted, ALL_MEMBERS for one on every node. `leader_locator` is CLIENT_LOCAL or MIN_MASTERS, which with
+    MANY_QUEUES queues chooses at random. `consumer_disconnected_timeout_ms` is None if what consumers out of reach hold
+    is requeued at once, `consumer_timeout_ms` if the configuration gives the time within which they have to answer, and
+    `delayed_retry` if returned messages are ready at once.
     """
 
     group_size: int
@@ -71,8 +71,10 @@ def refusal(
     arguments: Mapping[str, object], described: str, profile: Profile, *,
     durable: bool = True, exclusive: bool = False, auto_delete: bool = False,
 ) -> str | None:  # fmt: skip
-    """The text of the 406 with which RabbitMQ refuses to declare a quorum queue; None if it does not. `described` is
-    the queue as its texts name it."""
+    """Return the text of the 406 with which RabbitMQ refuses to declare a quorum queue; None if it accepts.
+
+    `described` is the queue as its texts name it.
+    """
     terse, known = profile.version == "3.8", QUORUM_PROFILES[profile.version]
     error = invalid(arguments, described, CHECKS_OF_VERSION[profile.version], terse)
     if error is not None:
@@ -85,8 +87,10 @@ def refusal(
 
 
 def not_formed(described: str, node: str, leader: str, profile: Profile) -> str:
-    """The text of the 541 for a group whose members do not start in sufficient number to elect a leader (`ra`
-    `start_cluster`); the queue then does not exist. Nodes are named as RabbitMQ names them."""
+    """Return the text of the 541 for a group of which too few members start to elect a leader (`ra` `start_cluster`).
+
+    The queue then does not exist. Nodes are named as RabbitMQ names them.
+    """
     if profile.version == "3.8":
         return f"Cannot declare a queue '{described}' on node '{node}': cluster_not_formed"
     return f"Cannot declare quorum {described} on node '{node}' with leader on node '{leader}': cluster_not_formed"
@@ -95,14 +99,16 @@ def not_formed(described: str, node: str, leader: str, profile: Profile) -> str:
 def inequivalent(
     given: Mapping[str, object], current: Mapping[str, object], profile: Profile
 ) -> tuple[str, str, str] | None:
-    """The first argument of a quorum queue that differs when it is declared again, as
-    `queue_arguments.first_difference` gives it."""
+    """Return the first argument of a quorum queue that differs in a new declaration.
+
+    Its form is that of `queue_arguments.first_difference`.
+    """
     given = (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given
     return first_difference(given, current, QUORUM_PROFILES[profile.version].compared, profile)
 
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
-    """Which of a queue's arguments, all accepted, change nothing, in their order."""
+    """Return those of a queue's arguments, all of them valid, that change nothing, in their order."""
     known = {*_settings(profile), *([CONSUMER_TIMEOUT] if profile.queues_set_consumer_timeout else [])}
     return [key for key in arguments if key not in WITHOUT_POLICY and key.removeprefix("x-") not in known]
 
@@ -114,9 +120,11 @@ def _settings(profile: Profile) -> dict[str, Resolve]:
 def quorum_settings(
     definition: Mapping[str, object], arguments: Mapping[str, object], profile: Profile, quorum_cluster_size: int
 ) -> QuorumSettings:
-    """What a quorum queue keeps to under the effective definition of its policies and with arguments that were
-    accepted. `quorum_cluster_size` is the configured one, which 3.8.9 does not read: it looks for a key that does not
-    exist, and Erlang orders every number below the `undefined` that it finds."""
+    """Return the settings of a quorum queue under the effective definition of its policies, and with valid arguments.
+
+    `quorum_cluster_size` is the configured one, which 3.8.9 does not read: it looks for a key that does not exist, and
+    Erlang orders every number below the `undefined` that it finds.
+    """
     known = QUORUM_PROFILES[profile.version]
     read = {key: _value(key, resolve, definition, arguments) for key, resolve in known.settings}
     overflow = read.get("overflow") if read.get("overflow") == REJECT_PUBLISH else DROP_HEAD
@@ -159,8 +167,11 @@ def _or_else(given: int | None, default: int | None) -> int | None:
 
 
 def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
-    """The delivery limit that counts. Erlang orders what is not a number above every number, so that nothing reaches
-    it; a number below 0 means no limit in 4.0, and elsewhere ends a message's life with its first return."""
+    """Return the delivery limit that counts.
+
+    Erlang orders a value that is no number above every number, so that no message reaches such a limit. A number below
+    0 means no limit in 4.0; elsewhere it gives a message up with its first return.
+    """
     if limit is None:
         return known.delivery_limit
     none_below_0 = known.delivery_limit is not None
@@ -168,7 +179,10 @@ def _delivery_limit(limit: float | None, known: QuorumProfile) -> float | None:
 
 
 def _strategy(asked: str | None, exchange: str | None, overflow: str) -> str:
-    """At least once takes an exchange and reject-publish; otherwise RabbitMQ warns and falls back."""
+    """Return the dead letter strategy: at least once needs an exchange and reject-publish.
+
+    Otherwise RabbitMQ falls back.
+    """
     possible = exchange is not None and overflow == REJECT_PUBLISH
     return AT_LEAST_ONCE if asked == AT_LEAST_ONCE and possible else AT_MOST_ONCE
 
@@ -182,7 +196,7 @@ def _one_of(accepted: Collection[str], error: str) -> Check:
 
 
 WITHOUT_POLICY = ("x-queue-type", "x-single-active-consumer", "x-quorum-initial-group-size")
-"""Arguments with an effect for which there is no policy setting."""
+"""Arguments that have an effect and no policy setting."""
 
 _CHECKS_3_10: dict[str, Check] = {
     **{
@@ -210,5 +224,5 @@ CHECKS_OF_VERSION: dict[str, dict[str, Check]] = {
     "4.0": _CHECKS_4_0,
     "4.3": _CHECKS_4_3,
 }
-"""The checks of a quorum queue's arguments, in RabbitMQ's order. 3.8 makes those of a classic queue; from 3.10 on what
-the type does not take is not looked at here. No release looks at x-delivery-limit."""
+"""The checks of a quorum queue's arguments, in RabbitMQ's order. 3.8 makes those of a classic queue; from 3.10 on an
+argument that the type does not take is not checked here. No release checks x-delivery-limit."""

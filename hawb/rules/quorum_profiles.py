@@ -1,4 +1,6 @@
-"""How quorum queues differ between the releases that a scenario can name, as one table beside `hawb.rules.profiles`.
+"""Differences of quorum queues between the releases that a scenario can name, as one table.
+
+It stands beside the one of `hawb.rules.profiles`.
 
 Source: each release's `rabbit_quorum_queue` (`ra_machine_config`, `gather_policy_config`, `dlx_mfa`,
 `dead_letter_handler`, `check_invalid_arguments`, `capabilities`), the `capabilities` of the other types, `rabbit_fifo`.
@@ -14,19 +16,19 @@ from msgspec.structs import replace
 
 
 class Resolve(Enum):
-    """What counts where a policy and an argument both give a value."""
+    """The value that counts where a policy and an argument both give one."""
 
     SMALLER = "smaller"
     STRICTER = "stricter"
     """The smaller, but a negative one means no limit, and then the other counts."""
     LEAST_TERM = "least term"
-    """The smaller in Erlang's order, in which numbers come before all else: the argument may be anything."""
+    """The smaller in Erlang's order, in which numbers come before all other values: the argument may be any value."""
     POLICY = "policy"
     ARGUMENT = "argument"
 
     @property
     def decide(self) -> Callable:
-        """A function of the policy's and the argument's values: the one that counts."""
+        """Return the function that chooses between the policy's and the argument's value."""
         return _DECIDE[self]
 
 
@@ -39,38 +41,42 @@ _DECIDE: dict[Resolve, Callable] = {
 }
 
 Settings = tuple[tuple[str, Resolve], ...]
-"""What can be set by policy and by an argument, which has x- before it."""
+"""Settings of policies, which are also arguments with x- before them, each with the value that counts."""
 
 
 class QuorumProfile(Struct, frozen=True):
     """One release's facts.
 
-    `settings` are read, by policy or argument, and no others are; `compared` are the arguments that must be the same
-    when the queue is declared again, in the order in which they are compared. `refused` are arguments that a quorum
-    queue does not take, in 3.8 in the order in which it looks for them, and `refused_as` the end of the text that says
-    so. `delivery_limit` is the limit where none is given. `places_by_load` is whether members go where few are
-    (`rabbit_queue_location`) or anywhere, `registers_enqueuers` whether a channel's first publish has the queue know
-    the channel before anything else (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` whether
-    the channel asks the last leader's node for its version before that, and rejects where that is down.
-    `resends_at_soft_limit` is whether a channel with more messages pending than the soft limit looks for the leader
-    after 10 s, to send them again (`rabbit_fifo_client:set_timer`, up to 4.1). `explains_consume_errors` is whether a
-    client that could not subscribe is told why (`rabbit_quorum_queue:consume_error`, 4.1).
-    `compares_policies` is whether leaders look at their ticks whether their queues keep to the policy on record
-    (`rabbit_quorum_queue:maybe_apply_policies`), `ticks_at_once` whether a new leader's first tick comes at once
-    (Ra 2.16.4, and so 4.1), and `overlooks_delivery_limit` whether that look takes every delivery limit for none
-    (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is whether a leader refuses to hand over to a member that it
-    has not sent all it has (Ra 3.1.8), `awaits_members` whether add_member fails where the change is not in effect in
-    time (4.1.0), `shrinks_by_force` whether a queue can be had to go on with one member alone (3.12), and
-    `shrinks_as_forgetting` whether queues lose their members on a node that is forgotten: 3.8.9 leaves them on record
-    (rabbitmq-cli #454 is newer). `keeps_bodies` is whether members hold messages in memory, `requeues_at_tail` whether
-    a message that is given back without a delivery limit is written anew at the log's end: from 3.10 on, and no more in
-    4.3 (`rabbit_fifo_client:send_command`).
+    `settings` are read, from policy or argument, and no others are; `compared` are the arguments that must be the same
+    in a new declaration, in the order in which they are compared. `refused` are arguments that a quorum queue does not
+    accept, in 3.8 in the order of its checks, and `refused_as` is the end of the error text. `delivery_limit` is the
+    default limit.
+
+    `places_by_load` is True if members are placed on nodes with few members (`rabbit_queue_location`), not at random.
+    `registers_enqueuers` is True if a channel's first publish registers the channel with the queue first
+    (`rabbit_fifo_client:enqueue`, 3.8.10 and later), and `asks_leader_first` if the channel asks the last leader's node
+    for its version before that, and rejects if that is down. `resends_at_soft_limit` is True if a channel with more
+    messages pending than the soft limit looks for the leader after 10 s, to send them again
+    (`rabbit_fifo_client:set_timer`, up to 4.1). `explains_consume_errors` is True if the refusal of a subscription
+    gives the reason (`rabbit_quorum_queue:consume_error`, 4.1).
+
+    `compares_policies` is True if leaders check at their ticks whether their queues apply the policy on record
+    (`rabbit_quorum_queue:maybe_apply_policies`), `ticks_at_once` if a new leader's first tick comes at once (Ra 2.16.4,
+    and so 4.1), and `overlooks_delivery_limit` if that check takes every delivery limit for none
+    (`canonicalize_delivery_limit`, 4.3). `spares_laggards` is True if a leader refuses to hand over to a member that it
+    has not sent all entries (Ra 3.1.8), `awaits_members` if add_member fails when the change is not in effect in time
+    (4.1.0), `shrinks_by_force` if an operator can reduce a queue to one member (3.12), and `shrinks_as_forgetting` if
+    queues lose their members on a node that is forgotten: 3.8.9 leaves them on record (rabbitmq-cli #454 is newer).
+    `keeps_bodies` is True if members hold messages in memory, `requeues_at_tail` if a message that is returned without
+    a delivery limit is appended again at the log's end: from 3.10 on, and no more in 4.3
+    (`rabbit_fifo_client:send_command`).
+
     `properties_bytes` is how much of a message counts beside its body for limits in bytes: since 4.3 its properties as
     they are sent (`rabbit_fifo:maybe_enqueue`), of which there are always flags and mostly the delivery mode.
     `least_cut` is the fewest entries by which a log is cut (Ra's snapshot_interval). `snapshot_every` is how many
     messages, in 4.0 entries of the log, are written between places up to which the log may be cut; it grows with the
-    queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is how long a consumer whose node is out of
-    reach keeps what it holds where nothing else is said, None in releases that return that at once.
+    queue up to `snapshot_every_at_most`. `consumer_disconnected_timeout_ms` is the default time for which a consumer
+    whose node is out of reach keeps what it holds, None in releases that requeue that at once.
     """
 
     settings: Settings

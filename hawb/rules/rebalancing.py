@@ -1,4 +1,4 @@
-"""Which masters `rabbitmq-queues rebalance` moves, and where to.
+"""Masters that `rabbitmq-queues rebalance` moves, and their destinations.
 
 Source: `rabbit_amqqueue:rebalance`, `iterative_rebalance`, `maybe_migrate`. Plain functions over integers, see
 `hawb.rules.selection`: `masters[queue]` is the node of a queue's master, `lengths[queue]` its messages, or its log's
@@ -9,14 +9,15 @@ NOTHING = -1
 
 
 def most_masters(queues_count, nodes_count):
-    """How many masters a node may keep: the replicated queues shared out evenly, rounded up."""
+    """Return how many masters a node may keep: the replicated queues shared out evenly, rounded up."""
     return (queues_count + nodes_count - 1) // nodes_count
 
 
 def next_to_move(masters, lengths, tried, most, nodes):
-    """The queue to move next: of the first node, in alphabetical order, with more than `most` masters the shortest
-    queue that was not tried yet, of equals the first; NOTHING when every node has at most `most` or only queues already
-    tried.
+    """Return the queue to move next; NOTHING when every node has at most `most` masters or only queues already tried.
+
+    It is the shortest queue not tried yet, of equals the first, of the first node, in alphabetical order, with more
+    than `most` masters.
     """
     for node in nodes:
         count = 0
@@ -32,7 +33,7 @@ def next_to_move(masters, lengths, tried, most, nodes):
 
 
 def destination(candidates, masters):
-    """The candidate with the fewest masters, of equals the first; NOTHING without candidates."""
+    """Return the candidate with the fewest masters, of equals the first; NOTHING without candidates."""
     chosen = NOTHING
     for node in candidates:
         if chosen == NOTHING or masters_on(node, masters) < masters_on(chosen, masters):
@@ -41,5 +42,5 @@ def destination(candidates, masters):
 
 
 def masters_on(node, masters):
-    """How many masters a node has."""
+    """Return how many masters a node has."""
     return len([master for master in masters if master == node])

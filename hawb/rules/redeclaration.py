@@ -1,9 +1,9 @@
-"""What RabbitMQ refuses of an application that declares its queue as before, once the queue has become a quorum queue.
+"""RabbitMQ's refusal of an application that declares its queue as before, once it is a quorum queue.
 
-A declaration gets x-queue-type filled in where it has none: the default queue type of its virtual host, since 3.10.8,
-if the queue is durable, not exclusive and not auto-delete, and from 4.0 on otherwise the default type of the node,
-which is classic (`rabbit_channel`, queue.declare; `rabbit_amqqueue:augment_declare_args`;
-`rabbit_quorum_queue:is_compatible`). What is declared is then compared with the queue, and what differs is refused with
+A declaration gets x-queue-type filled in if it has none: the default queue type of its virtual host, since 3.10.8, if
+the queue is durable, not exclusive and not auto-delete, and from 4.0 on otherwise the default type of the node, which
+is classic (`rabbit_channel`, queue.declare; `rabbit_amqqueue:augment_declare_args`;
+`rabbit_quorum_queue:is_compatible`). The declaration is then compared with the queue, and a difference is refused with
 406 (`rabbit_amqqueue:assert_equivalence`). Arguments that a quorum queue does not have are not compared.
 
 With `quorum_queue.property_equivalence.relaxed_checks_on_redeclaration`, since 3.11.16, less is compared of a quorum
@@ -31,8 +31,11 @@ RELAXED_COMPARED = (
 
 
 def filled_in(arguments: Mapping[str, object], default_type: str | None, profile: Profile) -> dict[str, object]:
-    """Return the arguments of a declaration with the type that RabbitMQ fills in, for a queue that is durable, not
-    exclusive and not auto-delete; `default_type` is that of its virtual host, None if it has none."""
+    """Return the arguments of a declaration with the type that RabbitMQ fills in.
+
+    The queue is durable, not exclusive and not auto-delete; `default_type` is that of its virtual host, None if it has
+    none.
+    """
     kind = default_type or (CLASSIC if profile.leader_locator else None)
     return dict(arguments) if TYPE in arguments or kind is None else {**arguments, TYPE: kind}
 
@@ -41,8 +44,10 @@ def differing(
     arguments: Mapping[str, object], queue: Mapping[str, object], default_type: str | None, profile: Profile, *,
     relaxed: bool = False,
 ) -> list[str]:  # fmt: skip
-    """Return the arguments for which a declaration is refused, as it differs from the queue's `queue` arguments.
-    `default_type` is that of the virtual host, `relaxed` whether checks are relaxed."""
+    """Return the arguments for which a declaration is refused, since they differ from the queue's arguments `queue`.
+
+    `default_type` is that of the virtual host; `relaxed` is True if checks are relaxed.
+    """
     sent = filled_in(arguments, default_type, profile)
     if queue.get(TYPE) != QUORUM:
         keys: tuple[str, ...] = COMPARED

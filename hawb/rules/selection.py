@@ -1,4 +1,4 @@
-"""Which nodes should hold a replica: the three ha-modes.
+"""The nodes that should hold a replica: the three ha-modes.
 
 Source: `rabbit_mirror_queue_misc:suggested_queue_nodes` and `rabbit_mirror_queue_mode_all`, `_exactly`, `_nodes`.
 
@@ -6,8 +6,8 @@ Plain functions over integers, so that they also compile: nodes are indices in a
 replicas are ordered sequences of them (mirrors oldest first, synchronised mirrors newest first), and where RabbitMQ
 shuffles, the shuffled order is an argument. Each returns the wanted replicas as a list, the wanted master first.
 
-The wanted master decides only which replicas are kept: who really becomes master is the failover rule
-(`hawb.rules.promotion.candidate`), which takes the oldest mirror that is kept.
+The wanted master decides only which replicas are kept: the failover rule (`hawb.rules.promotion.candidate`) decides
+which one becomes master, and takes the oldest mirror that is kept.
 """
 
 ALL = 0
@@ -16,7 +16,7 @@ NODES = 2
 
 
 def wanted_replicas(mode, count, listed, master, mirrors, synchronised, available, shuffled):
-    """The replicas that a policy asks for, given those that exist.
+    """Return the replicas that a policy asks for, given those that exist.
 
     `mode` is ALL, EXACTLY or NODES; `count` and `listed` are its ha-params; `available` are the running nodes in
     alphabetical order; `shuffled` are the available nodes without a replica, in the order in which EXACTLY takes them.
@@ -29,14 +29,15 @@ def wanted_replicas(mode, count, listed, master, mirrors, synchronised, availabl
 
 
 def all_nodes(master, available):
-    """The master stays, every other running node is a mirror."""
+    """Return the replicas of ha-mode all: the master stays, every other running node is a mirror."""
     return [master] + [node for node in available if node != master]
 
 
 def exactly(count, master, mirrors, shuffled):
-    """Existing mirrors are kept, oldest first and whatever their synchronisation; only additions are random.
+    """Return the replicas of ha-mode exactly: existing mirrors are kept, and random nodes are added.
 
-    With fewer nodes than `count` every node holds a replica and the rest waits for nodes to come.
+    Mirrors are kept oldest first, whether they are synchronised or not. With fewer nodes than `count` every node holds
+    a replica, and mirrors are added when nodes join.
     """
     kept = [mirrors[i] for i in range(min(count - 1, len(mirrors)))]
     missing = count - 1 - len(kept)
@@ -44,12 +45,13 @@ def exactly(count, master, mirrors, shuffled):
 
 
 def listed_nodes(listed, master, synchronised, available):
-    """The listed nodes that are running.
+    """Return the replicas of ha-mode nodes: the listed nodes that run.
 
     While no mirror is synchronised the master is added to the list (and the list loses its order), so that it stays
-    until somebody holds all it holds. With no listed node running the master is kept alone. A master that is not listed
-    gives way to the first listed node that is synchronised, or else to the most recently synchronised mirror, listed or
-    not. So either the master is available or a mirror is synchronised: without both there is nothing to choose from.
+    until another replica holds all messages. If no listed node runs the master is kept alone. A master that is not
+    listed gives way to the first listed node that is synchronised, or else to the most recently synchronised mirror,
+    listed or not. So either the master is available or a mirror is synchronised: without both there is nothing to
+    choose from.
     """
     if len(synchronised) == 0:
         candidates = [node for node in available if node in listed or node == master]
@@ -69,5 +71,5 @@ def listed_nodes(listed, master, synchronised, available):
 
 
 def without_repeats(nodes):
-    """`nodes` with each only where it stands first."""
+    """Return `nodes`, each at its first place only."""
     return [nodes[i] for i in range(len(nodes)) if nodes[i] not in nodes[:i]]

@@ -1,7 +1,7 @@
-"""Streams: what RabbitMQ makes of the declaration of one, and how its releases differ in what they do with them.
+"""Streams: RabbitMQ's checks of a declaration, and how its releases differ in what they do with streams.
 
-A stream is a log that is replicated by osiris: its leader writes, replicas read from it, and what a majority has is
-confirmed. Nothing is ever taken out but by retention. So only what a stream shares with a quorum queue has rules here:
+A stream is a log that is replicated by osiris: its leader writes, replicas read from it, and an entry is confirmed once
+a majority has it. Only retention removes entries. hawb has rules only for what a stream shares with a quorum queue:
 replicas, their leader, and publishing. 3.8.9 has no streams.
 
 Source: `rabbit_stream_queue` (`capabilities`, `declare`, `create_stream`, `delete_replica`, `transfer_leadership`,
@@ -35,18 +35,21 @@ from hawb.rules.quorum import ALL_MEMBERS
 from hawb.rules.quorum_declaration import AT_MOST_ONCE, CHECKS_OF_VERSION, QuorumSettings
 
 SOFT_LIMIT = 256
-"""How many messages a channel sends until it waits for an answer (stream_messages_soft_limit)."""
+"""The number of messages that a channel sends before it waits for an answer (stream_messages_soft_limit)."""
 
 SIMULATED = ("x-queue-type", "x-initial-cluster-size", "x-queue-leader-locator")
-"""The arguments that change something here. The others are about what a stream keeps, and how its readers find it."""
+"""The arguments that hawb simulates. The others are about retention, and how readers find messages."""
 
 
 class StreamProfile(Struct, frozen=True):
-    """One release's facts. `moves_leaders` is whether a stream's leader can be moved, by hand or by rebalancing,
-    `deletes_where_down` whether a replica can be deleted while its node is down, `forgets` whether a node that is
-    forgotten loses its replicas, `grows` whether all streams can be grown and shrunk (`rabbitmq-streams grow`),
-    `checked` whether `check_if_node_is_quorum_critical` counts streams and their coordinator, and `takes_dead_letters`
-    whether what queues give up is written to a stream (`deliver`, stateless)."""
+    """One release's facts.
+
+    `moves_leaders` is True if a stream's leader can be moved, by hand or by rebalancing, `deletes_where_down` if a
+    replica can be deleted while its node is down, `forgets` if a node that is forgotten loses its replicas, `grows` if
+    all streams can be grown and shrunk (`rabbitmq-streams grow`), `checked` if `check_if_node_is_quorum_critical`
+    counts streams and their coordinator, and `takes_dead_letters` if dead letters are written to a stream (`deliver`,
+    stateless).
+    """
 
     moves_leaders: bool = True
     deletes_where_down: bool = True
@@ -64,15 +67,17 @@ STREAM_PROFILES: dict[str, StreamProfile] = {
     "4.0": StreamProfile(),
     "4.3": StreamProfile(grows=True),
 }
-"""The profiles by the version that a scenario names. 3.8 is not there: it has no streams."""
+"""The profiles by the version that a scenario names. 3.8 has none, since it has no streams."""
 
 
 def refusal(
     arguments: Mapping[str, object], described: str, profile: Profile, *,
     durable: bool = True, exclusive: bool = False, auto_delete: bool = False,
 ) -> str | None:  # fmt: skip
-    """The text of the 406 with which RabbitMQ refuses to declare a stream; None if it does not. `described` is the
-    queue as its texts name it."""
+    """Return the text of the 406 with which RabbitMQ refuses to declare a stream; None if it accepts.
+
+    `described` is the queue as its texts name it.
+    """
     error = invalid(arguments, described, _checks(profile), terse=False)
     if error is not None:
         return error
@@ -87,7 +92,7 @@ def refusal(
 
 
 def _sizes(arguments: Mapping[str, object], profile: Profile) -> str | None:
-    """What `rabbit_stream_queue:declare` looks at itself."""
+    """Return the error of the checks that `rabbit_stream_queue:declare` makes itself."""
     if arguments.get("x-stream-max-segment-size-bytes", 0) > MAX_STREAM_SEGMENT_BYTES:
         return "Exceeded max value for x-stream-max-segment-size-bytes"
     size_bytes = arguments.get("x-stream-filter-size-bytes", 16)
@@ -100,26 +105,30 @@ def _sizes(arguments: Mapping[str, object], profile: Profile) -> str | None:
 def inequivalent(
     given: Mapping[str, object], current: Mapping[str, object], profile: Profile
 ) -> tuple[str, str, str] | None:
-    """The first argument of a stream that differs when it is declared again, as `queue_arguments.first_difference`
-    gives it."""
+    """Return the first argument of a stream that differs in a new declaration.
+
+    Its form is that of `queue_arguments.first_difference`.
+    """
     given = (SENT_ANYWAY_4_0 if profile.leader_locator else {}) | given
     return first_difference(given, current, _own(profile), profile)
 
 
 def ignored_arguments(arguments: Mapping[str, object], profile: Profile) -> list[str]:
-    """Which of a stream's arguments, all accepted, mean nothing to RabbitMQ, in their order."""
+    """Return those of a stream's arguments, all of them valid, that RabbitMQ ignores, in their order."""
     return [key for key in arguments if key not in (*_own(profile), "x-stream-filter-size-bytes")]
 
 
 def left_out(arguments: Mapping[str, object], profile: Profile) -> list[str]:
-    """Which of a stream's arguments change nothing here, though they do in RabbitMQ, in their order."""
+    """Return those of a stream's arguments that have an effect in RabbitMQ and none in hawb, in their order."""
     ignored = ignored_arguments(arguments, profile)
     return [key for key in arguments if key not in SIMULATED and key not in ignored]
 
 
 def settings(definition: Mapping[str, object], arguments: Mapping[str, object]) -> QuorumSettings:
-    """What a stream keeps to under the effective definition of its policies, which counts first, and with arguments
-    that were accepted. Without a size there is a replica on every node."""
+    """Return the settings of a stream under the effective definition of its policies, and with valid arguments.
+
+    The definition comes first. Without a size there is a replica on every node.
+    """
     size = definition.get("initial-cluster-size", arguments.get("x-initial-cluster-size", ALL_MEMBERS))
     locator = definition.get("queue-leader-locator", arguments.get("x-queue-leader-locator"))
     return QuorumSettings(
@@ -131,13 +140,13 @@ def settings(definition: Mapping[str, object], arguments: Mapping[str, object]) 
 
 
 def not_formed(described: str, node: str, profile: Profile) -> str:
-    """The text of the 541 for a stream that is declared while its coordinator has no majority."""
+    """Return the text of the 541 for a stream that is declared while its coordinator has no majority."""
     queue = f"a queue '{described}'" if profile.version == "3.10" else described
     return f"Cannot declare {queue} on node '{node}': {{error,coordinator_unavailable}}"
 
 
 def not_deleted(described: str, node: str, profile: Profile) -> str:
-    """The text of the 541 for one that is deleted then."""
+    """Return the text of the 541 for a stream that is deleted while its coordinator has no majority."""
     queue = f"queue '{described}'" if profile.version == "3.10" else described
     return f"Cannot delete {queue} on node '{node}': {{error,coordinator_unavailable}} "
 
@@ -151,7 +160,7 @@ def _max_age(arguments: Mapping[str, object], key: str, _terse: bool) -> str | N
 
 
 def _own(profile: Profile) -> tuple[str, ...]:
-    """The arguments that a release's streams know, in the order in which they are compared."""
+    """Return the arguments that a release's streams accept, in the order in which they are compared."""
     filters = ("x-stream-filter-size-bytes",) if profile.version == "4.3" else ()
     return (
         "x-max-length-bytes", "x-queue-type", "x-max-age", "x-stream-max-segment-size-bytes", *filters,
@@ -160,7 +169,7 @@ def _own(profile: Profile) -> tuple[str, ...]:
 
 
 def _checks(profile: Profile) -> dict[str, Check]:
-    """The checks of a stream's arguments, in RabbitMQ's order."""
+    """Return the checks of a stream's arguments, in RabbitMQ's order."""
     filters = {"x-stream-filter-size-bytes": CHECKS["x-max-length"]} if profile.version == "4.3" else {}
     return {
         "x-max-length-bytes": CHECKS["x-max-length-bytes"],

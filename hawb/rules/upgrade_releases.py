@@ -1,18 +1,20 @@
-"""What is known of each series of RabbitMQ from 3.8 to 4.3 as a stop on the way of an upgrade, as one table.
+"""Facts on each series of RabbitMQ from 3.8 to 4.3 as a stop of an upgrade, as one table.
 
-Read at the newest tag of each series, of 4.2 and 4.3 at 4.2.9 and 4.3.5; `latest` is the newest that RabbitMQ's guide
-Erlang Version Requirements names. Flags are those of `rabbit_core_ff` and of the plugins' modules: from the release on
-in which a flag is `required` there, a node needs it. Up to 4.0, and with the level `hard` later, a node without it ends
-its boot (`rabbit_ff_registry_factory`: "required feature flag not enabled! It must be enabled before upgrading
-RabbitMQ."). Those that 4.3 adds are of the level `soft`: its first node enables them itself when it boots, if every
-running node knows them (`rabbit_ff_controller:sync_cluster_task`, `enable_many`). Tried on real nodes:
-3.10.8 -> 4.0.5 ends as told; so does 4.0.5 -> 4.3.6 node by node, with and without khepri_db (`amqp_filter_set_bug`:
-unsupported). Without khepri_db, the node that was refused went back to 4.0.5 with its folder as it was, and the others
-lost their tables (no_exists); with a copy of the folder from before, all went on. With khepri_db enabled and all three
-nodes stopped, 4.3.6 boots on the folders of 4.0.5 and has every durable message: not supported, though it boots.
+They were read at the newest tag of each series, of 4.2 and 4.3 at 4.2.9 and 4.3.5; `latest` is the newest release that
+RabbitMQ's guide Erlang Version Requirements names. Flags are those of `rabbit_core_ff` and of the plugins' modules:
+from the release on in which a flag is `required` there, a node needs it. Up to 4.0, and with the level `hard` later, a
+node without it ends its boot (`rabbit_ff_registry_factory`: "required feature flag not enabled! It must be enabled
+before upgrading RabbitMQ."). Those that 4.3 adds are of the level `soft`: its first node enables them itself when it
+boots, if every running node knows them (`rabbit_ff_controller:sync_cluster_task`, `enable_many`).
 
-The least Erlang is that of
-`rabbit_prelaunch_erlang_compat`, where the notes ask for more theirs; the most is that of the same guide.
+Tried on real nodes: 3.10.8 -> 4.0.5 fails with that text; so does 4.0.5 -> 4.3.6 node by node, with and without
+khepri_db (`amqp_filter_set_bug`: unsupported). Without khepri_db, the node that was refused went back to 4.0.5 with its
+folder as it was, and the other nodes lost their tables (no_exists); with a copy of the folder from before, all
+continued. With khepri_db enabled and all three nodes stopped, 4.3.6 boots on the folders of 4.0.5 and has every durable
+message: not supported, though it boots.
+
+The least Erlang is that of `rabbit_prelaunch_erlang_compat`, or of the release notes where they ask for a later one;
+the newest is that of the same guide.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from msgspec import Struct
 
 
 class Fact(Struct, frozen=True):
-    """Something that comes with a release: what, what is to be done about it before, and where that is written."""
+    """A change that comes with a release: what it is, what to do about it before, and its source."""
 
     what: str
     source: str
@@ -40,11 +42,14 @@ MACHINE_BY_ALL = Fact(
 
 
 class Release(Struct, frozen=True, kw_only=True):
-    """One series. `since` are the series whose nodes can be upgraded to it one by one, `least` the least patch release
-    of them. `flags` have to be enabled before its first node boots, beside all that came before; `without` is what
-    happens if they are not. `brings` are flags to enable once all nodes are upgraded. `machine` is the version of
-    quorum queues' rules (`rabbit_fifo:version`), `machine_waits` when a queue goes over to it. `mixed` is what else
-    does not work while older nodes are left."""
+    """One series.
+
+    `since` are the series whose nodes can be upgraded to it one by one, `least` the least patch release of them.
+    `flags` have to be enabled before its first node boots, beside all that came before; `without` is what happens
+    otherwise. `brings` are flags to enable once all nodes are upgraded. `machine` is the version of quorum queues'
+    rules (`rabbit_fifo:version`), `machine_waits` when a queue starts to use it. `mixed` is what else does not work
+    while older nodes are left.
+    """
 
     series: str
     latest: str
@@ -292,4 +297,4 @@ MIXED_ALWAYS = (
     Fact("such a cluster is there for the hours of an upgrade, not to be run for days", "release notes of every series,"
          " Mixed version cluster compatibility"),
 )  # fmt: skip
-"""What holds in every cluster of two releases."""
+"""Facts on every cluster of two releases."""

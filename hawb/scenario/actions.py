@@ -1,7 +1,7 @@
-"""What each verb does: from a step's words to the engine. `ACTIONS` is the one table.
+"""The action of each verb: from a step's words to the engine. `ACTIONS` is the one table.
 
-An operation of a client is sent on its way and reaches the queue a link's latency later, or at once where client and
-master are on one node; so steps of the same moment all happen before anything reacts to any of them.
+A client's operation reaches the queue a link's latency after it was sent, or at once if client and master are on one
+node. So steps of the same moment all happen before any process reacts to them.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ from hawb.scenario.forms import OnNode, OnNodes, Verb
 def send(
     turn: Turn, verb: Verb, operation: Callable[..., Operation], queue: str, node: str | None, **fields: object
 ) -> None:
-    """Sends a client's operation on its way to a queue; `node` is where the client connects."""
+    """Send a client's operation to a queue; `node` is where the client connects."""
     at = node_for(turn, node)
     if at != NOWHERE:
         connections.send(turn, operation(queue=full_name(queue), node=at, **fields))
 
 
 def node_for(turn: Turn, node: str | None) -> int:
-    """The node to which a client connects: the named one, or the first that runs and takes clients. NOWHERE, with the
-    step refused, where that cannot take it."""
+    """Return the node to which a client connects: the named one, or the first that runs and takes clients.
+
+    If it takes none, refuse the step and return NOWHERE.
+    """
     at = connections.first_open(turn) if node is None else turn.settings.node(node)
     if at == NOWHERE:
         turn.refuse(None, NOBODY_RUNS if turn.first_running() == NOWHERE else "every running node is being drained")
@@ -53,7 +55,7 @@ def node_for(turn: Turn, node: str | None) -> int:
 
 
 def by_command(act: Callable[[Turn, Verb], None]) -> Callable[[Turn, Verb], None]:
-    """The action of a verb that `rabbitmqctl` or `rabbitmq-queues` asks of any running node; refused if none runs."""
+    """Return the action of a verb that is a command to any running node; refuse the step if none runs."""
 
     def ask(turn: Turn, verb: Verb) -> None:
         if turn.first_running() == NOWHERE:
@@ -68,11 +70,12 @@ NOBODY_RUNS = "no node is running"
 
 
 def full_name(queue: str) -> str:
-    """A queue's one name, however the file writes it."""
+    """Return a queue's one name, however the file writes it."""
     return join_queue(*split_queue(queue))
 
 
 def set_policy(turn: Turn, verb: verbs.SetPolicy | verbs.SetOperatorPolicy) -> None:
+    """Set a policy or operator policy that RabbitMQ accepts."""
     operator = isinstance(verb, verbs.SetOperatorPolicy)
     reason = beginning.policy_refusal(verb, turn.settings, operator=operator)
     if reason is not None:
@@ -82,11 +85,13 @@ def set_policy(turn: Turn, verb: verbs.SetPolicy | verbs.SetOperatorPolicy) -> N
 
 
 def clear_policy(turn: Turn, verb: verbs.ClearPolicy | verbs.ClearOperatorPolicy) -> None:
+    """Clear a policy or operator policy."""
     kind = OPERATOR if isinstance(verb, verbs.ClearOperatorPolicy) else USER
     policy_changes.clear_policy(turn, verb.name, verb.vhost, kind)
 
 
 def declare(turn: Turn, verb: verbs.Declare) -> None:
+    """Send queue.declare."""
     send(
         turn, verb, operations.Declare, verb.queue, verb.node,
         connection=verb.connection, durable=verb.durable, exclusive=verb.exclusive, auto_delete=verb.auto_delete,
@@ -95,6 +100,7 @@ def declare(turn: Turn, verb: verbs.Declare) -> None:
 
 
 def delete(turn: Turn, verb: verbs.Delete) -> None:
+    """Send queue.delete."""
     send(
         turn, verb, operations.Delete, verb.queue, verb.node,
         connection="default", if_empty=verb.if_empty, if_unused=verb.if_unused,
@@ -102,10 +108,12 @@ def delete(turn: Turn, verb: verbs.Delete) -> None:
 
 
 def purge(turn: Turn, verb: verbs.Purge) -> None:
+    """Send queue.purge."""
     send(turn, verb, operations.Purge, verb.queue, None, connection="default")
 
 
 def bind(turn: Turn, verb: verbs.Bind) -> None:
+    """Send queue.bind."""
     send(
         turn, verb, operations.Bind, verb.queue, None,
         connection="default", exchange=verb.exchange, routing_key=verb.routing_key,
@@ -113,6 +121,7 @@ def bind(turn: Turn, verb: verbs.Bind) -> None:
 
 
 def publish(turn: Turn, verb: verbs.Publish) -> None:
+    """Send basic.publish."""
     names = tuple(full_name(queue) for queue in verb.targets)
     send(
         turn, verb, operations.Publish, names[0], verb.node,
@@ -123,6 +132,7 @@ def publish(turn: Turn, verb: verbs.Publish) -> None:
 
 
 def publisher(turn: Turn, verb: verbs.Publisher) -> None:
+    """Start a steady publisher."""
     at = node_for(turn, verb.node)
     if at != NOWHERE:
         publishers.start(
@@ -135,6 +145,7 @@ def publisher(turn: Turn, verb: verbs.Publisher) -> None:
 
 
 def consume(turn: Turn, verb: verbs.Consume) -> None:
+    """Send basic.consume."""
     send(
         turn, verb, operations.Consume, verb.queue, verb.node,
         connection=verb.connection, consumer=verb.consumer, prefetch=verb.prefetch, automatic=verb.ack == "auto",
@@ -144,12 +155,13 @@ def consume(turn: Turn, verb: verbs.Consume) -> None:
 
 
 def get(turn: Turn, verb: verbs.Get) -> None:
+    """Send basic.get."""
     holder = None if verb.ack else verb.consumer or "default"
     send(turn, verb, operations.Get, verb.queue, None, connection="default", count=verb.count, holder=holder)
 
 
 def answer_deliveries(turn: Turn, name: str, count: int | str, verdict: str) -> None:
-    """Answers a consumer's oldest deliveries over the channel that they came by."""
+    """Answer a consumer's oldest deliveries over the channel that they came by."""
     consumer = turn.consumers.get(name)
     if consumer is None:
         turn.refuse(None, f"there is no consumer '{name}'")
@@ -162,14 +174,17 @@ def answer_deliveries(turn: Turn, name: str, count: int | str, verdict: str) -> 
 
 
 def ack(turn: Turn, verb: verbs.Ack) -> None:
+    """Send basic.ack."""
     answer_deliveries(turn, verb.consumer, verb.count, "ack")
 
 
 def nack(turn: Turn, verb: verbs.Nack) -> None:
+    """Send basic.nack."""
     answer_deliveries(turn, verb.consumer, verb.count, "requeue" if verb.requeue else "reject")
 
 
 def cancel(turn: Turn, verb: verbs.Cancel) -> None:
+    """Send basic.cancel."""
     consumer = turn.consumers.get(verb.consumer)
     if consumer is None or consumer.state != "active":
         turn.refuse(None, f"there is no active consumer '{verb.consumer}'")
@@ -178,8 +193,11 @@ def cancel(turn: Turn, verb: verbs.Cancel) -> None:
 
 
 def close(turn: Turn, verb: verbs.Close) -> None:
-    """Closes the consumer of that name, or else the publisher, or else the connection with its consumers and exclusive
-    queues. Closing again is no error, but for a connection that had no consumers: it is forgotten."""
+    """Close the consumer of that name, or else the publisher, or else the connection.
+
+    A connection ends with its consumers and exclusive queues. Closing a consumer or publisher again is no error. A
+    connection that had no consumers is unknown once it is closed.
+    """
     known = turn.consumers.get(verb.name)
     if known is None and verb.name in turn.publishers:
         closing.close(turn, turn.publishers[verb.name], "client")
@@ -195,7 +213,7 @@ def close(turn: Turn, verb: verbs.Close) -> None:
 
 
 def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNodes], None]:
-    """The action of a verb that the engine does to all named nodes at once."""
+    """Return the action of a verb that the engine applies to all named nodes at once."""
 
     def act(turn: Turn, verb: OnNodes) -> None:
         engine(turn, [turn.settings.node(name) for name in verb.nodes])
@@ -204,7 +222,7 @@ def on_nodes(engine: Callable[[Turn, list[int]], None]) -> Callable[[Turn, OnNod
 
 
 def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], None]:
-    """The action of a verb that the engine does to one node, on the side that the node sees."""
+    """Return the action of a verb that the engine applies to one node, on the side that the node sees."""
 
     def act(turn: Turn, verb: OnNode) -> None:
         node = turn.settings.node(verb.node)
@@ -215,7 +233,7 @@ def on_node(engine: Callable[[Turn, int], None]) -> Callable[[Turn, OnNode], Non
 
 
 def on_resource(engine: Callable[[Turn, int, str], None]) -> Callable[[Turn, verbs.OnResource], None]:
-    """The action of a verb that the engine does to a resource of a node."""
+    """Return the action of a verb that the engine applies to a resource of a node."""
 
     def act(turn: Turn, verb: verbs.OnResource) -> None:
         engine(turn, turn.settings.node(verb.node), verb.resource)
@@ -224,6 +242,7 @@ def on_resource(engine: Callable[[Turn, int, str], None]) -> Callable[[Turn, ver
 
 
 def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
+    """Forget a node, by a command to another one."""
     origin = turn.first_running() if verb.from_ is None else turn.settings.node(verb.from_)
     node = turn.settings.node(verb.node)
     if origin != NOWHERE:
@@ -237,16 +256,18 @@ def forget_cluster_node(turn: Turn, verb: verbs.ForgetClusterNode) -> None:
 
 
 def partition(turn: Turn, verb: verbs.Partition) -> None:
+    """Cut all links between groups of nodes."""
     ends = (pair for one, other in combinations(verb.groups, 2) for pair in product(one, other))
     links.cut(turn, ends_of(turn, (map(turn.settings.node, pair) for pair in ends)))
 
 
 def cut(turn: Turn, verb: verbs.Cut) -> None:
+    """Cut single links."""
     links.cut(turn, ends_of(turn, (map(turn.settings.node, pair) for pair in verb.links)))
 
 
 def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
-    """The queue's name if rabbitmqctl would find it, mirrored and with its master; otherwise the step is refused."""
+    """Return the queue's name if it is mirrored and its master runs; otherwise refuse the step and return None."""
     name = full_name(queue)
     found = turn.queues.get(name)
     if found is None:
@@ -264,17 +285,19 @@ def on_mirrored_queue(turn: Turn, queue: str) -> str | None:
 
 
 def sync_queue(turn: Turn, verb: verbs.SyncQueue) -> None:
+    """Start a synchronisation of a queue."""
     if (name := on_mirrored_queue(turn, verb.queue)) is not None:
         turn.schedule(0, events.ManualSync(name, turn.queues[name].master))
 
 
 def cancel_sync_queue(turn: Turn, verb: verbs.CancelSyncQueue) -> None:
+    """Cancel the synchronisation of a queue."""
     if (name := on_mirrored_queue(turn, verb.queue)) is not None:
         turn.schedule(0, events.SyncCancelled(name))
 
 
 def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
-    """A queue's leader or master is moved to a node; in a partition by the leader on that node's side."""
+    """Move a queue's leader or master to a node; in a partition it is the leader on that node's side."""
     node = turn.settings.node(verb.node)
     if turn.runs_anywhere(node):
         turn.look_from(node)
@@ -288,6 +311,7 @@ def transfer_leadership(turn: Turn, verb: verbs.TransferLeadership) -> None:
 
 
 def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
+    """Start a rebalancing, unless one is under way."""
     if turn.is_planned(events.Rebalance()):
         turn.refuse(None, "rebalance_in_progress")
     else:
@@ -295,7 +319,7 @@ def rebalance(turn: Turn, _verb: verbs.Rebalance) -> None:
 
 
 def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs.OnMember], None]:
-    """The action of a verb that the engine does to a quorum queue's member on a node."""
+    """Return the action of a verb that the engine applies to a quorum queue's member on a node."""
 
     def act(turn: Turn, verb: verbs.OnMember) -> None:
         engine(turn, full_name(verb.queue), turn.settings.node(verb.node))
@@ -304,14 +328,17 @@ def on_member(engine: Callable[[Turn, str, int], None]) -> Callable[[Turn, verbs
 
 
 def grow(turn: Turn, verb: verbs.Grow) -> None:
+    """Add a member on a node to the queues that match."""
     member_changes.grow(turn, turn.settings.node(verb.node), verb.strategy, verb.pattern)
 
 
 def shrink(turn: Turn, verb: verbs.Shrink) -> None:
+    """Remove the members on a node."""
     member_changes.shrink(turn, turn.settings.node(verb.node))
 
 
 def crash(turn: Turn, verb: verbs.Crash) -> None:
+    """Crash a queue's process."""
     crashes.crash(turn, full_name(verb.queue), None if verb.node is None else turn.settings.node(verb.node))
 
 

@@ -1,4 +1,4 @@
-"""From a scenario's cluster, policies and queues to the engine's first moment."""
+"""Build the engine's first moment from a scenario's cluster, policies and queues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MICROSECONDS = 1_000_000
 
 
 def settings_of(scenario: Scenario) -> Settings:
-    """What does not change while the scenario runs."""
+    """Return the settings, which do not change while the scenario runs."""
     entry = scenario.cluster
     names = tuple(sorted(scenario.known_nodes))
     profile = PROFILES[entry.version]
@@ -48,14 +48,14 @@ def settings_of(scenario: Scenario) -> Settings:
 
 
 def handling_of(entry: str | PauseIfAllDown, node: Callable[[str], int]) -> PartitionHandling:
-    """cluster_partition_handling, in nodes' indices."""
+    """Return cluster_partition_handling, with nodes' indices."""
     if isinstance(entry, str):
         return PartitionHandling(entry)
     return PartitionHandling("pause_if_all_down", tuple(map(node, entry.pause_if_all_down)), entry.recover)
 
 
 def timing_of(entry: TimingEntry) -> Timing:
-    """The contract's seconds and megabytes as exact microseconds and bytes."""
+    """Return the contract's seconds and megabytes as exact microseconds and bytes."""
     return Timing(
         link_latency_us=microseconds(entry.link_latency_s),
         network_bytes_per_s=max(1, round(entry.network_mb_s * 1_000_000)),
@@ -69,13 +69,15 @@ def timing_of(entry: TimingEntry) -> Timing:
 
 
 def microseconds(seconds: float) -> int:
-    """Seconds as whole microseconds."""
+    """Return seconds as whole microseconds."""
     return round(seconds * MICROSECONDS)
 
 
 def begin(scenario: Scenario, settings: Settings) -> Moment:
-    """The moment before the first step. Raises ScenarioRefused for a policy, or a queue, that RabbitMQ would not have
-    accepted."""
+    """Return the moment before the first step.
+
+    Raise ScenarioRefused for a policy, or a queue, that RabbitMQ would not have accepted.
+    """
     for field, operator in (("policies", False), ("operator_policies", True)):
         for index, entry in enumerate(getattr(scenario, field)):
             reason = policy_refusal(entry, settings, operator=operator)
@@ -99,7 +101,7 @@ def begin(scenario: Scenario, settings: Settings) -> Moment:
 
 
 def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = False) -> str | None:
-    """RabbitMQ's reason for refusing to set a policy, or an operator policy; None if it takes it."""
+    """Return RabbitMQ's reason for refusing to set a policy, or an operator policy; None if it accepts it."""
     fields = {
         "pattern": entry.pattern,
         "definition": entry.definition,
@@ -110,7 +112,7 @@ def policy_refusal(entry: PolicyEntry, settings: Settings, *, operator: bool = F
 
 
 def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
-    """RabbitMQ's reason for refusing to declare a queue with these arguments; None if it takes them."""
+    """Return RabbitMQ's reason for refusing to declare a queue with these arguments; None if it accepts them."""
     name = join_queue(*split_queue(entry.queue))
     if not lifecycle.is_known_type(entry.type, settings.profile):
         return queue_arguments.unknown_type(entry.type, described(name), settings.profile)
@@ -118,12 +120,12 @@ def queue_refusal(entry: QueueEntry, settings: Settings) -> str | None:
 
 
 def policy_of(entry: PolicyEntry) -> Policy:
-    """A policy that RabbitMQ would accept, as the engine has it."""
+    """Return a policy that RabbitMQ would accept, as the engine has it."""
     return Policy.of(entry.name, entry.pattern, entry.definition, entry.priority, entry.apply_to, entry.vhost)
 
 
 def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
-    """A queue of the file, as the engine has it."""
+    """Return a queue of the file, as the engine has it."""
     place = entry.master if entry.type == CLASSIC else entry.leader
     return Standing(
         name=join_queue(*split_queue(entry.queue)),
@@ -144,13 +146,15 @@ def standing_of(entry: QueueEntry, node: Callable[[str], int]) -> Standing:
 
 
 def arguments_of(arguments: dict[str, object]) -> tuple[tuple[str, object], ...]:
-    """Queue arguments as a value: pairs in the order in which the client sends them, since RabbitMQ names the first
-    that it refuses; with lists as tuples and maps as text where they occur."""
+    """Return queue arguments as a value: pairs, with lists as tuples and maps as text.
+
+    They stay in the order in which the client sends them, since RabbitMQ names the first that it refuses.
+    """
     return tuple((key, frozen(value)) for key, value in arguments.items())
 
 
 def frozen(value: object) -> object:
-    """A value of a file that can be compared and hashed."""
+    """Return a value of a file as one that can be compared and hashed."""
     if isinstance(value, list):
         return tuple(map(frozen, value))
     return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,4 +1,4 @@
-"""The scenarios of a folder as its README has them: in groups, each with its title and where its rule comes from."""
+"""The scenarios of a folder as its README lists them: in groups, each with its title and the source of its rule."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ ELSEWHERE = "Others"
 
 
 class Entry(NamedTuple):
-    """A scenario file, the group in which it stands, the source of what it shows, and its title; "" for a file that the
-    README does not name."""
+    """A scenario file, its group, the source of what it shows, and its title.
+
+    "" for a file that the README does not name.
+    """
 
     file: Path
     group: str
@@ -25,13 +27,15 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its page."""
+        """Return the name of its page."""
         return self.file.stem
 
 
 def catalogue(folder: Path) -> list[Entry]:
-    """Return the scenarios of a folder in the order of its README, and those that it does not name last. No scenario is
-    read for that."""
+    """Return the scenarios of a folder in the order of its README, then those that it does not name.
+
+    No scenario file is read.
+    """
     readme = folder / "README.md"
     listed = list(_entries(folder, readme.read_text(encoding="utf-8"))) if readme.is_file() else []
     known = {entry.file for entry in listed}

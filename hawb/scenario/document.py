@@ -1,8 +1,8 @@
-"""A scenario file as a value: the cluster, what stands in it at the start, and the steps (their verbs are in `verbs`).
+"""A scenario file as a value: the cluster, its first state, and the steps (their verbs are in `verbs`).
 
-The structs hold what a file says and nothing that follows from it. Text becomes a `Scenario` in `load`, a `Scenario`
-becomes text in `dump`; Python code may build the structs directly: `Step(Kill(("a",)), at=3)`. What a type can say is
-checked by `load` alone, what no type can say (a node twice in a list) by the structs, with a ValueError.
+The structs hold the contents of a file and nothing derived from them. Text becomes a `Scenario` in `load`, a `Scenario`
+becomes text in `dump`; Python code may build the structs directly: `Step(Kill(("a",)), at=3)`. `load` alone checks what
+a type can express; the structs check what no type can (a node twice in a list), and raise ValueError.
 
 Only what cannot be meant is refused. What RabbitMQ would refuse (a bad policy, a missing queue) passes: it is an error
 of its step.
@@ -47,7 +47,7 @@ MasterLocator = Literal["client-local", "min-masters", "random"]
 
 
 class Timing(Part, frozen=True):
-    """How long things take, in seconds; `network_mb_s` is megabytes and `sync_messages_s` messages per second."""
+    """Durations, in seconds; `network_mb_s` is megabytes and `sync_messages_s` messages per second."""
 
     link_latency_s: Seconds = 0.0005
     network_mb_s: Rate = 100.0
@@ -69,9 +69,10 @@ class PauseIfAllDown(Part, frozen=True):
 class Cluster(Part, frozen=True):
     """The nodes, their RabbitMQ and its settings; `None` stands for the default of the version's profile.
 
-    `down` maps the nodes that are down at the start to how they went, in the order in which they went. A forgotten node
-    is no member of the cluster any more, though queues may still have members there.
-    `consumer_timeout` is in milliseconds, as RabbitMQ has it; `undefined` switches it off, up to 4.2.
+    `down` maps the nodes that are down at the start to how they went down, in the order in which they did. A forgotten
+    node is no longer a member of the cluster, though queues may still have members there.
+
+    `consumer_timeout` is in milliseconds, as in RabbitMQ; `undefined` switches it off, up to 4.2.
     """
 
     nodes: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of node names, not empty")]
@@ -95,12 +96,12 @@ class Cluster(Part, frozen=True):
 
 
 class QueueEntry(Part, frozen=True):
-    """A queue as it stands at the start.
+    """A queue as it is at the start.
 
-    A classic queue has a `master`, its `mirrors` (oldest first) and which of them are synchronised; a quorum queue
+    A classic queue has a `master`, its `mirrors` (oldest first) and those of them that are synchronised; a quorum queue
     and a stream have their `members` and a `leader` (`None`: none is elected), and `stopped_members`, which do not run
-    though their nodes do, until these boot anew. Without master or members the queue stands where a declaration would
-    have put it. `recoverable_mirrors` is `None` where the file leaves it to the rules.
+    though their nodes do, until these boot again. Without master or members the queue is placed as a declaration would
+    have placed it. `recoverable_mirrors` is `None` if the file leaves it to the rules.
     """
 
     queue: Queue
@@ -160,7 +161,7 @@ class Step(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """The verb as a file writes it, such as `power_off`."""
+        """Return the verb as a file writes it, such as `power_off`."""
         return VERB_NAMES[type(self.verb)]
 
 
@@ -171,8 +172,8 @@ SECTION = re.compile(r"(?:steps\.\d+\.)?([^.]*)")
 class Uncompared(Part, frozen=True):
     """Fields of an outcome that a comparison with a real cluster leaves out, and the reason.
 
-    A field is written as such a comparison names it, `queues.ha.orders.master`, and stands for all below it; `*` stands
-    for anything, and `steps.4.queues.ha.orders` for the field as it is at the `expect` of step 4 alone.
+    A field is written as such a comparison names it, `queues.ha.orders.master`, and includes all below it; `*` stands
+    for any text, and `steps.4.queues.ha.orders` for the field at the `expect` of step 4 alone.
     """
 
     fields: Annotated[tuple[Name, ...], Meta(min_length=1, description="a list of fields, not empty")]
@@ -209,6 +210,6 @@ class Scenario(Part, frozen=True, kw_only=True):
 
     @property
     def known_nodes(self) -> tuple[str, ...]:
-        """The cluster's nodes, then those that only a `join` names, which are down before it."""
+        """Return the cluster's nodes, then those that only a `join` names, which are down before it."""
         joining = (step.verb.node for step in self.steps if isinstance(step.verb, Join))
         return tuple(dict.fromkeys((*self.cluster.nodes, *joining)))

@@ -1,7 +1,8 @@
-"""A scenario as YAML text that loads back to an equal one: no defaults, short forms, the contract's order of keys.
+"""Write a scenario as YAML text that loads back to an equal one.
 
-A step, a policy, a queue and a setting of the cluster each stand on a line of their own, as a person would write them.
-Files of other kinds are written the same way from their own structs.
+It has no defaults, short forms, and the contract's order of keys. A step, a policy, a queue and a setting of the
+cluster each have a line of their own, as a person would write them. Files of other kinds are written the same way from
+their own structs.
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ class _OneLine(NamedTuple):
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):
-    """Writes every value out, however often it occurs."""
+    """A YAML dumper that writes every value out, however often it occurs."""
 
     def ignore_aliases(self, data: Any) -> bool:
+        """Return True: no value is written as an alias."""
         return True
 
     def represent_line(self, line: _OneLine) -> yaml.Node:
+        """Represent a value on one line."""
         node = self.represent_data(line.value)
         if isinstance(node, yaml.CollectionNode):
             node.flow_style = True
         return node
 
     def represent_text(self, text: str) -> yaml.Node:
-        """Quote a text in which something does not print, so that this can be escaped."""
+        """Represent a text, in quotes if it has characters that do not print, which are then escaped."""
         style = None if text.replace("\n", "").isprintable() else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -47,7 +50,7 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def dump(document: msgspec.Struct) -> str:
-    """The YAML text of a scenario, or of another whole file."""
+    """Return the YAML text of a scenario, or of another whole file."""
     parts = {key: _lay_out(key, value) for key, value in plain(document).items()}
     written = yaml.dump(
         parts, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_LINE_WIDTH
@@ -58,12 +61,15 @@ def dump(document: msgspec.Struct) -> str:
 
 
 def _escaped(hidden: str) -> str:
-    """Return a character as YAML escapes it within double quotes, where alone such a one stands."""
+    """Return a character as YAML escapes it within double quotes."""
     return f"\\u{ord(hidden):04X}" if ord(hidden) < 0x10000 else f"\\U{ord(hidden):08X}"
 
 
 def plain(value: Any) -> Any:
-    """What a scenario, a step or another part is in a file: maps, lists, text and numbers (`read_step` takes them)."""
+    """Return a scenario, a step or another part as plain values: maps, lists, text and numbers.
+
+    `read_step` accepts them.
+    """
     match value:
         case Step(verb=verb, at=at):
             return {value.name: _argument(verb)} | ({} if at is None else {"at": plain(at)})
@@ -77,7 +83,7 @@ def plain(value: Any) -> Any:
 
 
 def _argument(verb: Verb) -> Any:
-    """A verb's argument in its shortest form."""
+    """Return a verb's argument in its shortest form."""
     match verb:
         case Flag():
             return True
@@ -92,7 +98,7 @@ def _argument(verb: Verb) -> Any:
 
 
 def _fields(struct: msgspec.Struct) -> dict[str, Any]:
-    """The fields that differ from their defaults."""
+    """Return the fields that differ from their defaults."""
     found = {}
     for name, written, default in _defaults(type(struct)):
         value = getattr(struct, name)
@@ -103,7 +109,7 @@ def _fields(struct: msgspec.Struct) -> dict[str, Any]:
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
-    """Each field with the name that files use and its default; a file may hold a hundred thousand of one struct."""
+    """Return each field with its name in files and its default, from a cache: a file may have 100,000 of one struct."""
     return [
         (
             field.name,
@@ -115,7 +121,7 @@ def _defaults(struct: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
 
 
 def _lay_out(key: str, value: Any) -> Any:
-    """Lines for a part of the file: one for each step, entry or setting."""
+    """Return lines for a part of the file: one for each step, entry or setting."""
     match value:
         case dict():
             return {name: _OneLine(inner) for name, inner in value.items()}

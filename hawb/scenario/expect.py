@@ -1,4 +1,4 @@
-"""Comparing an outcome with what a scenario expects: maps by the keys written, lists and scalars exactly.
+"""Compare an outcome with what a scenario expects: maps by the keys written, lists and scalars exactly.
 
 `null` stands for a queue that must not exist. Errors are compared by step and code and, where it is written, by
 `contains`.
@@ -20,8 +20,7 @@ MISSING = object()
 
 
 class Difference(Struct, frozen=True):
-    """One place where an outcome is not as expected. `step` is the index of the expect step, None for the whole
-    file."""
+    """A place where an outcome is not as expected. `step` is the index of the expect step, None for the whole file."""
 
     step: int | None
     place: str
@@ -35,7 +34,7 @@ class Difference(Struct, frozen=True):
 
 
 def check(run: Run, expect: dict | None) -> list[Difference]:
-    """Where a played run differs from its `expect` steps and from the expectation at its end."""
+    """Return the differences of a run from its `expect` steps and from the expectation at its end."""
     found = []
     for index, step in enumerate(run.steps):
         if isinstance(step.verb, Expect):
@@ -47,7 +46,7 @@ def check(run: Run, expect: dict | None) -> list[Difference]:
 
 
 def compare(expected: dict, got: dict) -> Iterator[tuple[str, object, object]]:
-    """(place, expected, got) of every difference between a partial outcome and a whole one."""
+    """Yield (place, expected, got) for every difference between a partial outcome and a whole one."""
     for section, wanted in expected.items():
         if section == "errors":
             yield from compare_errors(wanted, got["errors"])
@@ -56,7 +55,7 @@ def compare(expected: dict, got: dict) -> Iterator[tuple[str, object, object]]:
 
 
 def compare_values(expected: object, got: object, path: tuple[str, ...]) -> Iterator[tuple[str, object, object]]:
-    """Differences below one place."""
+    """Yield the differences below one place."""
     if isinstance(expected, dict) and isinstance(got, dict):
         for key, wanted in expected.items():
             if wanted is None and path == ("queues",):
@@ -69,7 +68,7 @@ def compare_values(expected: object, got: object, path: tuple[str, ...]) -> Iter
 
 
 def compare_errors(expected: list[dict], got: list[dict]) -> Iterator[tuple[str, object, object]]:
-    """Exactly the refused steps, in order."""
+    """Yield the differences of the refused steps, which have to be the same in the same order."""
     for index in range(max(len(expected), len(got))):
         wanted = expected[index] if index < len(expected) else MISSING
         found = got[index] if index < len(got) else MISSING
@@ -79,6 +78,6 @@ def compare_errors(expected: list[dict], got: list[dict]) -> Iterator[tuple[str,
 
 
 def error_fits(expected: dict, got: dict) -> bool:
-    """Whether an error is the one expected."""
+    """Return True if an error is the one expected."""
     fields = {key: value for key, value in expected.items() if key != "contains"}
     return all(got[key] == value for key, value in fields.items()) and expected.get("contains", "") in got["text"]

@@ -28,7 +28,7 @@ class View(Part):
 
 
 class ExpectedReplica(Part):
-    """What one node holds of a queue. A member that is not there any more has no term."""
+    """One node's replica of a queue. A member that is no longer there has no term."""
 
     role: Literal["master", "mirror", "left_over", "leader", "leader_alone", "member"]
     online: bool
@@ -74,7 +74,7 @@ class ExpectedQueue(Part):
 
 
 class Removed(Part):
-    """The numbers that have left a queue, by how they left."""
+    """The numbers that have left a queue, by the way in which they left."""
 
     acknowledged: Runs
     expired: Runs
@@ -86,7 +86,7 @@ class Removed(Part):
 
 
 class LedgerEntry(Part):
-    """What became of the numbers published to a queue."""
+    """The fate of the numbers published to a queue."""
 
     published: Count
     confirmed: Runs
@@ -130,7 +130,7 @@ class ExpectedPublisher(Part):
 
 
 class Availability(Part):
-    """How well a queue was served."""
+    """The availability of a queue."""
 
     publish_down_s: float
     consume_down_s: float
@@ -170,7 +170,7 @@ class Event(Part):
 
 
 class MetadataStore(Part):
-    """With Khepri: its members, its leader and term, and the running nodes from which metadata can be changed."""
+    """Khepri: its members, its leader and term, and the running nodes from which metadata can be changed."""
 
     members: tuple[Node, ...]
     leader: Node | None
@@ -179,8 +179,11 @@ class MetadataStore(Part):
 
 
 class Unnoticed(Part):
-    """What no node has noticed yet, if there is anything: links that drop everything, nodes that are gone, when all of
-    it is noticed, and what waits meanwhile: how many messages for each queue, and how many other operations."""
+    """What no node has noticed yet, if there is anything.
+
+    These are cut links, nodes that are gone, when all of them are noticed, and what waits meanwhile: the number of
+    messages for each queue, and of other operations.
+    """
 
     links: tuple[tuple[Node, ...], ...]
     nodes: tuple[Node, ...]

@@ -1,9 +1,9 @@
-"""What the fields of a scenario may hold: their types with bounds.
+"""The types of a scenario's fields, with bounds.
 
-A field's type says all that the loader needs: the bounds, a description of what is accepted (`Meta.description`), and
+A field's type has all that the loader needs: the bounds, a description of what is accepted (`Meta.description`), and
 whether the text names a node (`NODE` in `Meta.extra`) or the value is a partial outcome (`OUTCOME`).
 
-Seconds end at 10**9: up to there a float still tells microseconds apart, and the engine's integer microseconds fit 64
+Seconds end at 10**9: up to there a float still distinguishes microseconds, and the engine's integer microseconds fit 64
 bits.
 """
 
@@ -54,7 +54,7 @@ class PolicyEntry(Part, frozen=True):
 
 
 def refuse_twice(name: str, texts: Iterable[str]) -> None:
-    """Refuse a text that stands twice in the list of that name."""
+    """Raise ValueError if a text occurs twice in the list of that name."""
     seen: set[str] = set()
     for text in texts:
         if text in seen:

@@ -1,4 +1,4 @@
-"""How a verb's argument is written in a file; a verb's form is the class that it derives from."""
+"""The forms of a verb's argument in a file; a verb's form is the class that it derives from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.scenario.fields import Name, Node, Part, Queue, refuse_twice
 
 
 class Verb(Part, frozen=True):
-    """What a step does; written as a map of its fields."""
+    """The action of a step; written as a map of its fields."""
 
 
 class Bare(Verb, frozen=True):
@@ -18,7 +18,7 @@ class Bare(Verb, frozen=True):
 
 
 class OnNodes(Bare, frozen=True):
-    """A verb written as one node, or a list of nodes for which it happens at once."""
+    """A verb written as one node, or a list of nodes to which it applies at once."""
 
     nodes: Annotated[tuple[Node, ...], Meta(min_length=1, description="NODE or [NODES]")]
 
@@ -27,13 +27,13 @@ class OnNodes(Bare, frozen=True):
 
 
 class OnNode(Bare, frozen=True):
-    """A verb written as the node for which it happens."""
+    """A verb written as the node to which it applies."""
 
     node: Node
 
 
 class OnQueue(Bare, frozen=True):
-    """A verb written as the queue for which it happens."""
+    """A verb written as the queue to which it applies."""
 
     queue: Queue
 

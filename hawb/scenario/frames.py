@@ -12,7 +12,7 @@ class ByName(dict[str, dict]):
     """Maps by name."""
 
     def to_frame(self) -> DataFrame:
-        """Return a DataFrame with a row for each name. Raises ImportError without pandas."""
+        """Return a DataFrame with a row for each name. Raise ImportError without pandas."""
         return _pandas().DataFrame.from_dict(self, orient="index")
 
 
@@ -20,7 +20,7 @@ class Rows(list[dict]):
     """Maps in order."""
 
     def to_frame(self) -> DataFrame:
-        """Return a DataFrame with a row for each map. Raises ImportError without pandas."""
+        """Return a DataFrame with a row for each map. Raise ImportError without pandas."""
         return _pandas().DataFrame(list(self))
 
 

@@ -1,7 +1,7 @@
 """Open the files that a command was given, each as often as it is needed.
 
 A pipe, a FIFO, a process substitution and standard input give their bytes once. So the first reader of such a stream
-takes all of it, and within `read_once`, which a command is, every later reader gets the same bytes. Nothing of it is
+takes all of it, and within `read_once`, which a command is, every later reader gets the same bytes. They are not
 written to the disk. A regular file is opened as it stands.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO
 
 STDIN = "-"
-"""What names standard input."""
+"""The name of standard input."""
 MOST_STREAMED = 512 * 2**20
-"""How many bytes of a stream are kept."""
+"""The most bytes of a stream that are kept."""
 
 _Kept = dict[tuple[int, int], bytes]
 _kept: _Kept | None = None
@@ -28,7 +28,7 @@ _kept: _Kept | None = None
 
 @contextmanager
 def read_once() -> Iterator[None]:
-    """Keep what streams have given until the end of a command, in which `-` is standard input."""
+    """Keep the contents of streams until the end of a command, in which `-` is standard input."""
     global _kept
     before, _kept = _kept, {}
     try:
@@ -75,8 +75,10 @@ def check_there(file: Path) -> None:
 
 
 def as_files(files: Iterable[Path], folder: Path) -> list[Path]:
-    """Return inputs as files that other processes can open: streams as copies below a folder, by their own names. Raise
-    OSError."""
+    """Return inputs as files that other processes can open. Raise OSError.
+
+    A stream is copied to a file below a folder, under its own name.
+    """
     found = []
     for file in files:
         place = file
@@ -94,7 +96,7 @@ def _is_stdin(file: Path) -> bool:
 
 
 def _key(file: Path) -> tuple[int, int]:
-    """Return what is the same for all names of a stream."""
+    """Return a key that is the same for all names of a stream."""
     try:
         found = os.fstat(sys.stdin.fileno()) if _is_stdin(file) else file.stat()
     except (OSError, ValueError, AttributeError):  # a standard input that is no file of the system's

@@ -1,4 +1,4 @@
-"""A field's type as the loader reads it: what it accepts, in words, and what lies inside."""
+"""A field's type as the loader reads it: what it accepts, in words, and the types inside."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _WORDS = {
 class Kind:
     """A type hint taken apart.
 
-    `struct`, `item` and `entry` say what a map, the items of a list and the values of a map with free keys hold, `key`
-    what such keys are; a union has what its members have. `number` and `text` tell whether it accepts such scalars.
+    `struct`, `item` and `entry` are the types of a map, of a list's items and of the values of a map with free keys,
+    `key` that of such keys; a union has what its members have. `number` and `text` are True if it accepts such scalars.
     """
 
     hint: Any
@@ -44,14 +44,14 @@ class Kind:
 
     @property
     def holds_structs(self) -> bool:
-        """Whether structs lie inside of a list or of a map with free keys."""
+        """Return True if there are structs inside of a list or of a map with free keys."""
         inner = self.item or self.entry
         return inner is not None and (inner.struct is not None or inner.holds_structs)
 
 
 @dataclass(frozen=True)
 class FieldKind:
-    """A field of a struct: its name in Python and in files, whether it must be there, and what it holds."""
+    """A field of a struct: its name in Python and in files, whether it is required, and its type."""
 
     name: str
     key: str
@@ -61,7 +61,7 @@ class FieldKind:
 
 @functools.cache
 def fields_of(struct: type[Struct]) -> dict[str, FieldKind]:
-    """The fields of a struct by their keys in files, in the order of the file."""
+    """Return the fields of a struct by their keys in files, in the order of the file."""
     return {f.encode_name: FieldKind(f.name, f.encode_name, f.required, kind_of(f.type)) for f in fields(struct)}
 
 

@@ -1,13 +1,13 @@
-"""A scenario from a file, or the reason why it is refused.
+"""Load a scenario from a file, or refuse it with the reason.
 
-What a file may hold is written in the structs of `document`, `verbs` and `expected`; here their types are followed
-field by field, so that a refusal names the very place, what was given and what is accepted.
+The structs of `document`, `verbs` and `expected` define what a file may contain; this module follows their types field
+by field, so that a refusal names the place, what was given and what is accepted.
 
 Decisions:
 
-* The nodes of a file are those of its cluster and those that a `join` names anywhere in it.
-* Plain values from elsewhere (a form, a planner) go the same way as files: `read_scenario` and `read_step`.
-* Files of other kinds (a study) are read by the same `Reader` from their own structs, see `read_file`.
+* The nodes of a file are those of its cluster and those that a `join` names anywhere in it. * Plain values from
+elsewhere (a form, a planner) are read like files: `read_scenario` and `read_step`. * Files of other kinds (a study) are
+read by the same `Reader` from their own structs, see `read_file`.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ KnownDifferences = Annotated[
 
 
 def load(source: Path | str | bytes, file: str | None = None) -> Scenario:
-    """The scenario of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
+    """Return the scenario of a file (a `Path`) or of a text (`str`, `bytes`); `file` is its name in messages.
 
-    Raises ScenarioRefused, and nothing else, for whatever the contract refuses before anything runs.
+    Raise ScenarioRefused, and nothing else, for whatever the contract refuses before anything runs.
     """
     return read_file(source, file, read_scenario)
 
 
 def load_known(file: Path) -> dict[str, Uncompared]:
-    """The fields known to differ between model and broker, by the names of the scenarios' files without their ending.
+    """Return the fields known to differ between model and broker, by the names of scenario files without their ending.
 
-    Raises ScenarioRefused.
+    Raise ScenarioRefused.
     """
 
     def known(given: Any) -> dict[str, Uncompared]:
@@ -58,9 +58,9 @@ def load_known(file: Path) -> dict[str, Uncompared]:
 
 
 def read_file(source: Path | str | bytes, file: str | None, read: Callable[[Any], Read]) -> Read:
-    """What `read` makes of the plain values of a file or a text; whatever it refuses gets its line and file.
+    """Return the result of `read` for the plain values of a file or a text. A refusal gets its line and file.
 
-    Raises ScenarioRefused.
+    Raise ScenarioRefused.
     """
     content = source
     if isinstance(source, Path):
@@ -75,15 +75,15 @@ def read_file(source: Path | str | bytes, file: str | None, read: Callable[[Any]
 
 
 def read_scenario(given: Any) -> Scenario:
-    """The scenario that plain values (maps, lists, text, numbers) stand for; raises ScenarioRefused."""
+    """Return the scenario of plain values (maps, lists, text, numbers). Raise ScenarioRefused."""
     text.check_values(given)
     return Reader(_node_names(given)).struct(Scenario, given, ())
 
 
 def read_step(given: Any, nodes: Iterable[str], index: int = 0) -> Step:
-    """The step that plain values stand for, such as {"kill": "a", "at": 3}, in a file that knows `nodes`.
+    """Return the step of plain values, such as {"kill": "a", "at": 3}, in a file with these `nodes`.
 
-    `index` is the step's index in messages. Raises ScenarioRefused.
+    `index` is the step's index in messages. Raise ScenarioRefused.
     """
     text.check_values(given)
     return Reader(tuple(nodes)).step(given, ("steps", index))
@@ -110,7 +110,7 @@ def _find(refused: ScenarioRefused, content: str | bytes) -> None:
 
 
 def _node_names(given: Any) -> tuple[str, ...]:
-    """The nodes that a file knows, as far as they can be read before its types are checked."""
+    """Return the nodes that a file names, as far as they can be read before its types are checked."""
 
     def inside(value: Any, key: str, kind: type) -> Any:
         found = value.get(key) if isinstance(value, dict) else None
@@ -122,9 +122,9 @@ def _node_names(given: Any) -> tuple[str, ...]:
 
 
 class Reader:
-    """Follows the types of the structs through plain values, in a file that knows `nodes`.
+    """Read plain values by the types of the structs, in a file that knows `nodes`.
 
-    A partial reader only checks: it builds no struct and misses no field.
+    A partial reader only checks: it builds no struct and requires no field.
     """
 
     def __init__(self, nodes: tuple[str, ...], partial: bool = False) -> None:
@@ -132,7 +132,7 @@ class Reader:
         self._partial = partial
 
     def struct(self, struct: type[msgspec.Struct], given: Any, path: Where) -> Any:
-        """A struct from a map of its fields."""
+        """Return a struct from a map of its fields."""
         known = fields_of(struct)
         if not isinstance(given, dict):
             raise _refused("not a map", path, given, f"a map with the keys {', '.join(known)}")
@@ -146,7 +146,7 @@ class Reader:
         return given if self._partial else _build(struct, values, path)
 
     def value(self, kind: Kind, given: Any, path: Where) -> Any:
-        """The value of a field."""
+        """Return the value of a field."""
         if kind.struct is Step:
             return self.step(given, path)
         if kind.struct and (isinstance(given, dict) or kind.hint is kind.struct):
@@ -165,12 +165,12 @@ class Reader:
         return value
 
     def _entry(self, kind: Kind, key: str, given: Any, path: Where) -> Any:
-        """The value of an entry of a map with free keys, its key checked."""
+        """Return the value of an entry of a map with free keys, and check its key."""
         self.value(kind.key, key, path)
         return self.value(kind.entry, given, path)
 
     def step(self, given: Any, path: Where) -> Step:
-        """A step: one verb, and perhaps a time."""
+        """Return a step: one verb, and perhaps a time."""
         if not isinstance(given, dict):
             raise _refused("not a map", path, given, "a map with one verb, and at if you like")
         verbs = [key for key in given if key != "at"]
@@ -186,7 +186,7 @@ class Reader:
         )
 
     def verb(self, verb: type[Verb], given: Any, path: Where) -> Verb:
-        """A verb from its argument, in the form that its class says."""
+        """Return a verb from its argument, in the form of its class."""
         if issubclass(verb, Flag):
             if given is not True:
                 raise _refused("not true", path, given, "true")
@@ -202,7 +202,7 @@ class Reader:
 
 
 def _convert(kind: Kind, value: Any, given: Any, path: Where) -> Any:
-    """A value without structs in it, within the bounds of its type; `given` is how it was written."""
+    """Return a value without structs in it, within the bounds of its type; `given` is how it was written."""
     try:
         return msgspec.convert(value, kind.hint)
     except msgspec.ValidationError:
@@ -215,7 +215,7 @@ def _convert(kind: Kind, value: Any, given: Any, path: Where) -> Any:
 
 
 def _build(struct: type[msgspec.Struct], values: dict[str, Any], path: Where) -> Any:
-    """The struct, unless it refuses how its fields go together."""
+    """Return the struct, or refuse it if its fields contradict each other."""
     try:
         return struct(**values)
     except ValueError as error:
@@ -227,7 +227,7 @@ def _unknown(what: str, given: str, path: Where, known: Iterable[str]) -> Scenar
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    """Names of the file as a message shows them, the first twenty if they are many."""
+    """Return names of the file as a message shows them, the first twenty if they are many."""
     shown = [name if name.isprintable() and len(name) <= LONGEST else render(name) for name in names[:20]]
     return ", ".join(shown) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 

@@ -6,18 +6,20 @@ import difflib
 from collections.abc import Iterable
 
 LONGEST = 80
-"""Longer names are compared by their beginnings: what is given comes from outside, and comparing takes its square."""
+"""Longer names are compared by their beginnings: comparing takes time with the square of an untrusted length."""
 
 LEAST = 0.6
-"""The least likeness of a name that may be meant, as difflib has it."""
+"""The least similarity of a name that may be meant, by difflib."""
 
 MOST = 2
-"""More names that are equally near are no help."""
+"""The most names in a hint: more that are equally near are no help."""
 
 
 def nearest(given: str, known: Iterable[str], least: float = LEAST) -> tuple[str, ...]:
-    """Return the names most like `given`: one, or two that are equally near; none if none is as near as `least`. Upper
-    and lower case are not told apart."""
+    """Return the names most similar to `given`: one, or two that are equally near; none if none is as near as `least`.
+
+    Upper and lower case count as equal.
+    """
     wanted = difflib.SequenceMatcher(b=given[:LONGEST].casefold(), autojunk=False)
     best, found = least, []
     for name in known:

@@ -1,4 +1,4 @@
-"""How a step of a scenario is named: for people by its number from 1, in a file by its index from 0."""
+"""The name of a step of a scenario: for people its number from 1, in a file its index from 0."""
 
 from __future__ import annotations
 

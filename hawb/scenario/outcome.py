@@ -1,10 +1,10 @@
 """The outcome of a run, as the contract's JSON: plain values, the same bytes for the same scenario on any machine.
 
 Beyond the contract: `maintenance` are the nodes in maintenance mode, `alarms` the resource alarms that are set; each
-queue has `replicas` (what each node holds of it) and with its views `replicas_by_view` in their order;
+queue has `replicas` (each node's replica of it) and with its views `replicas_by_view` in their order;
 `queues_elsewhere` are the queues that the first running node's side does not know, with their views; each event has
-`because`, the index of the event that brought it about. What quorum queues have is in `hawb.scenario.quorum_outcome`,
-what nodes have not noticed yet in `hawb.scenario.unnoticed`.
+`because`, the index of the event that caused it. `hawb.scenario.quorum_outcome` has the fields of quorum queues,
+`hawb.scenario.unnoticed` what nodes have not noticed yet.
 """
 
 from __future__ import annotations
@@ -56,13 +56,16 @@ NODE_STATES = {
 
 
 def outcome_json(run: Run) -> str:
-    """The outcome as one JSON object on one line, keys sorted."""
+    """Return the outcome as one JSON object on one line, keys sorted."""
     return json.dumps(outcome(run), sort_keys=True, allow_nan=False)
 
 
 def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ()) -> dict:
-    """The outcome of a run at its end, or at another of its moments. `shared` are the first events of its trace as
-    another outcome has them: the two share them, and neither may be changed."""
+    """Return the outcome of a run at its end, or at another of its moments.
+
+    `shared` are the first events of its trace as another outcome has them: the two share them, and neither may be
+    changed.
+    """
     moment = run.moment() if moment is None else moment
     state, settings, scenario = moment.state, run.settings, run.scenario
     ledger = {name: moment.ledger[name] for name in sorted(moment.ledger, key=split_queue)}
@@ -107,8 +110,10 @@ def outcome(run: Run, moment: Moment | None = None, shared: Sequence[dict] = ())
 
 
 def store_outcome(state: State, settings: Settings) -> dict:
-    """With Khepri the metadata store: its members, its latest leader if that runs, and which running nodes can have
-    metadata changed."""
+    """Return Khepri's part of the outcome.
+
+    It has the store's members, its latest leader if that runs, and the nodes from which metadata can be changed.
+    """
     group = state.groups.get(STORE)
     if group is None:
         return {}
@@ -131,8 +136,10 @@ def store_outcome(state: State, settings: Settings) -> dict:
 
 
 def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
-    """Queues that existed and are gone, as far as a running node knows: the disk of a node that is down may know better
-    until others give its side up."""
+    """Return the queues that existed and are gone, as far as a running node knows.
+
+    The disk of a node that is down may still have one, until the other nodes give its side up.
+    """
     awake = {state.nodes[node].side for node in state.running()} or {state.sides[0].number}
     asleep = {name for side in state.sides if side.number not in awake for name in side.queues}
     known = {name for side in state.sides if side.number in awake for name in side.queues}
@@ -141,8 +148,10 @@ def deleted_outcome(state: State, events: Iterable[dict]) -> list[str]:
 
 
 def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
-    """The running nodes of each side, where there are several. With Khepri, where a single link that is cut makes no
-    sides, what each node takes for running, where they do not agree."""
+    """Return the running nodes of each side, if there are several.
+
+    With Khepri, where a single cut link makes no sides, return what each node takes for running, if they do not agree.
+    """
     running = state.running()
     if settings.profile.khepri:
         seen = ({node, *state.nodes[node].believes_running} for node in running)
@@ -154,8 +163,10 @@ def partitions_outcome(state: State, settings: Settings) -> list[list[str]]:
 
 
 def views_outcome(state: State, settings: Settings, name: str) -> dict:
-    """How each side sees a queue, where sides see it differently or a running side does not know it. A side without a
-    running node counts too: what it has could come back with it."""
+    """Return how each side sees a queue, if sides see it differently or a running side does not know it.
+
+    A side without a running node counts too: its queues could come back with it.
+    """
     sides = [side for side in state.sides if name in side.queues]
     views = [view_outcome(state, settings, side, side.queues[name]) for side in sides]
     known = set(running_sides(state)) <= {side.number for side in sides}
@@ -166,12 +177,12 @@ def views_outcome(state: State, settings: Settings, name: str) -> dict:
 
 
 def running_sides(state: State) -> list[int]:
-    """The sides that have a running node."""
+    """Return the sides that have a running node."""
     return sorted({node.side for node in state.nodes if node.status == RUNNING})
 
 
 def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> dict:
-    """How one side sees a queue."""
+    """Return how one side sees a queue."""
     if queue.type == CLASSIC:
         seen = classic_outcome(state, settings, queue, side)
     else:
@@ -185,7 +196,7 @@ def view_outcome(state: State, settings: Settings, side: Side, queue: Queue) -> 
 
 
 def seconds(time_us: int) -> float:
-    """Microseconds as seconds."""
+    """Return microseconds as seconds."""
     return time_us / 1_000_000
 
 
@@ -200,9 +211,11 @@ def clients_by_queue(state: State) -> dict[str, list[Consumer]]:
 def queue_outcome(
     state: State, settings: Settings, name: str, side: Side, consumers: Collection[Consumer]
 ) -> dict:
-    """One queue with its consumers and holders, as a side sees it, and where others see it differently how. A classic
-    queue counts as unacknowledged what consumers are still to answer for, whether another has settled it already or not
-    (`rabbit_queue_consumers:unacknowledged_message_count`)."""
+    """Return one queue with its consumers and holders, as a side sees it, and the views of the sides if they differ.
+
+    A classic queue counts as unacknowledged what consumers are still to answer for, whether another has settled it
+    already or not (`rabbit_queue_consumers:unacknowledged_message_count`).
+    """
     queue = side.queues[name]
     content = queue.content
     counted = counted_here(queue)
@@ -226,9 +239,12 @@ def queue_outcome(
 
 
 def counted_here(queue: Queue) -> runs.Runs:
-    """The messages that one side counts: it asks the leader that it knows, and a leader that has lost its majority
-    knows nothing of what another has done since (`rabbit_quorum_queue:i`). Nobody counts messages without a majority
-    (`rabbit_fifo:query_messages_ready`, of what is applied; seen on clusters of 3.8.9, 3.10.8 and 4.0.5)."""
+    """Return the messages that one side counts: it asks the leader that it knows.
+
+    A leader that has lost its majority does not know what another has done since (`rabbit_quorum_queue:i`). Messages
+    without a majority do not count (`rabbit_fifo:query_messages_ready`, of what is applied; seen on clusters of 3.8.9,
+    3.10.8 and 4.0.5).
+    """
     if queue.type == CLASSIC:
         return queue.content
     committed = runs.minus(queue.content, queue.pending)
@@ -238,7 +254,7 @@ def counted_here(queue: Queue) -> runs.Runs:
 
 
 def ids_in_order(queue: Queue, content: runs.Runs, consumers: Iterable[Consumer]) -> runs.Runs:
-    """What a queue would still deliver if all consumers went away now, in order of delivery."""
+    """Return what a queue would still deliver if all consumers left now, in order of delivery."""
     if queue.type == CLASSIC or not queue.unacknowledged:
         return in_order(queue, content)
     holders = [consumer for consumer in consumers if consumer.held]
@@ -246,7 +262,7 @@ def ids_in_order(queue: Queue, content: runs.Runs, consumers: Iterable[Consumer]
 
 
 def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side) -> dict:
-    """What only classic queues have."""
+    """Return the fields of classic queues alone."""
     living = [node for node in queue.mirrors if state.nodes[node].status == RUNNING]
     synchronised = sorted(node for node in queue.synchronised if node in living)
     master = settings.names[queue.master]
@@ -264,9 +280,12 @@ def classic_outcome(state: State, settings: Settings, queue: Queue, _side: Side)
 
 
 def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
-    """What each node holds of a queue: the replica's role, whether its process runs, whether it holds all that the
-    master does, and how many messages. A quorum queue's leader is a leader_alone while it reaches no majority. A side
-    knows nothing of nodes on another, unless it reaches members there."""
+    """Return each node's replica of a queue.
+
+    It has the replica's role, whether its process runs, whether it holds all that the master does, and the number of
+    messages. A quorum queue's leader is a leader_alone while it reaches no majority. A side knows nothing of nodes on
+    another, unless it reaches members there.
+    """
     replicas = {}
     for node, content in enumerate(queue.contents):
         reached = queue.has_group and is_online(state, side, node)
@@ -293,7 +312,7 @@ def replicas_outcome(state: State, settings: Settings, queue: Queue, side: Side)
 
 
 def ledger_outcome(account: Account) -> dict:
-    """What became of every message of a queue's name."""
+    """Return the fate of every message of a queue's name."""
     return {
         "published": account.published,
         "confirmed": as_lists(account.confirmed),
@@ -308,7 +327,7 @@ def ledger_outcome(account: Account) -> dict:
 
 
 def losses_outcome(moment: Moment) -> list[dict]:
-    """Each loss with its cause and the event that tells of it."""
+    """Return each loss with its cause and the event that reports it."""
     return [
         {
             "queue": loss.queue,
@@ -322,7 +341,7 @@ def losses_outcome(moment: Moment) -> list[dict]:
 
 
 def consumer_outcome(state: State, settings: Settings, consumer: Consumer) -> dict:
-    """One consumer or holder."""
+    """Return one consumer or holder."""
     held = runs.union(consumer.held, consumer.uncredited)
     return {
         "state": consumer.state,
@@ -335,7 +354,7 @@ def consumer_outcome(state: State, settings: Settings, consumer: Consumer) -> di
 
 
 def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
-    """One steady publisher."""
+    """Return one steady publisher."""
     blocked = publisher.blocked_since_us is not None
     return {
         "state": "closed" if publisher.closed else "blocked" if blocked else "running",
@@ -346,8 +365,10 @@ def publisher_outcome(publisher: Publisher, now_us: int) -> dict:
 
 
 def activity_status(state: State, settings: Settings, consumer: Consumer) -> str | None:
-    """A subscription's place at its queue, as `rabbitmqctl list_consumers` has it (`rabbit_fifo:query_consumers`,
-    `query_single_active_consumer`, `rabbit_queue_consumers:all`); None where the queue knows none."""
+    """Return a subscription's status at its queue, as `rabbitmqctl list_consumers` shows it; None if it has none there.
+
+    Source: `rabbit_fifo:query_consumers`, `query_single_active_consumer`, `rabbit_queue_consumers:all`.
+    """
     queue = state.queues.get(consumer.queue)
     if queue is None or consumer.name not in queue.consumers:
         return None
@@ -361,8 +382,10 @@ def activity_status(state: State, settings: Settings, consumer: Consumer) -> str
 
 
 def availability_outcome(account: Account, now_us: int) -> dict:
-    """How long a queue could not be used, and what replication did. A queue without a master can neither be published
-    to nor consumed from."""
+    """Return how long a queue could not be used, and what replication did.
+
+    Without a master a queue can neither be published to nor consumed from.
+    """
     down_s = seconds(account.down.at(now_us))
     return {
         "publish_down_s": down_s,
@@ -376,7 +399,7 @@ def availability_outcome(account: Account, now_us: int) -> dict:
 
 
 def event_outcome(entry: Entry, settings: Settings) -> dict:
-    """One event."""
+    """Return one event."""
     return {
         "t": seconds(entry.t_us),
         "step": None if entry.step < 0 else entry.step,
@@ -389,7 +412,7 @@ def event_outcome(entry: Entry, settings: Settings) -> dict:
 
 
 def fresh(value: object) -> object:
-    """A copy of a plain value that shares nothing with the trace, which never changes."""
+    """Return a copy of a plain value that shares nothing with the trace, which never changes."""
     if isinstance(value, Mapping):
         return {key: fresh(inner) for key, inner in value.items()}
     return [fresh(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,8 +1,8 @@
-"""What outcomes say of quorum queues alone.
+"""The fields of an outcome that only quorum queues have.
 
 Beyond the contract: `uncommitted` are the `ids` that no majority has yet, which neither `messages` nor `messages_ready`
 counts; `tolerated_failures` is how many members may fail, `log_entries` how many entries the log of the last leader
-has, `disk_bytes` what all members together keep of message bodies, `memory_bytes` what each of them holds in memory.
+has, `disk_bytes` the message bodies on the disks of all members together, `memory_bytes` those in the memory of each.
 `term` is 0 once no member is left that has anything on its disk. `atoms` is how many Erlang atoms the names of all
 quorum queues declared so far take on each node.
 """
@@ -24,7 +24,7 @@ from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 
 def quorum_outcome(state: State, settings: Settings, queue: Queue, side: Side) -> dict:
-    """What only quorum queues have, as far as a side knows."""
+    """Return the fields of quorum queues alone, as far as a side knows."""
     group = state.groups[queue.name]
     online = [node for node in sorted(queue.members) if is_online(state, side, node) and not group.stopped >> node & 1]
     return {
@@ -44,15 +44,17 @@ def quorum_outcome(state: State, settings: Settings, queue: Queue, side: Side) -
 
 
 def member_outcome(state: State, queue: Queue, node: int) -> dict:
-    """The term that a member is in, None for one that is not there any more, and how many of the committed entries its
-    log lacks."""
+    """Return a member's term, and how many of the committed entries its log lacks.
+
+    The term is None for a member that is no longer there.
+    """
     group = state.groups[queue.name]
     member = group.members.get(node)
     return {"term": None if member is None else member.term, "behind": group.behind(node)}
 
 
 def is_online(state: State, side: Side, node: int) -> bool:
-    """Whether a side takes a node for running: it runs there, or is reached from there again."""
+    """Return True if a side takes a node for running: it runs there, or is reached from there again."""
     if state.nodes[node].status != RUNNING:
         return False
     cuts = {link for link, _ in state.cuts}
@@ -61,24 +63,24 @@ def is_online(state: State, side: Side, node: int) -> bool:
 
 
 def log_entries(group: Group, node: int) -> int:
-    """How many entries the log of a group's member has."""
+    """Return how many entries the log of a group's member has."""
     log = group.members[node].log if node in group.members else None
     return 0 if log is None else log.last_index - log.snapshot.index
 
 
 def lots(queue: Queue) -> list[tuple[int, int]]:
-    """The committed messages, as counts of equal size: (count, size in bytes), oldest first."""
+    """Return the committed messages as lots of equal size: (count, size in bytes), oldest first."""
     committed = queue.contents[queue.holder] or EMPTY
     return [(last - first + 1, batch.size_bytes) for first, last, batch in pieces(queue.batches, committed)]
 
 
 def disk_bytes(queue: Queue) -> int:
-    """What all members together keep on disk of the queue's messages."""
+    """Return the bytes of the queue's messages on the disks of all members together."""
     return sum(quorum_costs.disk_bytes(count, size_bytes, len(queue.members)) for count, size_bytes in lots(queue))
 
 
 def memory_bytes(settings: Settings, queue: Queue) -> int:
-    """What each member holds in memory of the queue's messages, as if none of them had been delivered yet."""
+    """Return the bytes of the queue's messages in the memory of each member, as if none had been delivered yet."""
     if not QUORUM_PROFILES[settings.profile.version].keeps_bodies:
         return 0
     limits = queue.quorum_settings
@@ -96,6 +98,6 @@ def memory_bytes(settings: Settings, queue: Queue) -> int:
 
 
 def atoms_outcome(events: Iterable[dict]) -> int:
-    """How many atoms the names of the quorum queues declared so far take on each node."""
+    """Return how many atoms the names of the quorum queues declared so far take on each node."""
     declared = (e["queue"] for e in events if e["event"] == "queue_declared" and e["detail"]["type"] == QUORUM)
     return atoms.atoms_used(split_queue(name) for name in declared)

@@ -1,4 +1,4 @@
-"""Why a scenario file is refused: the one error of loading, with the place, what was given and what is accepted."""
+"""The refusal of a scenario file: the one error of loading, with the place, what was given and what is accepted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hawb.scenario import numbering
 NOTHING = object()
 LONGEST = 80
 LONGEST_PROBLEM = 300
-"""Where a problem is cut: what RabbitMQ says of a policy or a queue holds the value that it refuses."""
+"""The length at which a problem is cut: RabbitMQ's error on a policy or queue contains the value that it refuses."""
 QUOTE = "quote it, if text is meant"
 
 Where = tuple[str | int, ...]
@@ -20,7 +20,7 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
 
     `path` leads from the top of the file to the fault: ("steps", 3, "publish", "count"). `step` is the index in it or
     None, `field` the rest as text ("publish.count", or "cluster.nodes[1]" outside of the steps). `file` and `line` are
-    None where they are not known, `given` is `NOTHING` where nothing was given.
+    None if they are not known, `given` is `NOTHING` if nothing was given.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
 
     @property
     def step(self) -> int | None:
-        """The index of the step, from 0; None outside of the steps."""
+        """Return the index of the step, from 0; None outside of the steps."""
         match self.path:
             case ("steps", int(index), *_):
                 return index
@@ -53,7 +53,7 @@ class ScenarioRefused(ValueError):  # noqa: N818 - it reads as what happened
 
     @property
     def field(self) -> str:
-        """The field within its step or within the file, as text."""
+        """Return the field within its step or within the file, as text."""
         return render_path(self.path if self.step is None else self.path[2:])
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def render(given: Any) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, its end left out."""
+    """Return a text of at most so many characters, cut at its end."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
@@ -91,7 +91,7 @@ def literal(value: Any) -> str:
 
 
 def render_path(path: Where) -> str:
-    """A path as a message shows it: `cluster.nodes[1]`, `expect.queues['ha.orders'].messages`."""
+    """Return a path as a message shows it: `cluster.nodes[1]`, `expect.queues['ha.orders'].messages`."""
     text = ""
     for part in path:
         if isinstance(part, str) and part.isidentifier() and len(part) <= LONGEST:

@@ -1,8 +1,8 @@
 """A run: a scenario played step by step, which can be looked at, taken back and continued at any point.
 
 A step without a time begins when the cluster has settled after the step before; one with a time begins then, whatever
-is in flight. So a run keeps each step's moment as it was before anything reacted, and settles it only to be looked at
-or to go on from: continuing with `at` gives what the whole file would have given.
+is in flight. So a run keeps each step's moment as it was before any reaction, and settles it only to be looked at or to
+go on from: continuing with `at` gives what the whole file would have given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hawb.scenario.verbs import Expect, Wait
 class Run:
     """A scenario and the moments that its steps have led to.
 
-    Raises ScenarioRefused when a step needs something that has no rules, or the scenario holds a policy that RabbitMQ
+    Raise ScenarioRefused if a step needs something that has no rules, or the scenario has a policy that RabbitMQ
     refuses.
     """
 
@@ -49,7 +49,7 @@ class Run:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Run:
-        """The scenario, played to its end."""
+        """Return the scenario, played to its end."""
         run = cls(scenario)
         for step in scenario.steps:
             run.apply(step)
@@ -57,19 +57,19 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """What has been played so far, as a scenario."""
+        """Return what has been played so far, as a scenario."""
         return replace(self._beginning, steps=tuple(self._steps))
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps so far."""
+        """Return the steps so far."""
         return tuple(self._steps)
 
     def apply(self, step: Step) -> None:
-        """Plays one more step. Raises ScenarioRefused, and changes nothing, when it has no rules."""
+        """Play one more step. Raise ScenarioRefused, and change nothing, if it has no rules."""
         index = len(self._steps)
         if isinstance(step.verb, Expect):
-            # Looking on changes nothing, not even what has had time to settle.
+            # An expect step changes nothing, and does not let the cluster settle.
             self._steps.append(step)
             self._stages.append(self._stages[-1])
             return
@@ -86,54 +86,56 @@ class Run:
         self._stages.append(_Stage(self.settings, turn.finish(), self._budget))
 
     def apply_plain(self, given: object) -> None:
-        """Plays one more step written as in a file: {"kill": "a", "at": 3}."""
+        """Play one more step written as in a file: {"kill": "a", "at": 3}."""
         self.apply(read_step(given, self.settings.names, len(self._steps)))
 
     def undo(self) -> Step:
-        """Takes the last step back and returns it. Raises IndexError when there is none."""
+        """Take the last step back and return it. Raise IndexError if there is none."""
         step = self._steps.pop()
         self._stages.pop()
         return step
 
     def copy(self) -> Run:
-        """A run that goes on from here by itself."""
+        """Return a run that goes on from here by itself."""
         other = object.__new__(Run)
         other.__dict__ = self.__dict__ | {"_steps": list(self._steps), "_stages": list(self._stages)}
         return other
 
     def rewound(self, steps: int) -> Run:
-        """A run of the first `steps` steps, which goes on from there by itself."""
+        """Return a run of the first `steps` steps, which goes on from there by itself."""
         other = self.copy()
         del other._steps[steps:], other._stages[steps + 1 :]
         return other
 
     def shared_entries(self, other: Run) -> int:
-        """How many first entries both traces share because one run was copied from the other."""
+        """Return how many first entries both traces share because one run was copied from the other."""
         mine, others = self._stages, other._stages
         shortest = range(min(len(mine), len(others)))
         shared = bisect_left(shortest, True, key=lambda number: mine[number] is not others[number])
         return mine[shared - 1].reached.entries_so_far if shared else 0
 
     def steps_at(self, time_s: float) -> int:
-        """How many steps were over or under way at a time; a wait counts once it is over."""
+        """Return how many steps were over or under way at a time; a wait counts once it is over."""
         return bisect_right(self._stages[1:], microseconds(time_s), key=lambda stage: stage.reached.state.time_us)
 
     @property
     def reached_s(self) -> float:
-        """When the last step was played, or a wait was over."""
+        """Return when the last step was played, or a wait was over, in seconds."""
         return self._stages[-1].reached.state.time_us / MICROSECONDS
 
     def moment(self, steps: int | None = None) -> Moment:
-        """Where `steps` steps have led, settled; the last one by default."""
+        """Return the settled moment after `steps` steps; after the last one by default."""
         return self._stages[-1 if steps is None else steps].settled
 
     def moment_of(self, step: int) -> Moment:
-        """The moment that a step finds: settled if the step has no time, else as things stand at its time."""
+        """Return the moment that a step finds: settled if the step has no time, otherwise as it is at its time."""
         return self._turn_at(self._steps[step].at, step).finish()
 
     def moment_at(self, time_s: float) -> Moment:
-        """The moment that a step would find at a time from now on, with whatever is on its way then. Raises ValueError
-        for a time that is past."""
+        """Return the moment that a step would find at a time from now on, with whatever is in flight then.
+
+        Raise ValueError for a time that is past.
+        """
         if time_s < self.reached_s:
             raise ValueError(f"{time_s:g} s is past: the last step was played at {self.reached_s:g} s")
         reached = self._stages[-1].reached
@@ -154,7 +156,7 @@ class Run:
 
 @contextmanager
 def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
-    """Take the steps of searches for patterns from a budget; raise ScenarioRefused where it is spent."""
+    """Take the steps of searches for patterns from a budget; raise ScenarioRefused once it is spent."""
     try:
         with budget.in_force():
             yield
@@ -164,7 +166,7 @@ def _refusing(budget: Budget, step: int | None = None) -> Iterator[None]:
 
 
 class _Stage:
-    """Where a step has led: as it was before anything reacted, and settled."""
+    """The result of a step: as it was before any reaction, and settled."""
 
     def __init__(self, settings: Settings, reached: Moment, budget: Budget):
         self._settings = settings
@@ -173,7 +175,7 @@ class _Stage:
 
     @cached_property
     def settled(self) -> Moment:
-        """The moment after everything but timers has happened."""
+        """Return the moment after everything but timers has happened."""
         if only_timers(self.reached.state.agenda):
             return self.reached
         turn = Turn(self._settings, self.reached, 0)

@@ -1,13 +1,12 @@
-"""Write files: each whole or not at all, and none but those that were named.
+"""Write files: each whole or not at all, and only those that were named.
 
 Decisions:
 
 * A regular file is written under another name in its folder, synchronised to the disk and renamed, so neither a reader
-  nor a full disk meets half of it. It keeps its mode and, where the system allows it, its owner; a new file obeys the
-  umask. A symbolic link stays, and the file that it leads to is written.
-* What is no regular file (a device, a FIFO), and a name of an open file of this process (/dev/stdout), is written to
-  directly: to rename a file over it would replace it.
-* The outputs of one answer (`Outputs`) are all placed or none: if one fails, those placed before it are taken back.
+nor a full disk meets half of it. It keeps its mode and, where the system allows it, its owner; a new file obeys the
+umask. A symbolic link stays, and the file that it leads to is written. * A file that is not regular (a device, a FIFO),
+and a name of an open file of this process (/dev/stdout), is written to directly: renaming a file over it would replace
+it. * The outputs of one answer (`Outputs`) are all placed or none: if one fails, those placed before it are taken back.
 * Lines end the same way on every system.
 """
 
@@ -27,16 +26,19 @@ from typing import NamedTuple
 
 OPENED = os.O_WRONLY | getattr(os, "O_BINARY", 0)
 NOT_SYNCHRONISED = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
-"""What a file system answers that cannot synchronise a file, or a folder, when asked."""
+"""The errors of a file system that cannot synchronise a file or a folder."""
 MOST_LINKS = 40
 
 Place = Callable[[ExitStack], None]
-"""Puts what was prepared in its place; how to take that back goes on the stack."""
+"""A function that puts a prepared output in its place, and pushes the undo of that on the stack."""
 
 
 def write(file: Path, content: str | bytes, replace: bool = True, synchronised: bool = True) -> None:
-    """Write text, or bytes, to a file, which is `synchronised` to the disk unless its content can be had again. Raise
-    FileExistsError where one stands and is not to be replaced, and other OSErrors, each with the file's name."""
+    """Write text, or bytes, to a file.
+
+    The file is `synchronised` to the disk unless its content can be had again. Raise FileExistsError if one exists and
+    is not to be replaced, and other OSErrors, each with the file's name.
+    """
     outputs = Outputs()
     outputs.add(file, content, replace, synchronised)
     outputs.place()
@@ -87,8 +89,10 @@ class Kind(Enum):
 
 
 def check(place: Path, kind: Kind) -> None:
-    """Raise OSError where it is clear that a place cannot be written to: its second name is the folder that is why, if
-    it is one."""
+    """Raise OSError if it is clear that a place cannot be written to.
+
+    If a folder is the reason, it is the error's second name.
+    """
     if kind in (Kind.FILE, Kind.NEW_FILE):
         target(place, kind is Kind.FILE)
         return
@@ -102,8 +106,10 @@ def check(place: Path, kind: Kind) -> None:
 
 
 def target(file: Path, replace: bool = True) -> Path | None:
-    """Return the regular file that is written where `file` was named: at the end of symbolic links, there already or
-    not; None where it is to be written to directly. Raise OSError as `check` does."""
+    """Return the regular file that is written where `file` was named, at the end of symbolic links.
+
+    Return None if `file` is to be written to directly. Raise OSError as `check` does.
+    """
     if descriptor(file) is not None:
         return None
     try:
@@ -163,7 +169,7 @@ class _File(NamedTuple):
         return lambda undo: self._place(written, self.target, before, undo, aside)
 
     def _send(self, _undo: ExitStack) -> None:
-        """Write to what is no regular file."""
+        """Write to a file that is not regular."""
         number = descriptor(self.named)
         for stream in (sys.stdout, sys.stderr):  # what is printed comes first
             if stream is not None:
@@ -218,7 +224,7 @@ class _Folder(NamedTuple):
 
 
 def _beside(place: Path, aside: ExitStack) -> Path:
-    """Return a name of its own in the folder of `place`, under which nothing stays."""
+    """Return a new name in the folder of `place`; a file of that name is removed at the end."""
     name = place.with_name(f".hawb-{os.urandom(8).hex()}")
     aside.callback(_remove, name)
     return name
@@ -297,7 +303,7 @@ def _is(file: Path, there: os.stat_result) -> bool:
 
 
 def _bytes(content: str | bytes) -> bytes:
-    """Return what is written of a text; half of a surrogate pair, as in a file's name that is not UTF-8, is escaped."""
+    """Return the bytes of a text; half of a surrogate pair, as in a file's name that is not UTF-8, is escaped."""
     return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
 
 

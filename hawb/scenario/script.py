@@ -1,7 +1,7 @@
-"""A scenario as a Python script: each step is a call of `hawb.Cluster`, to be read, changed and run.
+"""Write a scenario as a Python script: each step is a call of `hawb.Cluster`, to be read, changed and run.
 
-The calls are made from the scenario's own values, each written as Python writes it, so no name can become code. Steps
-that only expect something are left out: a script has `assert`.
+The calls are made from the scenario's own values, each written as Python writes it, so no name can become code.
+`expect` steps are left out: a script has `assert`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ WIDTH = 110
 
 
 def script(scenario: Scenario) -> str:
-    """The text of a script that plays a scenario's steps and prints what has become of the cluster, and why whatever
-    was lost is lost."""
+    """Return the text of a script that plays a scenario's steps and prints the cluster, and why messages were lost."""
     joins = tuple(Step(step.verb) for step in scenario.steps if isinstance(step.verb, Join))
     beginning = plain(structs.replace(scenario, steps=joins, expect=None, racy=None))
     steps = [f"cluster.{call(step)}\n" for step in scenario.steps if not isinstance(step.verb, Expect)]
@@ -47,7 +46,7 @@ def script(scenario: Scenario) -> str:
 
 
 def call(step: Step) -> str:
-    """A step as the call of its method."""
+    """Return a step as the call of its method."""
     verb = step.verb
     if isinstance(verb, SEVERAL):
         (members,) = structs.astuple(verb)
@@ -62,7 +61,10 @@ def call(step: Step) -> str:
 
 
 def _fields(verb: Any, besides: tuple[str, ...] = ()) -> list[str]:
-    """The arguments of a verb's call: required fields by position, those that differ from their default by name."""
+    """Return the arguments of a verb's call.
+
+    Required fields stand by position, those that differ from their default by name.
+    """
     given = []
     for field in structs.fields(verb):
         value = getattr(verb, field.name)

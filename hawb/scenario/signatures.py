@@ -1,4 +1,4 @@
-"""How a verb is called as a method of `hawb.Cluster`: its signature, its argument, an example.
+"""The signature of a verb as a method of `hawb.Cluster`, its argument, and an example.
 
 `python -m hawb.scenario.signatures` writes `hawb/cluster_verbs.pyi`, which editors and type checkers read.
 """
@@ -32,7 +32,7 @@ SAMPLES = {
     "consumer": '"worker"', "groups": '["a"], ["b", "c"]', "links": '("a", "b")', "seconds": "60",
     "outcome": '{"losses": []}', "publisher.name": '"app"', "close.name": '"app"',
 }  # fmt: skip
-"""A value for each required field, or for that of one verb, as Python writes it."""
+"""A sample value for each required field, or for that of one verb, as Python writes it."""
 
 
 def signature(struct: type[Verb]) -> inspect.Signature:
@@ -99,7 +99,7 @@ def stubs() -> str:
 
 
 def _stub(name: str, struct: type[Verb]) -> str:
-    # Quotes of annotations are those of strings, which `Signature` prints as it finds them.
+    # `Signature` prints annotations, which are strings here, with their quotes.
     shown = re.sub(r": '((?:[^'\\]|\\.)*)'", r": \1", str(signature(struct))).replace(r"\'", "'")
     lines = [line and f"        {line}" for line in f'"""{description(name, struct)}\n"""'.splitlines()]
     return "\n".join([f"    def {name}{shown}:", *lines, ""])

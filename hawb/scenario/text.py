@@ -1,14 +1,13 @@
-"""A scenario's text as plain values: YAML or JSON from anyone, read without trusting it.
+"""A scenario's text as plain values: untrusted YAML or JSON.
 
 Decisions:
 
 * The values are built straight from the parser's events, in one loop that holds its own stack. So nesting, aliases and
-  size are bounded before anything recurses, no tag is ever constructed, and every key is compared with its neighbours.
-* Aliases count as often as they are used, so a few lines cannot stand for a billion values. Merge keys (`<<`), which
-  YAML 1.2 has dropped, are refused.
-* Plain `1:30` and `2020-01-01` are text, as in YAML 1.2: who writes them means neither the number 90 nor a date. `on`
-  and `yes` stay true, as YAML 1.1 has it; where text was wanted, the message says to quote them.
-* Text that begins with `{` is tried as JSON first, whose numbers (`1e5`) and escapes YAML reads otherwise.
+size are bounded before anything recurses, no tag is ever constructed, and every key is compared with its neighbours. *
+Aliases count as often as they are used, so a few lines cannot stand for a billion values. Merge keys (`<<`), which YAML
+1.2 has dropped, are refused. * Plain `1:30` and `2020-01-01` are text, as in YAML 1.2: their author means neither the
+number 90 nor a date. `on` and `yes` stay true, as in YAML 1.1; where text was wanted, the message says to quote them. *
+Text that begins with `{` is tried as JSON first, whose numbers (`1e5`) and escapes YAML reads differently.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ _PLAIN = {_TAG + name for name in ("int", "float", "bool", "null")}
 
 
 def parse_many(source: str | bytes) -> list[Any]:
-    """The plain values of all documents of a YAML text, refused as by `parse`. Raises ScenarioRefused."""
+    """Return the plain values of all documents of a YAML text, refused as by `parse`. Raise ScenarioRefused."""
     values = _Builder(many=True).build(decode(source))
     check_values(values)
     return values
 
 
 def parse(source: str | bytes) -> Any:
-    """The plain value (maps with text keys, lists, text, numbers, booleans, null) that a YAML or JSON text stands for.
+    """Return the plain value (maps with text keys, lists, text, numbers, booleans, null) of a YAML or JSON text.
 
-    Raises ScenarioRefused for what is not text, not YAML, too large, too deep, or holds what no scenario can hold: tags
-    of other kinds, a key twice, several documents, numbers that are not finite or exceed 64 bits.
+    Raise ScenarioRefused for what is not text, not YAML, too large, too deep, or has what no scenario can have: tags of
+    other kinds, a key twice, several documents, numbers that are not finite or exceed 64 bits.
     """
     text = decode(source)
     value = _parse_json(text) if text.lstrip().startswith("{") else None
@@ -60,8 +59,11 @@ def parse(source: str | bytes) -> Any:
 
 
 def decode(source: str | bytes) -> str:
-    """Return the text of a file of at most `MAX_BYTES`: UTF-8 with or without a byte order mark, or UTF-16 with one, as
-    the PowerShell of Windows writes it, or without one if it begins with a character of ASCII (as YAML 1.2 has it)."""
+    """Return the text of a file of at most `MAX_BYTES`, in UTF-8 or UTF-16.
+
+    UTF-8 may have a byte order mark. UTF-16 has one, as the PowerShell of Windows writes it, or begins with a character
+    of ASCII (as YAML 1.2 has it).
+    """
     if len(source) > MAX_BYTES:
         raise ScenarioRefused("the file is too large", accepted=f"at most {MAX_BYTES // 2**20} MiB")
     try:
@@ -75,7 +77,7 @@ def decode(source: str | bytes) -> str:
 
 
 def _encoding(source: bytes) -> str:
-    """Return the encoding that a text's first two bytes tell."""
+    """Return the encoding that a text's first two bytes show."""
     if source.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16"
     if len(source) > 1 and not all(source[:2]):
@@ -84,7 +86,7 @@ def _encoding(source: bytes) -> str:
 
 
 def check_values(value: Any, path: Where = ()) -> None:
-    """Refuse plain values that no scenario can hold: infinite numbers, text that is not Unicode, endless nesting."""
+    """Refuse plain values that no scenario can have: infinite numbers, text that is not Unicode, endless nesting."""
     if len(path) > MAX_DEPTH:
         raise _too_deep(path)
     match value:
@@ -115,16 +117,16 @@ def check_values(value: Any, path: Where = ()) -> None:
 
 
 class Place(NamedTuple):
-    """Where a value stands: its line from 1 and, of an unquoted scalar that is not read as text, its letters."""
+    """The place of a value: its line from 1 and, for an unquoted scalar that is not read as text, its letters."""
 
     line: int
     letters: str | None
 
 
 def locate(source: str | bytes, path: Where) -> Place | None:
-    """Where the value at `path` stands in a text, or the innermost map or list around it, as far as it can be read.
+    """Return the place of the value at `path`, or of the innermost map or list around it, as far as it can be read.
 
-    None where nothing of it can be read as YAML, which some JSON cannot.
+    Return None if nothing of it can be read as YAML, which some JSON cannot.
     """
     builder = _Builder(wanted=path)
     with contextlib.suppress(ScenarioRefused):
@@ -133,8 +135,10 @@ def locate(source: str | bytes, path: Where) -> Place | None:
 
 
 def lines(source: str | bytes, depth: int, many: bool = False) -> dict[Where, int]:
-    """The line, from 1, of every value of a text that is at most `depth` keys deep, as far as it can be read as YAML.
-    With `many` the first key is the number of its document, from 0."""
+    """Return the line, from 1, of every value of a text that is at most `depth` keys deep, as far as it can be read.
+
+    With `many` the first key is the number of its document, from 0.
+    """
     builder = _Lines(depth, many)
     with contextlib.suppress(ScenarioRefused):
         builder.build(decode(source))
@@ -145,7 +149,7 @@ def lines(source: str | bytes, depth: int, many: bool = False) -> dict[Where, in
 
 
 def _parse_json(text: str) -> Any:
-    """The value of a JSON text; None if it is none (it may still be a flow map of YAML)."""
+    """Return the value of a JSON text; None if it is none (it may still be a flow map of YAML)."""
     try:
         return json.loads(text, object_pairs_hook=_json_map, parse_int=_json_int)
     except json.JSONDecodeError:
@@ -183,8 +187,10 @@ class _Open:
 
 
 class _Builder:
-    """Builds the value of one YAML document from its events, or a list of those of `many`, and finds the place of the
-    value at the `wanted` path."""
+    """Build the value of one YAML document from its events, or a list of those of `many`.
+
+    It also finds the place of the value at the `wanted` path.
+    """
 
     def __init__(self, wanted: Where | None = None, many: bool = False) -> None:
         self._wanted = wanted
@@ -200,7 +206,7 @@ class _Builder:
         self._resolver = Resolver()
 
     def build(self, text: str) -> Any:
-        """The value of the text's one document; raises ScenarioRefused with its line."""
+        """Return the value of the text's one document. Raise ScenarioRefused with its line."""
         event = None
         try:
             for event in yaml.parse(text, Loader=_LOADER):
@@ -245,7 +251,7 @@ class _Builder:
                     raise ScenarioRefused("a second document begins", accepted="one document in a file")
 
     def _find(self, event: yaml.Event, letters: str | None = None) -> None:
-        """Remember where an event stands, if nothing before it was as near to the wanted path."""
+        """Remember the place of an event, if nothing before it was as near to the wanted path."""
         if self._wanted is None:
             return
         path = self._path()
@@ -254,7 +260,7 @@ class _Builder:
             self.found = Place(event.start_mark.line + 1, letters)
 
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
-        """The value of a scalar: text, unless it is unquoted and reads as a number, a boolean or null."""
+        """Return the value of a scalar: text, unless it is unquoted and reads as a number, a boolean or null."""
         node = yaml.ScalarNode(None, event.value)
         node.tag = event.tag or self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
         if event.tag is not None and event.tag != _TEXT:
@@ -306,13 +312,13 @@ class _Builder:
         return ScenarioRefused("a YAML tag", self._path(), given=tag, accepted="values without tags, or !!str")
 
     def _path(self) -> Where:
-        """The path of what is being read."""
+        """Return the path of what is being read."""
         parts = (len(inside.value) if isinstance(inside.value, list) else inside.key for inside in self._open)
         return tuple(part for part in parts if part is not None)
 
 
 class _Lines(_Builder):
-    """Notes the line of every value down to a depth."""
+    """Note the line of every value down to a depth."""
 
     def __init__(self, depth: int, many: bool) -> None:
         super().__init__(many=many)
@@ -325,7 +331,7 @@ class _Lines(_Builder):
 
 
 def _not_yaml(error: Any) -> ScenarioRefused:
-    """The parser's complaint, with its place."""
+    """Return the parser's error as a refusal, with its place."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return ScenarioRefused(f"not YAML: {error.reason}, at character {error.position}")

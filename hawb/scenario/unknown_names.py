@@ -1,6 +1,6 @@
 """Find the names in a scenario that match nothing that exists, and the existing names most like them.
 
-RabbitMQ takes most of them without a word: it confirms messages that no queue takes, deletes a queue that does not
+RabbitMQ accepts most of them without an error: it confirms messages that no queue takes, deletes a queue that does not
 exist, and keeps a policy that matches nothing.
 """
 
@@ -29,18 +29,20 @@ PREDECLARED = frozenset({"", "amq.direct", "amq.fanout", "amq.headers", "amq.mat
 """The exchanges of every virtual host."""
 
 NOT_LETTERS = re.compile(r"\\(?P<escaped>\W)|\.[*+?]|\[[^]]*\][*+?]?|\{[^}]*\}|\\\w|[][(){}^$|*+?]")
-"""What of a pattern stands for no letter of a name, but for escaped ones."""
+"""The parts of a pattern that stand for no letter of a name, and escaped letters."""
 
 MOST_QUEUES = 1_000
-"""A pattern is compared with the parts of so many queues' names: each name has many."""
+"""The most queues with whose names' parts a pattern is compared: each name has many."""
 
 LEAST_WITHIN = 0.8
-"""The least likeness of a pattern's letters to a part of a name that does not begin it."""
+"""The least similarity of a pattern's letters to a part of a name that is not its beginning."""
 
 
 class Unknown(Struct, frozen=True):
-    """A name that names nothing: of which kind it is, the index of the first step with it (None: it stands above the
-    steps), and what it may have been meant for. A policy's `pattern` is what matches no queue; `near` are queues."""
+    """A name that matches nothing: its kind, the index of the first step with it, and what it may have been meant for.
+
+    `step` is None if it stands above the steps. A policy's `pattern` is what matches no queue; `near` are queues.
+    """
 
     kind: str
     name: str
@@ -50,8 +52,10 @@ class Unknown(Struct, frozen=True):
 
 
 def unknown_names(scenario: Scenario, outcome: Mapping[str, Any]) -> tuple[Unknown, ...]:
-    """Return the names in a scenario that name nothing at any time and are near one that does, each once, in the order
-    of the steps. `outcome` is what the scenario led to."""
+    """Return the names that match nothing at any time and are near one that exists.
+
+    Each is returned once, in the order of the steps. `outcome` is the scenario's outcome.
+    """
     found: dict[tuple[str, str], Unknown] = {}
     for one in _Names(scenario, outcome).unknown():
         if one.near:
@@ -67,7 +71,7 @@ class _Names:
 
     @cached_property
     def queues(self) -> dict[str, None]:
-        """The queues that existed at any time or that a step wanted to declare."""
+        """Return the queues that existed at any time or that a step wanted to declare."""
         declared = [verb.queue for _, verb in self._verbs if isinstance(verb, verbs.Declare) and not verb.passive]
         standing = [entry.queue for entry in self._scenario.queues]
         seen = [name for part in ("queues", "queues_elsewhere", "deleted") for name in self._outcome.get(part, ())]
@@ -75,7 +79,7 @@ class _Names:
 
     @cached_property
     def _exchanges(self) -> dict[str, dict[str, None]]:
-        """The exchanges that queues of each virtual host are bound to."""
+        """Return the exchanges that queues of each virtual host are bound to."""
         found: dict[str, dict[str, None]] = {}
         for _, verb in self._verbs:
             if isinstance(verb, verbs.Bind):
@@ -83,6 +87,7 @@ class _Names:
         return found
 
     def unknown(self) -> Iterator[Unknown]:
+        """Yield the names that match nothing."""
         yield from self._settings(None, [(entry.queue, entry.arguments) for entry in self._scenario.queues])
         for policy in (*self._scenario.policies, *self._scenario.operator_policies):
             yield from self._policy(None, policy)
@@ -117,7 +122,7 @@ class _Names:
             yield from self._client(index, verb.name, known)
 
     def _named(self, field: str) -> list[str]:
-        """The clients that steps make, by the field that names them."""
+        """Return the clients that steps create, by the field that names them."""
         answers = verbs.Ack | verbs.Nack | verbs.Cancel
         names = [getattr(verb, field, None) for _, verb in self._verbs if not isinstance(verb, answers)]
         return [name for name in names if name]
@@ -149,7 +154,7 @@ class _Names:
             yield Unknown(POLICY, name, index, self._nearest_to_pattern(policy), policy.pattern)
 
     def _reaches(self, policy: PolicyEntry) -> bool:
-        """Return True if a policy matches a queue, or what it is for cannot be told."""
+        """Return True if a policy matches a queue, or its pattern is invalid."""
         if patterns.pattern_error(policy.pattern) is not None:
             return True
         here = [local for vhost, local in map(split_queue, self.queues) if vhost == policy.vhost]
@@ -174,7 +179,7 @@ class _Names:
     def _settings(
         self, index: int | None, of: Iterable[tuple[str, Mapping[str, Any]]], prefix: str = "x-"
     ) -> Iterator[Unknown]:
-        """The exchange, or with the default exchange the queue, to which arguments or a policy dead-letter."""
+        """Yield the exchange, or with the default exchange the queue, to which arguments or a policy dead-letter."""
         for queue, settings in of:
             vhost = split_queue(queue)[0]
             exchange, key = (settings.get(f"{prefix}dead-letter-{part}") for part in ("exchange", "routing-key"))
@@ -191,7 +196,7 @@ def full_name(queue: str) -> str:
 
 
 def _parts(name: str, length: int, starts: bool, ends: bool) -> Iterator[str]:
-    """The parts of a name that so many letters of a pattern may be meant for, one letter more or less."""
+    """Yield the parts of a name that so many letters of a pattern may be meant for, one letter more or less."""
     if starts and ends:
         yield name
     elif starts or ends:

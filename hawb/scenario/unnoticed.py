@@ -1,4 +1,4 @@
-"""What no node has noticed yet: links that drop everything and nodes that are gone, until net_ticktime is over.
+"""What no node has noticed yet: cut links and nodes that are gone, until net_ticktime is over.
 
 Until then the state of queues is what nodes take it for: a master that no client reaches still serves, and a publish
 across such a link waits for its confirm. Whether messages are lost is decided when the nodes notice.
@@ -19,16 +19,20 @@ from hawb.scenario.beginning import MICROSECONDS
 
 
 def noticed_at_us(state: State) -> int | None:
-    """Return when the nodes will have noticed all links that are cut and all nodes that are gone; None if there is
-    nothing left to notice, or no node that runs."""
+    """Return when the nodes will have noticed all cut links and all nodes that are gone.
+
+    Return None if there is nothing left to notice, or no node runs.
+    """
     due = [planned[0] for planned in state.agenda if isinstance(planned[-1], LinksTimeOut | NodeGoneNoticed)]
     return max(due) if due and state.running() else None
 
 
 def unnoticed_outcome(state: State, settings: Settings) -> dict:
-    """Return the key `unnoticed` of an outcome, if there is anything: the `links` and the `nodes`, the time at which
-    all of them are noticed, and what waits meanwhile: how many messages for each queue, and how many other
-    `operations` of clients."""
+    """Return the key `unnoticed` of an outcome, if there is anything.
+
+    It has the `links` and the `nodes`, the time at which all of them are noticed, and what waits meanwhile: the number
+    of messages for each queue, and of other `operations` of clients.
+    """
     at_us, names = noticed_at_us(state), settings.names
     if at_us is None:
         return {}
@@ -47,13 +51,15 @@ def unnoticed_outcome(state: State, settings: Settings) -> dict:
 
 
 def _waiting(state: State) -> tuple[dict[str, int], int]:
-    """Return how many messages of each queue wait for a confirm or for a queue to serve again, and how many other
-    operations of clients wait."""
+    """Return the number of waiting messages of each queue, and of other waiting operations of clients.
+
+    A message waits for a confirm or for a queue to serve again.
+    """
     messages: Counter[str] = Counter()
     for share in (share for one in state.unconfirmed for share in one.shares):
         messages[share.queue] += runs.size(share.numbers)
     waiting = [one for side in state.sides for queue in side.queues.values() for one in queue.waiting]
-    held = [one.operation for one in (*waiting, *state.held_back, *state.stalled, *state.unread)]
+    held = [one.operation for one in (*waiting, *state.awaiting_registration, *state.waiting_changes, *state.unread)]
     for operation in held:
         if isinstance(operation, Publish):
             messages.update(dict.fromkeys(operation.queues, operation.count))
@@ -62,6 +68,8 @@ def _waiting(state: State) -> tuple[dict[str, int], int]:
 
 def unnoticed_s(outcome: Mapping) -> int:
     """Return after how many seconds the nodes have noticed everything in an outcome; 0 if nothing is left to notice.
-    Another second lets mirrors take over."""
+
+    Another second lets mirrors be promoted.
+    """
     told = outcome.get("unnoticed")
     return ceil(round(told["noticed_at_s"] - outcome["time_s"], 6)) + 1 if told else 0

@@ -14,7 +14,7 @@ OF_STREAMS = {
     "protocol have no rules",
     Crash: "a process of a stream that crashes has no rules",
 }
-"""What has no rules where a queue is a stream."""
+"""The steps on a stream that have no rules."""
 
 ACCEPTED = (
     "accepted: publish, delete, add_member, delete_member, grow, shrink, transfer_leadership, rebalance, and all"
@@ -23,7 +23,7 @@ ACCEPTED = (
 
 
 def check_step(step: Step, turn: Turn) -> None:
-    """Raises ScenarioRefused if a step that is about to be taken has no rules."""
+    """Raise ScenarioRefused if a step that is about to be taken has no rules."""
     verb = step.verb
     if not isinstance(verb, Consume | Crash):
         return

@@ -1,9 +1,9 @@
 """The verbs of the step table, one struct each, with the contract's defaults; `VERBS` names them as files do.
 
-How a verb's argument is written is its base class (`forms`), so a new verb is one struct and one line of `VERBS`.
+The form of a verb's argument is its base class (`forms`), so a new verb is one struct and one line of `VERBS`.
 
-A node field that is `None` stands for a default that only a running cluster knows: the first running node, or the
-node of the queue's master.
+A node field that is `None` stands for a default that only a running cluster knows: the first running node, or the node
+of the queue's master.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ClearOperatorPolicy(NameOrMap, frozen=True):
 
 
 class Declare(Verb, frozen=True):
-    """queue.declare"""
+    """queue.declare."""
 
     queue: Queue
     node: Node | None = None
@@ -68,7 +68,7 @@ class Declare(Verb, frozen=True):
 
 
 class Delete(Verb, frozen=True):
-    """queue.delete"""
+    """queue.delete."""
 
     queue: Queue
     if_empty: bool = False
@@ -77,7 +77,7 @@ class Delete(Verb, frozen=True):
 
 
 class Purge(OnQueue, frozen=True):
-    """queue.purge"""
+    """queue.purge."""
 
 
 class Bind(Verb, frozen=True):
@@ -108,7 +108,7 @@ class Publish(Verb, frozen=True, kw_only=True):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The queues to which each message goes, however they were written."""
+        """Return the queues to which each message goes, however they were written."""
         return self.queues or (self.queue,)
 
 
@@ -172,7 +172,7 @@ class Cancel(Bare, frozen=True):
 
 
 class Close(Bare, frozen=True):
-    """The connection, publisher or consumer of that name goes away and gives back what it holds."""
+    """The connection, publisher or consumer of that name closes, and what it holds is requeued."""
 
     name: Name
 
@@ -197,7 +197,7 @@ class Start(OnNodes, frozen=True):
 
 
 class Wipe(OnNode, frozen=True):
-    """The node is down and its disk is lost; the others still count it as a member."""
+    """The node is down and its disk is lost; the other nodes still count it as a member."""
 
 
 class ForceBoot(OnNode, frozen=True):
@@ -227,18 +227,18 @@ class OnResource(Verb, frozen=True):
 
 
 class Alarm(OnResource, frozen=True):
-    """A resource alarm goes off on a node."""
+    """A resource alarm is set on a node."""
 
 
 class ClearAlarm(OnResource, frozen=True):
-    """A resource alarm of a node is over."""
+    """A resource alarm of a node is cleared."""
 
 
 # --- links ---
 
 
 class Partition(Bare, frozen=True):
-    """The links between the groups drop everything, silently."""
+    """The links between the groups drop all messages, silently."""
 
     groups: Annotated[tuple[Nodes, ...], Meta(min_length=2, description="two or more lists of nodes: [[a], [b, c]]")]
 
@@ -247,7 +247,7 @@ class Partition(Bare, frozen=True):
 
 
 class Cut(Bare, frozen=True):
-    """Single links drop everything, silently."""
+    """Single links drop all messages, silently."""
 
     links: Annotated[tuple[Pair, ...], Meta(min_length=1, description="a list of pairs of nodes: [[a, b]]")]
 
@@ -272,11 +272,11 @@ class Reset(OnNode, frozen=True):
 
 
 class ForceReset(OnNode, frozen=True):
-    """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not told."""
+    """`rabbitmqctl force_reset`: a stopped node forgets the cluster and its data, and the others are not informed."""
 
 
 class ForceStandaloneKhepriBoot(OnNode, frozen=True):
-    """`rabbitmqctl force_standalone_khepri_boot`: a node whose peers are gone for good is the cluster."""
+    """`rabbitmqctl force_standalone_khepri_boot`: a node whose peers are gone for good becomes the only member."""
 
 
 class ForgetClusterNode(Verb, frozen=True):
@@ -326,7 +326,7 @@ class Shrink(OnNode, frozen=True):
 
 
 class ForceShrink(OnNode, frozen=True):
-    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues go on with the member there."""
+    """`rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0`: queues keep the member there alone."""
 
 
 class TransferLeadership(OnMember, frozen=True):

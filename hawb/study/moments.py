@@ -156,10 +156,10 @@ class Classic(Numbers):
             self._record(side.queues[self.name], place)
             self.t.kept_side[place] = self.sides[side.number]
         self._record(self.now.sides[0].queues[self.name], None)
-        self.t.queue.stalled = len(self.now.stalled)
-        for row, one in enumerate(self.now.stalled):
+        self.t.queue.waiting_changes = len(self.now.waiting_changes)
+        for row, one in enumerate(self.now.waiting_changes):
             joins = isinstance(one.operation, events.MirrorJoins)
-            self.t.stalled[row] = (state.MIRROR_JOINS, one.operation.node) if joins else (state.REPLICA_GONE, 0)
+            self.t.waiting_changes[row] = (state.MIRROR_JOINS, one.operation.node) if joins else (state.REPLICA_GONE, 0)
 
     def _record(self, queue: Queue, place: int | None) -> None:
         """Writes a record to a place, or (None) to the place of the side in focus."""

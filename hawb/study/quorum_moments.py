@@ -127,11 +127,11 @@ class OfGroup(Numbers):
 
     def _waiting(self) -> None:
         t, now = self.t, self.now
-        t.queue.waiting, t.queue.held_back = len(the_group(now).waiting), len(now.held_back)
+        t.queue.waiting, t.queue.awaiting_registration = len(the_group(now).waiting), len(now.awaiting_registration)
         for row, asked in enumerate(the_group(now).waiting):
             self._proposal(t.waiting[row], asked)
-        for row, one in enumerate(now.held_back):
-            t.held_back[row] = one.operation.node
+        for row, one in enumerate(now.awaiting_registration):
+            t.awaiting_registration[row] = one.operation.node
         t.moment.awaiting = len(now.unconfirmed)
         for row, waiting in enumerate(now.unconfirmed):
             (share,) = waiting.shares

@@ -86,7 +86,7 @@ def is_odd(queue: Queue) -> bool:
     """Whether a queue is of a kind, or under settings, that a search does not play."""
     settings = queue.quorum_settings
     ages = settings.message_ttl_ms is not None or settings.expires_ms is not None
-    return ages or bool(queue.consumers or queue.unacknowledged or queue.redelivered or queue.untold_settings)
+    return ages or bool(queue.consumers or queue.unacknowledged or queue.redelivered or queue.pending_settings)
 
 
 def is_near_limit(now: State) -> bool:
@@ -160,9 +160,9 @@ def is_own_proposal(asked: Proposal) -> bool:
 
 def waits_oddly(now: State) -> bool:
     """Whether anything is planned or waits that a search does not know."""
-    published = [one.operation for one in now.held_back]
+    published = [one.operation for one in now.awaiting_registration]
     published += [entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish)]
-    waiting = any(queue.waiting for queue in queues(now)) or bool(now.stalled)
+    waiting = any(queue.waiting for queue in queues(now)) or bool(now.waiting_changes)
     several = any(runs.size(asked.numbers) > 1 for asked in the_group(now).waiting)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
     return waiting or several or strange or not all(map(is_own, published))
@@ -214,7 +214,7 @@ def is_too_much(moment: Moment) -> bool:
         len(cuts(moment)) - 1 > MOST_GIVEN
         or len(now.agenda) > quorum_search_state.MOST_PLANNED
         or len(now.unconfirmed) > MOST_UNCONFIRMED
-        or max(len(group.waiting), len(now.held_back)) > quorum_search_state.MOST_ASKED
+        or max(len(group.waiting), len(now.awaiting_registration)) > quorum_search_state.MOST_ASKED
         or any(len(queue.fifo.moved) > quorum_search_state.MOST_MOVED for queue in queues(now))
         or len(entries(now)) > quorum_search_state.MOST_ENTRIES // 2
         or max(terms(now)) - min(terms(now)) > quorum_search_state.MOST_TERMS // 2

@@ -33,7 +33,7 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
     events.BootGivesUp: lambda event: (state.BOOT_GIVES_UP, event.node, event.boot),
     events.LookAround: lambda event: (state.LOOK_AROUND,),
     events.MirrorJoins: lambda event: (state.MIRROR_JOINS, event.node, int(event.returning)),
-    events.PolicyTakesEffect: lambda event: (state.POLICY_TAKES_EFFECT, event.how, event.spared),
+    events.PolicyTakesEffect: lambda event: (state.POLICY_TAKES_EFFECT, event.how, event.excluded),
     events.AutomaticSync: lambda event: (state.AUTOMATIC_SYNC,),
     events.SyncFinished: lambda event: (state.SYNC_FINISHED, event.number),
     events.ReplicaGone: lambda event: (state.REPLICA_GONE,),
@@ -42,8 +42,9 @@ PLANNED: dict[type, Callable[[Any], tuple]] = {
     events.ManualSync: lambda event: (state.MANUAL_SYNC, event.node, event.node),
     operations.Publish: lambda event: (
         state.PUBLISH, 1, event.node,
-        state.COPIED * bool(event.copied) | state.STRUCK * (event.struck is not None)
-        | state.ORPHANED * event.orphaned | state.ENDED * event.ended | bits_of(event.lacked_by) << state.LACKED_BY,
+        state.COPIED * bool(event.copied) | state.LOST_WITH_MASTER * (event.lost_with_master is not None)
+        | state.WITHOUT_CHANNEL * event.without_channel | state.ENDED * event.ended
+        | bits_of(event.lacked_by) << state.LACKED_BY,
     ),
 }  # fmt: skip
 """The events that may be planned and the operations that may wait: for each its kind and what it is about."""
@@ -114,10 +115,10 @@ def waits_oddly(now: State) -> bool:
     """Whether anything is planned or waits that a search does not know."""
     waiting = [one.operation for queue in queues(now) for one in queue.waiting]
     asked = [*waiting, *(entry[-1] for entry in now.agenda if isinstance(entry[-1], operations.Publish))]
-    stalled = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.stalled)
+    known = all(isinstance(one.operation, events.MirrorJoins | events.ReplicaGone) for one in now.waiting_changes)
     strange = any(type(entry[-1]) not in PLANNED for entry in now.agenda)
     recorded = any(isinstance(entry[-1], events.MirrorJoins) and entry[-1].recorded for entry in now.agenda)
-    return strange or recorded or not stalled or not all(map(is_own, asked))
+    return strange or recorded or not known or not all(map(is_own, asked))
 
 
 def is_promised_oddly(now: State) -> bool:
@@ -164,7 +165,7 @@ def is_too_much(moment: Moment) -> bool:
         len(cuts(moment)) - 1 > MOST_GIVEN
         or len(now.agenda) > search_state.MOST_PLANNED
         or len(now.unconfirmed) > search_state.MOST_UNCONFIRMED
-        or len(now.stalled) > MOST_NODES
+        or len(now.waiting_changes) > MOST_NODES
         or any(len(queue.waiting) > search_state.MOST_WAITING for queue in queues(now))
         or any(sum((batch.last - batch.first + 1) * (batch.size_bytes + 1) for batch in queue.batches) > MOST_BYTES
                for queue in queues(now))

@@ -9,7 +9,7 @@ from flow_runs import NODES, consumer, publisher, run_of, what_matters
 from invariants import watched
 
 from hawb.engine import advance
-from hawb.engine.clients.steady import beats
+from hawb.engine.clients.steady import ticks
 from hawb.engine.clients.steady.credit import left
 from hawb.engine.clients.steady.publishers import clock_from
 from hawb.engine.core.ledger import Account, imbalance
@@ -33,7 +33,7 @@ def test_message_k_exists_at_start_and_k_divided_by_the_rate(rate):
 
 def test_a_rate_means_what_is_written_and_not_the_nearest_binary_fraction():
     clock = clock_from(Turn(run_of().settings, run_of().moment(), 0), 0.1)
-    assert [beats.beyond(clock, time_us, 0) for time_us in (9_999_999, 10_000_000)] == [0, 1]
+    assert [ticks.beyond(clock, time_us, 0) for time_us in (9_999_999, 10_000_000)] == [0, 1]
 
 
 def test_a_consumer_with_automatic_acknowledgement_takes_so_many_a_second():
@@ -66,7 +66,7 @@ def test_a_rated_consumer_can_be_answered_for_by_hand():
     assert outcome(run)["queues"]["q"]["ids"] == [[6, 9]]
 
 
-def test_a_consumer_finds_nothing_at_a_beat_before_the_first_message():
+def test_a_consumer_finds_nothing_at_a_tick_before_the_first_message():
     run = run_of(consumer(1) | {"at": 1}, publisher(1) | {"at": 1.5}, {"wait": 0, "at": 10.6})
     told = outcome(run)
     assert (told["ledger"]["q"]["acknowledged"], told["queues"]["q"]["ids"]) == ([[1, 8]], [[9, 9]])

@@ -39,8 +39,8 @@ END_S, CLOSED_S = Fraction("12.0371"), Fraction("9.0437")
 def publisher_singly(flow: dict, began_s: Fraction, until_s: Fraction) -> list[tuple[Fraction, dict]]:
     """The publishes of a `publisher`, each with its time."""
     fields = {key: flow[key] for key in ("queue", "node", "mode", "persistent")}
-    beat, last = 1, int((until_s - began_s) * flow["rate"])
-    return [(began_s + Fraction(k, flow["rate"]), {"publish": fields | {"count": 1}}) for k in range(beat, last + 1)]
+    tick, last = 1, int((until_s - began_s) * flow["rate"])
+    return [(began_s + Fraction(k, flow["rate"]), {"publish": fields | {"count": 1}}) for k in range(tick, last + 1)]
 
 
 def answers_singly(flow: dict, began_s: Fraction) -> list[tuple[Fraction, dict]]:

@@ -145,7 +145,7 @@ def test_a_channel_asks_every_member_that_it_reaches_one_after_the_other(version
 def test_what_a_channel_holds_back_goes_with_its_node():
     steps = (publish(1), {"publish": {"queue": "r", "count": 2, "node": "a"}}, {"kill": "a"}, {"start": ["a", "b"]})
     run = played(*ALONE, *steps, {"wait": 100}, version="3.10")
-    assert not run.moment().state.held_back
+    assert not run.moment().state.awaiting_registration
     assert run.moment().ledger["r"].refused == runs.run(1, 2)
 
 

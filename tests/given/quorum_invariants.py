@@ -22,7 +22,7 @@ from hawb.engine.raft_groups.enqueuers import channel_of
 from hawb.engine.raft_groups.events import LeaderElected, LogCut
 from hawb.engine.raft_groups.group import GONE, Group, Proposal
 from hawb.engine.raft_groups.leadership import hosts
-from hawb.engine.raft_groups.registration import asks_in_vain, is_registered
+from hawb.engine.raft_groups.registration import asks_unreachable_node, is_registered
 from hawb.raft.log import Log
 from hawb.raft.member import Member
 from hawb.rules.quorum import majority
@@ -279,7 +279,7 @@ def check_quorum_settled(turn: Turn, queue: Queue) -> None:
 def is_heard(turn: Turn, group: Group, proposal: Proposal) -> bool:
     """Return True if what waits gets to the leader that there is, or its channel hears of that one."""
     channel = channel_of(turn, proposal)
-    if not is_registered(turn, group, channel) and asks_in_vain(turn, group, channel):
+    if not is_registered(turn, group, channel) and asks_unreachable_node(turn, group, channel):
         return False
     return visibility.hears_of_leader(turn, group, proposal)
 

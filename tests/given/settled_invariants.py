@@ -67,8 +67,8 @@ def check_settled(settings, moment: Moment, *, found: Collection[str] = ()) -> N
     open_ended = undecided | stays | left
     waiting = [one for one in turn.unconfirmed if open_ended.isdisjoint(share.queue for share in one.shares)]
     assert not waiting, "a publisher waits for ever"
-    assert undecided or not turn.held_back, "a channel waits for a quorum queue that can decide"
-    assert not turn.stalled and not turn.under_way, "something waits for a node that has been missed"
+    assert undecided or not turn.awaiting_registration, "a channel waits for a quorum queue that can decide"
+    assert not turn.waiting_changes and not turn.under_way, "something waits for a node that has been missed"
     for name, queue in turn.queues.items():
         if queue.has_group:
             check_quorum_settled(turn, queue)

@@ -173,8 +173,8 @@ def test_a_protocol_is_compiled_from_its_own_code_with_the_ports_of_the_kernel()
 def test_a_binding_goes_on_with_what_another_has_compiled():
     come_up = boot_order.come_up.py_func.__globals__
     assert come_up["look_again"] is node_rules.look_again
-    assert come_up["settle_stalled"] is arrival.settle_stalled
-    assert come_up["miss_late"] is going_down.miss_late
+    assert come_up["run_pending_removals"] is arrival.run_pending_removals
+    assert come_up["notice_pending_down"] is going_down.notice_pending_down
     assert boot_order.boot.py_func.__globals__["wait_with_boot"] is node_ports.wait_with_boot
 
 

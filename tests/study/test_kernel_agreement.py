@@ -288,7 +288,7 @@ def changed(windows_, puts, after, last, limit, count):
     if puts:
         windows.add(windows_, after, last)
     else:
-        windows.strike_out(windows_, after, last)
+        windows.remove(windows_, after, last)
     return (
         windows.total(windows_), windows.count_between(windows_, after, last), windows.reach(windows_, count),
         windows.last_by(windows_, limit),

@@ -16,6 +16,7 @@ from hawb.engine.classic.copies import delete_copies, inherit, leave_on_disks, n
 from hawb.engine.classic.crash_record import fall_with_node
 from hawb.engine.classic.failover_ports import (
     adopt_limits,
+    defer_if_blocked,
     detach,
     disk_record,
     follow_new_master,
@@ -23,7 +24,6 @@ from hawb.engine.classic.failover_ports import (
     keep_disk_record,
     listed,
     not_promotable_bits,
-    stall,
 )
 from hawb.engine.classic.journal import (
     DIED,
@@ -65,18 +65,18 @@ from hawb.engine.classic.record_ports import (
     is_alive,
     mirroring_of,
     mirrors,
-    strike_mirrors,
+    remove_mirrors,
     synchronised,
 )
 from hawb.engine.classic.synchronisation import leave_sync
 from hawb.engine.classic.waiting_publishes import COPIED
 from hawb.engine.classic.waiting_publishes import keep as keep_waiting
 from hawb.engine.cluster.node_ports import is_running, linked, next_number
-from hawb.engine.cluster.reachability import is_unmissed
+from hawb.engine.cluster.reachability import is_unnoticed_down
 from hawb.engine.core.bookkeeping import note_promotion
 from hawb.engine.core.randomness import GROUP_RING, below
 from hawb.engine.core.state import NOWHERE
-from hawb.engine.queues.transient import spared
+from hawb.engine.queues.transient import excluded
 from hawb.raft.ports import bits_in
 from hawb.rules.promotion import NOBODY, candidate, refuses_on_failure, takes_mirrors_down
 
@@ -107,8 +107,8 @@ def remove_from_queue(t, q, at_once):
     that counts as running does not answer, the record stays as it is and only the channels drop dead replicas.
     `at_once` does not wait for such a node.
     """
-    stalled = not at_once and len(mirrors(t, q)) > 0 and stall(t, q, REPLICA_GONE)
-    if stalled or (not q.awaits_master and is_unmissed(t, q.master)):
+    deferred = not at_once and len(mirrors(t, q)) > 0 and defer_if_blocked(t, q, REPLICA_GONE)
+    if deferred or (not q.awaits_master and is_unnoticed_down(t, q.master)):
         forget_replicas(t, q, missed_bits(t, q))
         return
     if fall_with_node(t, q) or promote_orphaned_mirror(t, q):
@@ -141,14 +141,14 @@ def missed_bits(t, q):
     """Return the dead replicas whose nodes count as down on every running node, as bits."""
     dead, missed = (mirror_bits(t, q) | 1 << q.master) & ~alive_bits(t, q), 0
     for node in range(t.setup.nodes):
-        missed |= int(dead >> node & 1 == 1 and not is_unmissed(t, node)) << node
+        missed |= int(dead >> node & 1 == 1 and not is_unnoticed_down(t, node)) << node
     return missed
 
 
 def end_with_master(t, q, bits):
     """Remove the mirrors that end with their master, and leave the list of recoverable mirrors as it is."""
     say_mirrors_removed(t, q, bits, DIED)
-    strike_mirrors(t, q, bits)
+    remove_mirrors(t, q, bits)
     delete_copies(t, q, bits)
     forget_replicas(t, q, bits)
 
@@ -172,13 +172,13 @@ def promote(t, q, promoted):
     A mirror that joined after the master died holds none. Messages that only the old master held are lost, because a
     replica that comes back deletes its copy.
     """
-    was, left_out, counted = q.master, spared(t, q), is_synchronised(t, q, promoted)
+    was, left_out, counted = q.master, excluded(t, q), is_synchronised(t, q, promoted)
     living = alive_bits(t, q) & ~(1 << promoted)
     gone = (mirror_bits(t, q) | 1 << was) & ~living & ~(1 << promoted)
     entry = say_promoted(t, q, promoted)
     detach(t, q)
     inherit(t, q, promoted, living, gone, entry)
-    strike_mirrors(t, q, gone | 1 << promoted)
+    remove_mirrors(t, q, gone | 1 << promoted)
     note_recoverable(t, q)
     q.master, q.up, q.awaits_master, q.orphaned_gm = promoted, True, False, NOWHERE
     q.depth_unknown = q.dead_gm_members = q.dead_gm_synchronised = 0
@@ -201,7 +201,7 @@ def remove_dead_mirrors(t, q, dead):
     if not dead:
         return
     say_mirrors_removed(t, q, dead, DIED)
-    strike_mirrors(t, q, dead)
+    remove_mirrors(t, q, dead)
     note_recoverable(t, q)
     leave_on_disks(t, q, dead)
     forget_replicas(t, q, dead)
@@ -267,7 +267,7 @@ def refuse_promotion(t, q, node):
         count_dead_members(t, q, dead)
     say_promotion_refused(t, q, node)
     q.orphaned_gm = node
-    strike_mirrors(t, q, dead | 1 << node)
+    remove_mirrors(t, q, dead | 1 << node)
     forget_synchronised(t, q)
     if not unwritten:
         note_recoverable(t, q)

@@ -20,9 +20,9 @@ def listed(_: Turn, bits: int) -> list[int]:
     return nodes_of(bits)
 
 
-def stall(t: Turn, q: Queue, kind: type) -> bool:
+def defer_if_blocked(t: Turn, q: Queue, kind: type) -> bool:
     """Defer an event of the queue if a node that counts as running does not answer; return True if it was deferred."""
-    return metadata.stall(t, kind(q.name))
+    return metadata.defer_if_blocked(t, kind(q.name))
 
 
 # The record
@@ -99,11 +99,11 @@ def meet(t: Turn, q: Queue, node: int) -> None:
 
 
 PORTS = (
-    "COPIED", "STRUCK", "listed", "stall", "promote_orphaned_mirror", "is_alone", "not_promotable_bits",
-    "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "spared", "fall_with_node", "has_room",
-    "forget_crashes", "remains", "remove", "is_there", "leave_orphaned_mirrors", "answer_waiting", "answer_unheld",
-    "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits", "note_promotion", "meet",
-    "may_return",
+    "COPIED", "LOST_WITH_MASTER", "listed", "defer_if_blocked", "promote_orphaned_mirror", "is_alone",
+    "not_promotable_bits", "disk_record", "on_disk_record", "keep_disk_record", "leaves_memory", "excluded",
+    "fall_with_node", "has_room", "forget_crashes", "remains", "remove", "is_there", "leave_orphaned_mirrors",
+    "answer_waiting", "answer_unheld", "keep_waiting", "detach", "follow_new_master", "lose_master", "adopt_limits",
+    "note_promotion", "meet", "may_return",
 )  # fmt: skip
 """The names of the ports, which each kernel implements. Some stand in modules of their own: crashes, queues that are
 not durable, orphaned mirrors, waiting publishes and counters."""

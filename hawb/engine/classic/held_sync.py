@@ -29,16 +29,16 @@ def too_slow(turn: Turn, event: SyncTooSlow) -> list[tuple[int, int]]:
     return [(min(queue.master, mirror), max(queue.master, mirror)) for mirror in mirrors]
 
 
-def heed_alarms(turn: Turn, node: int) -> None:
+def apply_alarms(turn: Turn, node: int) -> None:
     """Block or continue the synchronisations of the masters on a node, as the alarms that it knows require."""
     cause = turn.because
     for name in turn.queue_names():
         turn.because = cause
         if turn.queues[name].sync is not None and turn.queues[name].master == node:
-            heed(turn, name)
+            hold_or_resume(turn, name)
 
 
-def heed(turn: Turn, name: str) -> None:
+def hold_or_resume(turn: Turn, name: str) -> None:
     """Block a synchronisation while there is a memory alarm, or continue it.
 
     The batch being sent ends first; with the last batch the synchronisation is over.

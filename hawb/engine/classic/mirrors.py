@@ -31,6 +31,7 @@ from hawb.engine.classic.ports import (
     RETURNING,
     catch_up_on_limits,
     count_times,
+    defer_join,
     deliver,
     forget_replicas,
     join_later,
@@ -39,13 +40,12 @@ from hawb.engine.classic.ports import (
     note_returned,
     plan,
     release,
-    stall_join,
     startable_bits,
     stop_sync,
     wanted,
 )
 from hawb.engine.classic.record import alive_bits, is_mirror, is_synchronised, mirror_bits
-from hawb.engine.classic.record_ports import mirroring_of, mirrors, put_first_synchronised, put_last, strike_mirrors
+from hawb.engine.classic.record_ports import mirroring_of, mirrors, put_first_synchronised, put_last, remove_mirrors
 from hawb.engine.cluster.node_ports import is_running, linked, running_bits
 
 SHARED = True  # the kernel of studies compiles this module
@@ -53,13 +53,13 @@ SHARED = True  # the kernel of studies compiles this module
 # Joining
 
 
-def add_mirrors(t, q, returning, recorded, spared):
+def add_mirrors(t, q, returning, recorded, excluded):
     """Start the mirrors that policy asks for and that are missing; each joins after a link latency.
 
-    No mirror starts where the queue's process has just crashed, nor at a node of `spared` (bits). `returning` is
+    No mirror starts where the queue's process has just crashed, nor at a node of `excluded` (bits). `returning` is
     nonzero if a node boots meanwhile, and `recorded` is the record on disk if it names mirrors that are dead.
     """
-    for node in wanted(t, q, startable_bits(t, q) & ~spared, recorded):
+    for node in wanted(t, q, startable_bits(t, q) & ~excluded, recorded):
         if node != q.master and not is_mirror(t, q, node):
             join_later(t, q, node, returning, recorded)
 
@@ -76,7 +76,7 @@ def join(t, q, node, returning, recorded):
         return
     undecided = not q.up and not q.awaits_master
     if undecided and returning:
-        stall_join(t, q, node, returning, recorded)
+        defer_join(t, q, node, returning, recorded)
     if undecided or (q.up and not linked(t, q.master, node)):
         return
     if not recorded and node not in wanted(t, q, mirror_bits(t, q) | 1 << q.master | 1 << node, NO_RECORD):
@@ -139,7 +139,7 @@ def leave_if_unlisted(t, q):
 # What policy asks for
 
 
-def take_effect(t, q, how, spared):
+def take_effect(t, q, how, excluded):
     """Bring the mirrors in line with the queue's policy: add missing ones, then drop surplus replicas.
 
     A master that synchronises does so afterwards, and a queue without a master does so once it has one. A mirror that
@@ -152,7 +152,7 @@ def take_effect(t, q, how, spared):
         if not how & ADDING:
             drop_mirrors(t, q, ALL_REPLICAS, BY_POLICY)
         return
-    add_mirrors(t, q, how & RETURNING, NO_RECORD, spared)
+    add_mirrors(t, q, how & RETURNING, NO_RECORD, excluded)
     if not how & ADDING:
         drop_surplus(t, q)
     if not how & LEAVE_UNSYNCHRONISED:
@@ -188,7 +188,7 @@ def drop_mirrors(t, q, bits, reason):
     """Remove mirrors from the record and delete their copies."""
     say_mirrors_removed(t, q, bits, reason)
     gone = mirror_bits(t, q) & bits
-    strike_mirrors(t, q, gone)
+    remove_mirrors(t, q, gone)
     note_recoverable(t, q)
     delete_copies(t, q, gone)
     forget_replicas(t, q, gone)

@@ -12,8 +12,8 @@ from hawb.engine.classic.mirrors import add_mirrors, synchronise_drained
 from hawb.engine.classic.orphaned_mirrors import leave_orphaned_mirrors
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, count_times, deliver, forget_replicas, plan, release
 from hawb.engine.classic.record import alive_bits, mirror_bits, mirrors_await_master
-from hawb.engine.classic.record_ports import forget_synchronised, mirrors, strike_mirrors
-from hawb.engine.classic.waiting_publishes import STRUCK, answer_unheld
+from hawb.engine.classic.record_ports import forget_synchronised, mirrors, remove_mirrors
+from hawb.engine.classic.waiting_publishes import LOST_WITH_MASTER, answer_unheld
 from hawb.engine.classic.waiting_publishes import answer as answer_waiting
 from hawb.engine.classic.waiting_publishes import keep as keep_waiting
 from hawb.engine.cluster.node_ports import is_running
@@ -39,7 +39,7 @@ def await_master(t, q, reason):
     detach(t, q)
     keep_masters_copy(t, q, gone, entry)
     forget_synchronised(t, q)
-    keep_waiting(t, q, 0 if living else STRUCK)
+    keep_waiting(t, q, 0 if living else LOST_WITH_MASTER)
     q.awaits_master, q.absent = True, leaves_memory(t, q) and not is_running(t, q.master)
     blame(t, entry)
     if remains(t, q):
@@ -88,7 +88,7 @@ def replace_mirrors(t, q):
     left = mirror_bits(t, q) & alive_bits(t, q) & on_disk_record(t, q)
     gone = mirror_bits(t, q) & ~left
     say_mirrors_replaced(t, q, gone, left)
-    strike_mirrors(t, q, gone)
+    remove_mirrors(t, q, gone)
     forget_synchronised(t, q)
     delete_copies(t, q, gone)
     keep_orphaned_mirrors(t, q, left)

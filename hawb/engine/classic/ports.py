@@ -113,9 +113,9 @@ def join_later(t: Turn, q: Queue, node: int, returning: int, recorded: tuple[int
     t.schedule(t.link_us(q.master, node), MirrorJoins(q.name, node, bool(returning), node in recorded))
 
 
-def stall_join(t: Turn, q: Queue, node: int, returning: int, recorded: int) -> None:
+def defer_join(t: Turn, q: Queue, node: int, returning: int, recorded: int) -> None:
     """Defer a mirror's join while a node that counts as running does not answer."""
-    metadata.stall(t, MirrorJoins(q.name, node, bool(returning), bool(recorded)))
+    metadata.defer_if_blocked(t, MirrorJoins(q.name, node, bool(returning), bool(recorded)))
 
 
 # A synchronisation
@@ -194,7 +194,7 @@ def count_times(t: Turn, q: Queue) -> None:
 PORTS = (
     "NODES", "AT_HAND", "RETURNING", "ADDING", "LEAVE_UNSYNCHRONISED", "REPLICA_GONE", "AUTOMATIC_SYNC",
     "POLICY_TAKES_EFFECT", "SYNC_FINISHED", "ALL_REPLICAS", "NO_RECORD", "wanted", "startable_bits",
-    "note_recoverable", "note_returned", "plan", "join_later", "stall_join", "start_sync", "stop_sync", "leave_out",
+    "note_recoverable", "note_returned", "plan", "join_later", "defer_join", "start_sync", "stop_sync", "leave_out",
     "is_held", "is_overdue", "defer_sync", "lack_waiting", "forget_replicas", "release", "deliver",
     "catch_up_on_limits",
     "count_times",

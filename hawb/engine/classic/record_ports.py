@@ -57,7 +57,7 @@ def put_first_synchronised(_: Turn, q: Queue, node: int) -> None:
     q.mirrors_on_disk = ()
 
 
-def strike_mirrors(_: Turn, q: Queue, bits: int) -> None:
+def remove_mirrors(_: Turn, q: Queue, bits: int) -> None:
     """Remove mirrors from the record."""
     if any(bits >> node & 1 for node in q.mirrors):
         q.mirrors = tuple(node for node in q.mirrors if not bits >> node & 1)
@@ -73,6 +73,6 @@ def forget_synchronised(_: Turn, q: Queue) -> None:
 
 PORTS = (
     "is_alive", "mirroring_of", "is_absent", "mirrors", "synchronised", "put_last", "put_first_synchronised",
-    "strike_mirrors", "forget_synchronised",
+    "remove_mirrors", "forget_synchronised",
 )  # fmt: skip
 """The names of the ports, which each kernel implements."""

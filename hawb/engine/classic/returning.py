@@ -11,7 +11,7 @@ from hawb.engine.classic.failover_ports import may_return, meet
 from hawb.engine.classic.outage import recover
 from hawb.engine.classic.ports import NO_RECORD, RETURNING, join_later, wanted
 from hawb.engine.classic.record import mirror_bits
-from hawb.engine.classic.record_ports import mirroring_of, strike_mirrors
+from hawb.engine.classic.record_ports import mirroring_of, remove_mirrors
 from hawb.engine.core.state import NOWHERE
 
 SHARED = True  # the kernel of studies compiles this module
@@ -24,7 +24,7 @@ def load_record(t, q, node):
     (`rabbit_amqqueue:recover`, `rabbit_mirror_queue_misc:on_vhost_up`).
     """
     if q.master != node:
-        strike_mirrors(t, q, mirror_bits(t, q))
+        remove_mirrors(t, q, mirror_bits(t, q))
         q.dead_gm_members = q.dead_gm_synchronised = 0
         q.orphaned_gm, q.absent = NOWHERE, True
 
@@ -35,7 +35,7 @@ def return_to(t, q, node):
         delete_copies(t, q, 1 << node)
         return
     meet(t, q, node)
-    strike_mirrors(t, q, 1 << node)
+    remove_mirrors(t, q, 1 << node)
     forget_crashes(t, q, node)
     if q.master == node:
         if not q.up and may_return(t, q):

@@ -16,7 +16,7 @@ from hawb.engine.core.state import Queue, WaitingOperation, bits_of, nodes_of
 from hawb.engine.core.turn import Turn
 from hawb.engine.queues.access import release
 
-COPIED, STRUCK = 1, 2
+COPIED, LOST_WITH_MASTER = 1, 2
 """Where messages are that wait for a queue without a master: on the promoted mirror, or on no replica."""
 
 
@@ -27,8 +27,8 @@ def answer(t: Turn, q: Queue, kept_by: int, orphaned_gm: int = 0) -> None:
     """
     for one in taken_out(q, lambda _: True):
         keepers = tuple(node for node in nodes_of(kept_by) if node not in one.operation.lacked_by)
-        struck = publishing.strike(one, q.name, keepers, tuple(nodes_of(orphaned_gm)))
-        t.schedule(0, struck.operation, step=one.step)
+        lost = publishing.lost_with_master(one, q.name, keepers, tuple(nodes_of(orphaned_gm)))
+        t.schedule(0, lost.operation, step=one.step)
 
 
 def answer_unheld(t: Turn, q: Queue, holders: int, ended: bool) -> None:
@@ -37,7 +37,7 @@ def answer_unheld(t: Turn, q: Queue, holders: int, ended: bool) -> None:
     `ended` is True if the last mirror that had them ended by itself.
     """
     for one in taken_out(q, lambda operation: not holders & ~bits_of(operation.lacked_by)):
-        t.schedule(0, publishing.strike(one, q.name, ended=ended).operation, step=one.step)
+        t.schedule(0, publishing.lost_with_master(one, q.name, ended=ended).operation, step=one.step)
     if not holders:
         release(t, q.name, Delete)
 
@@ -58,7 +58,7 @@ def keep(t: Turn, q: Queue, how: int) -> None:
     waiting = [settling.unheard(one) for one in q.waiting]
     if how == COPIED:
         q.waiting = tuple(publishing.copied(t, one, q.name) for one in waiting)
-    elif how == STRUCK:
-        q.waiting = tuple(publishing.strike(one, q.name) for one in waiting)
+    elif how == LOST_WITH_MASTER:
+        q.waiting = tuple(publishing.lost_with_master(one, q.name) for one in waiting)
     else:
         q.waiting = tuple(waiting)

@@ -1,4 +1,4 @@
-"""The answers that publishers get about their messages, and where the ledger books them.
+"""The answers that publishers get about their messages, and their ledger entries.
 
 Source: `rabbit_channel` (`send_confirms_and_nacks`, `maybe_complete_tx`).
 """
@@ -16,12 +16,12 @@ ANSWERS: dict[tuple[bool, bool], tuple[str, str | None]] = {
     (True, True): ("transaction_committed", "confirmed"),
     (True, False): ("transaction_failed", None),
 }
-"""The event that tells of an answer and the field of the ledger that books it, by whether the messages are a
-transaction's and whether they are confirmed. The end of a channel is told as the error of its step."""
+"""The trace event of an answer and the ledger's field for it, by whether the messages are a transaction's and whether
+they are confirmed. A closed channel appears as the error of its step."""
 
 
 def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transaction: bool, confirmed: bool) -> None:
-    """Confirms messages to their publisher, or nacks them; `publisher` is the steady publisher, if one sent them."""
+    """Confirm messages to their publisher, or nack them; `publisher` is the steady publisher, if one sent them."""
     told, field = ANSWERS[transaction, confirmed]
     if field is not None:
         turn.book(queue, **{field: runs.union(getattr(turn.account(queue), field), numbers)})
@@ -31,7 +31,7 @@ def tell(turn: Turn, queue: str, numbers: Runs, publisher: str | None, *, transa
 
 
 def fail(turn: Turn, step: int, publisher: str | None) -> None:
-    """Closes the channel of a transaction that failed; a steady publisher, which has no other channel, ends with it."""
+    """Close the channel of a transaction that failed; a steady publisher, which has no other channel, ends with it."""
     if publisher is not None and turn.publishers[publisher].closed:
         return
     turn.refuse(406, "PRECONDITION_FAILED - partial tx completion", step)
@@ -40,5 +40,5 @@ def fail(turn: Turn, step: int, publisher: str | None) -> None:
 
 
 def say_nothing(turn: Turn, queue: str, numbers: Runs, reason: str) -> None:
-    """Notes that a publisher never gets its answer: the node of its channel is gone, or the connection to it."""
+    """Record that a publisher never gets its answer: its channel's node or connection is gone."""
     turn.emit("messages_unanswered", queue=queue, ids=numbers, reason=reason)

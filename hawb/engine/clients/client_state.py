@@ -10,42 +10,41 @@ from msgspec import Struct
 from hawb.engine.core.runs import EMPTY, Runs, run, size, union, within
 
 NEVER_US = 1 << 62
-"""The time of an answer that does not come."""
+"""The time of an answer that never arrives."""
 ORPHANED_GM_US = NEVER_US + 1
 """The time of the answer of an orphaned gm process, for which no channel waits."""
 
 
 class Clock(Struct, frozen=True):
-    """The beats of a client with a rate: from `start_us` on so many beats (`per_beats`) in so many microseconds
-    (`per_us`)."""
+    """The ticks of a client with a rate: `per_ticks` ticks in `per_us` microseconds, from `start_us` on."""
 
     start_us: int
-    per_beats: int
+    per_ticks: int
     per_us: int
 
 
 HOLDS_NOTHING = dict.fromkeys(("held", "stale", "places", "settled_early", "uncredited", "deliveries"), EMPTY)
-"""Fields of a consumer whose channel is gone, and with it all that it held."""
+"""Fields of a consumer whose channel is gone, so that it holds nothing."""
 
 
 class Consumer(Struct, frozen=True):
     """A client's subscription, by its number, or the named holder of messages that were fetched one by one (0).
 
-    `held` are the messages for whose acknowledgement the queue waits; `stale` are those that the client still believes
-    it holds from masters that are gone, in the order of delivery. Its answers for these go nowhere, or from 3.9 on
-    settle whatever message has the same place at the present master: that one is then in `settled_early` of the
+    `held` are the messages whose acknowledgement the queue waits for; `stale` are those that the client still believes
+    it holds from masters that are gone, in the order of delivery. Its answers for these are dropped, or from 3.9 on
+    settle whatever message has the same place at the present master: that message is then in `settled_early` of the
     consumer to which it was delivered, which will answer for it once more, and if another consumer has settled it also
     in `uncredited`, where it counts as held until then. `places` are those of stale messages, one for one, where they
-    cannot be told from the numbers (`hawb.engine.classic.places`). `deliveries` are the messages held or settled early,
-    in the order of delivery, where that is not the order of their numbers (others may still stand among them).
-    `carried` is how many messages it held when it subscribed, from an earlier subscription or fetched; `blocked`
-    whether the queue found it without room when it was due.
+    cannot be derived from the numbers (`hawb.engine.classic.places`). `deliveries` are the messages held or settled
+    early, in the order of delivery, where that is not the order of their numbers (others may still stand among them).
+    `carried` is the number of messages it held when it subscribed, from an earlier subscription or fetched; `blocked`
+    is True if the queue found it without credit at its turn.
 
-    A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each beat of its
-    `clock`, of which `beats` are over. `timeout_ms` is how long it may take to answer for a delivery where its queue
-    looks, None where that does not. Where its channel looks, `sent` are the times of its deliveries, each with how many
-    were sent then, those included that it has answered for since the last delivery; the channel's ticks count from
-    `ticks_from_us`.
+    A consumer with a rate answers for a message, or with automatic acknowledgement takes one, at each tick of its
+    `clock`, of which `ticks` are over. `timeout_ms` is the time within which it has to answer for a delivery if its
+    queue checks that, None if it does not. If its channel checks it, `sent` are the times of its deliveries, each with
+    the number sent then, including those that it has answered for since the last delivery; the channel's ticks count
+    from `ticks_from_us`.
     """
 
     name: str
@@ -71,7 +70,7 @@ class Consumer(Struct, frozen=True):
     received: Runs = EMPTY
     cancel_notified: bool = False
     clock: Clock | None = None
-    beats: int = 0
+    ticks: int = 0
     deliveries: Runs = EMPTY
     timeout_ms: int | None = None
     sent: tuple[tuple[int, int], ...] = ()
@@ -79,18 +78,19 @@ class Consumer(Struct, frozen=True):
 
     @property
     def in_sequence(self) -> Runs:
-        """The present master's deliveries that the client believes it holds, in their order."""
+        """Return the present master's deliveries that the client believes it holds, in their order."""
         believed = union(self.held, self.settled_early)
         return within(self.deliveries, believed) if self.deliveries else believed
 
     @property
     def capacity(self) -> int | None:
-        """How many more messages it takes; None for no limit. Prefetch counts only messages to be acknowledged.
+        """Return how many more messages it takes; None for no limit. Prefetch counts only messages to be acknowledged.
 
         A consumer's own prefetch is a credit that its queue keeps: full when it subscribes, one less with each delivery
         and one more with each answer to any. A global prefetch is the channel's (`rabbit_limiter`): it counts all that
-        the client has not answered, deliveries of a master that is gone included. A client with a rate that
-        acknowledges automatically has room at its beats alone."""
+        the client has not answered, including deliveries of a master that is gone. A client with a rate that
+        acknowledges automatically has credit at its ticks alone.
+        """
         if self.automatic and self.clock is not None:
             return 0
         if self.prefetch == 0 or self.automatic:
@@ -100,14 +100,17 @@ class Consumer(Struct, frozen=True):
 
     @property
     def unanswered(self) -> int:
-        """How many deliveries its client believes it has to answer for."""
+        """Return the number of deliveries that its client believes it has to answer for."""
         return size(self.stale) + size(self.in_sequence)
 
 
 
 class Unconfirmed(Struct, frozen=True):
-    """Messages for whose confirm a channel waits: one `Share` for each queue they were routed to. `transaction` is
-    whether tx.commit waits for them, `step` the step that published them, `publisher` the steady publisher that did."""
+    """Messages whose confirm a channel waits for: one `Share` for each queue they were routed to.
+
+    `transaction` is True if tx.commit waits for them, `step` is the step that published them, `publisher` the steady
+    publisher that did.
+    """
 
     number: int
     node: int
@@ -119,8 +122,11 @@ class Unconfirmed(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """One queue's part of an `Unconfirmed`: its message numbers, the replicas still asked and when each will have
-    answered (`due_us`), and whether a replica has. Messages that the master does not take are `rejected`."""
+    """One queue's part of an `Unconfirmed`.
+
+    It has the message numbers, the replicas still asked and when each will have answered (`due_us`), and whether a
+    replica has. Messages that the master does not take are `rejected`.
+    """
 
     queue: str
     numbers: Runs
@@ -131,12 +137,14 @@ class Share(Struct, frozen=True):
 
 
 class Unanswered(Struct, frozen=True):
-    """Messages of a steady publisher, one at each beat of its `clock` from `beat` on, numbered in its queue from
-    `number` on: the replicas still asked, how long after a message's beat each has answered for it (`delays_us`), and
-    whether a replica has."""
+    """Messages of a steady publisher, one at each tick of its `clock` from `tick` on, numbered from `number` on.
+
+    `delays_us` are the replicas still asked, each with the time from a message's tick to its answer; `answered` is True
+    if a replica has answered.
+    """
 
     clock: Clock
-    beat: int
+    tick: int
     number: int
     count: int
     delays_us: tuple[tuple[int, int], ...]
@@ -144,18 +152,17 @@ class Unanswered(Struct, frozen=True):
 
     @property
     def numbers(self) -> Runs:
-        """The messages' numbers."""
+        """Return the messages' numbers."""
         return run(self.number, self.count)
 
 
 
 class Publisher(Struct):
-    """A client that publishes a message at each beat of its `clock`, connected to `node`. A value to all but a turn,
-    which changes copies.
+    """A client that publishes a message at each tick of its `clock`, connected to `node`.
 
-    `beats` counts the beats whose messages have left it. `published` and `confirmed` count messages of all publishers
-    that had its name. `blocked_since_us` is since when its next message waits, `blocked_us` how long earlier messages
-    have waited. `step` is the step that started it.
+    Only a turn changes it, in a copy. `ticks` counts the ticks whose messages have left it. `published` and `confirmed`
+    count messages of all publishers that had its name. `blocked_since_us` is the time since when its next message
+    waits, `blocked_us` the time for which earlier messages have waited. `step` is the step that started it.
     """
 
     name: str
@@ -167,7 +174,7 @@ class Publisher(Struct):
     mode: str
     step: int
     closed: bool = False
-    beats: int = 0
+    ticks: int = 0
     published: int = 0
     confirmed: int = 0
     blocked_since_us: int | None = None
@@ -176,5 +183,5 @@ class Publisher(Struct):
 
     @property
     def blocked(self) -> bool:
-        """Whether something holds it up."""
+        """Return True if flow control or an alarm blocks it."""
         return self.blocked_since_us is not None

@@ -1,12 +1,12 @@
 """Publisher confirms: a channel waits for every replica that it sent a message to.
 
-Source: `rabbit_channel` and `unconfirmed_messages` (3.8.0 and later). A replica that goes away is no longer waited for;
-when none is left, the message is confirmed if one of them had answered, and nacked otherwise. A message routed to
+Source: `rabbit_channel` and `unconfirmed_messages` (3.8.0 and later). The channel stops waiting for a replica that goes
+down; when none is left, the message is confirmed if one of them had answered, and nacked otherwise. A message routed to
 several queues is confirmed or nacked as one.
 
 A transaction has one answer for all its messages (`rabbit_channel:maybe_complete_tx`): tx.commit-ok when every replica
-has answered, and a closed channel where a confirming one would have sent a nack. Nothing is taken back: a queue keeps
-the messages that it has taken, though the transaction failed. What the channel itself rejects while it carries out
+has answered, and a closed channel where a confirming one would have sent a nack. Nothing is rolled back: a queue keeps
+the messages that it has taken, although the transaction failed. What the channel itself rejects while it carries out
 tx.commit, in place of a quorum queue, does not make the transaction fail: `rabbit_channel:handle_method` of tx.commit
 writes `committing` over the `failed` of `record_rejects`.
 """
@@ -32,7 +32,7 @@ from hawb.engine.core.turn import Turn
 def await_answers(
     turn: Turn, node: int, shares: tuple[Share, ...], *, transaction: bool, publisher: str | None = None
 ) -> None:
-    """A channel at `node` begins to wait for its messages' replicas."""
+    """Let a channel at `node` wait for its messages' replicas."""
     number = turn.next_number()
     waiting = Unconfirmed(number, node, shares, transaction, turn.step, publisher)
     turn.unconfirmed = (*turn.unconfirmed, waiting)
@@ -41,12 +41,12 @@ def await_answers(
 
 
 def due(turn: Turn, event: ConfirmsDue) -> None:
-    """Answers a channel's messages for which all replicas that are still there have answered."""
+    """Answer a channel's messages for which all remaining replicas have answered."""
     _update(turn, lambda share: share, lambda waiting: waiting.number == event.number)
 
 
 def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
-    """A replica that was silent has got all its messages: its answers arrive `delay_us` later."""
+    """Schedule the answers of a replica that was silent and has received all its messages, after `delay_us`."""
     due_us = turn.now_us + delay_us + turn.settings.timing.fsync_us
 
     def heard(share: Share) -> Share:
@@ -61,9 +61,10 @@ def replica_answers(turn: Turn, queue: str, node: int, delay_us: int) -> None:
 
 
 def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Runs, delay_us: int) -> None:
-    """A quorum queue has taken messages that a channel at `node` sent, but for those that it rejects: its answer
-    arrives `delay_us` later. A channel nacks a message that one queue rejects without waiting for the other queues that
-    it was routed to."""
+    """Answer messages of a channel at `node` that a quorum queue has taken or `rejected`, after `delay_us`.
+
+    A channel nacks a message that one queue rejects without waiting for the other queues that it was routed to.
+    """
     left: list[Unconfirmed] = []
     for waiting in turn.unconfirmed:
         share = next((one for one in waiting.shares if one.queue == queue and runs.common(one.numbers, numbers)), None)
@@ -89,13 +90,13 @@ def group_answers(turn: Turn, queue: str, node: int, numbers: Runs, rejected: Ru
 
 
 def _shares_of(waiting: Unconfirmed, share: Share, part: Share) -> tuple[Share, ...]:
-    """The shares of the messages of `part`, about which one of the queues has decided."""
+    """Return the shares of the messages of `part`, which one of the queues has decided."""
     others = [_at_places(one, share.numbers, part.numbers) for one in waiting.shares if one is not share]
     return (part, *(replace(one, due_us=()) for one in others)) if part.rejected else (part, *others)
 
 
 def _at_places(other: Share, numbers: Runs, some: Runs) -> Share:
-    """Another queue's share of the messages that in the first have the numbers `some` of `numbers`."""
+    """Return another queue's share of the messages that have the numbers `some` of `numbers` in the first queue."""
     found = EMPTY
     for first, last in some:
         before = runs.size(runs.common(numbers, runs.run(1, first - 1)))
@@ -105,7 +106,10 @@ def _at_places(other: Share, numbers: Runs, some: Runs) -> Share:
 
 
 def _goes_on(turn: Turn, waiting: Unconfirmed, shares: tuple[Share, ...]) -> Unconfirmed:
-    """A channel's wait with these shares; it looks again when the last answer under way has arrived."""
+    """Return a channel's wait with these shares, and schedule its check.
+
+    It checks when the last answer under way has arrived.
+    """
     number = turn.next_number()
     under_way_us = [due_us for share in shares for _, due_us in share.due_us if due_us < NEVER_US]
     if under_way_us:
@@ -114,7 +118,7 @@ def _goes_on(turn: Turn, waiting: Unconfirmed, shares: tuple[Share, ...]) -> Unc
 
 
 def forget_replicas(turn: Turn, queue: str, nodes: Iterable[int]) -> None:
-    """A queue's replicas at `nodes` are gone: no channel of the side in focus waits for them any more."""
+    """Stop waiting, on the current side, for a queue's replicas at `nodes`."""
     gone = frozenset(nodes)
     _update(
         turn,
@@ -144,11 +148,11 @@ def orphaned_mirrors_gone(turn: Turn, nodes: Iterable[int]) -> None:
 
 
 def replica_crashed(turn: Turn, queue: str, node: int) -> None:
-    """The process of a queue at `node` crashed: what waits for it is nacked at once, whoever else has answered."""
+    """Nack at once what waits for a queue's crashed process at `node`, whichever other replicas have answered."""
     here = [waiting for waiting in turn.unconfirmed if turn.is_here(waiting.node)]
-    struck = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
-    turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in struck)
-    for waiting in struck:
+    affected = [waiting for waiting in here if _waits_for(turn, waiting, queue, node)]
+    turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting not in affected)
+    for waiting in affected:
         _answer(turn, waiting, confirmed=False)
     steady_confirms.replica_crashed(turn, queue, node)
     forget_replicas(turn, queue, [node])
@@ -163,7 +167,7 @@ def _waits_for(turn: Turn, waiting: Unconfirmed, queue: str, node: int) -> bool:
 
 
 def queue_deleted(turn: Turn, queue: str) -> None:
-    """A queue is gone by a client's wish: messages that waited for it count as confirmed."""
+    """Confirm messages that waited for a queue that a client has deleted."""
     _update(
         turn,
         lambda share: replace(share, due_us=(), answered=True) if share.queue == queue else share,
@@ -173,24 +177,26 @@ def queue_deleted(turn: Turn, queue: str) -> None:
 
 
 def client_gone(turn: Turn, node: int, reason: str = "client_node_gone") -> None:
-    """The node of a channel is gone, or the connection to it: its publishers never hear."""
+    """Drop the waits of channels whose node or connection is gone: their publishers get no answer."""
     for waiting in turn.unconfirmed:
         if waiting.node == node:
             _say_nothing(turn, waiting, reason)
     turn.unconfirmed = tuple(waiting for waiting in turn.unconfirmed if waiting.node != node)
     for name in turn.queue_names():
-        waiting = tuple(_orphaned(one, node) for one in turn.queues[name].waiting)
+        waiting = tuple(_without_channel(one, node) for one in turn.queues[name].waiting)
         if waiting != turn.queues[name].waiting:
             turn.change_queue(name, waiting=waiting)
     steady_confirms.client_gone(turn, node, reason)
 
 
-def _orphaned(one: WaitingOperation, node: int) -> WaitingOperation:
-    """A waiting publish whose channel is gone with a node: it still waits, but for no channel; a new one there is
-    another."""
+def _without_channel(one: WaitingOperation, node: int) -> WaitingOperation:
+    """Mark a waiting publish whose channel's node is gone: it still waits, but for no channel.
+
+    A new channel is another.
+    """
     if not isinstance(one.operation, Publish) or one.operation.node != node:
         return one
-    return replace(one, operation=replace(one.operation, orphaned=True))
+    return replace(one, operation=replace(one.operation, without_channel=True))
 
 
 def _say_nothing(turn: Turn, waiting: Unconfirmed, reason: str) -> None:
@@ -208,7 +214,7 @@ def _without(turn: Turn, share: Share, gone: frozenset[int]) -> Share:
 def _update(
     turn: Turn, change: Callable[[Share], Share], chosen: Callable[[Unconfirmed], bool] = lambda waiting: True
 ) -> None:
-    """Applies `change` to the shares of the chosen waits, and answers publishers that need wait no longer."""
+    """Apply `change` to the shares of the chosen waits, and answer publishers whose wait is over."""
     left = []
     for waiting in turn.unconfirmed:
         if chosen(waiting):
@@ -221,12 +227,12 @@ def _update(
 
 
 def _is_taken(share: Share) -> bool:
-    """Whether the queue has the messages somewhere: a replica has answered, and the master has rejected none."""
+    """Return True if the queue has the messages: a replica has answered, and the master has rejected none."""
     return not share.rejected and bool(share.answered or share.due_us)
 
 
 def _answer(turn: Turn, waiting: Unconfirmed, *, confirmed: bool) -> None:
-    """Confirms if every queue has the messages somewhere, nacks otherwise."""
+    """Confirm messages if every queue has them, nack them otherwise."""
     if not can_tell(turn, waiting.node):
         _say_nothing(turn, waiting, "client_node_gone")
         return

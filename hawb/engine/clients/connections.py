@@ -2,15 +2,15 @@
 
 Source: `rabbit_reader` (`publish_received`, `control_throttle`, `maybe_block`). While a resource alarm is in force, a
 connection is blocked with the first message published on it: the broker reads nothing more from it until every alarm is
-cleared. So all later requests over that connection wait behind the publish, be it an acknowledgement or a close;
-deliveries still go out. A connection on which nobody publishes never notices.
+cleared. All later requests over that connection, acknowledgements and closes included, wait behind the publish;
+deliveries still go out. A connection without publishes is never blocked.
 
 An error that AMQP calls hard ends the connection on which it happened with all that belongs to it
-(`rabbit_reader:handle_exception`); other errors end a channel, which here serves the one step alone.
+(`rabbit_reader:handle_exception`); other errors end a channel, which in hawb serves one step alone.
 
-The header of the first message is read before the connection is blocked, so that a message without a body would get
-through. That is not told apart here. When the connection is closed meanwhile, by a drain or with its node, unread
-requests never reach a queue.
+In RabbitMQ the header of the first message is read before the connection is blocked, so that a message without a body
+would get through; hawb does not distinguish that. If the connection is closed meanwhile, by a drain or with its node,
+unread requests never reach a queue.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ Connection = tuple[str, int, str]
 
 
 def first_open(turn: Turn) -> int:
-    """The first running node in the order of the scenario's list that takes clients; NOWHERE if none does."""
+    """Return the first running node in the scenario's order that takes clients; NOWHERE if none does."""
     ready = (node for node in turn.settings.file_order if turn.runs_anywhere(node) and not turn.nodes[node].drained)
     return next(ready, NOWHERE)
 
 
 def send(turn: Turn, request: object) -> None:
-    """Sends a client's request on its way, unless its connection is blocked or this request blocks it."""
+    """Send a client's request, unless its connection is blocked or this request blocks it."""
     connection = connection_of(turn, request)
     turn.look_from(connection[1])
     turn.connections |= {connection}
@@ -64,15 +64,17 @@ def send(turn: Turn, request: object) -> None:
 
 
 def depart(turn: Turn, node: int, request: object, step: int) -> None:
-    """Sends a request from its client's node to the queue's master. Without a master the client's own node decides what
-    becomes of it. A request that concerns only a channel is there at once."""
+    """Send a request from its client's node to the queue's master.
+
+    Without a master the client's own node handles it. A request that concerns only a channel arrives at once.
+    """
     queue = turn.queues.get(getattr(request, "queue", None))
     delay_us = turn.link_us(node, queue.master) if queue is not None and queue.up else 0
     turn.schedule(delay_us, request, step=step)
 
 
 def connection_of(turn: Turn, request: Any) -> Connection:
-    """The connection of a request: that of its consumer, if it concerns one."""
+    """Return the connection of a request: that of its consumer, if it concerns one."""
     if isinstance(request, Settle | ConsumerCancels | ConsumerCloses):
         consumer = turn.consumers[request.consumer]
         return consumer.connection, consumer.node, split_queue(consumer.queue)[0]
@@ -82,12 +84,12 @@ def connection_of(turn: Turn, request: Any) -> Connection:
 
 
 def is_blocked(turn: Turn, connection: Connection) -> bool:
-    """Whether the broker does not read from a connection."""
+    """Return True if the broker does not read from a connection."""
     return any(unread.connection == connection for unread in turn.unread)
 
 
-def heed_alarms(turn: Turn, node: int) -> None:
-    """A node whose last alarm is gone reads requests again, in the order in which clients sent them."""
+def apply_alarms(turn: Turn, node: int) -> None:
+    """Let a node whose last alarm is cleared read requests again, in the order in which clients sent them."""
     if not alarms.blocks_publishing(turn, node):
         for connection in dict.fromkeys(unread.connection for unread in turn.unread if unread.connection[1] == node):
             turn.emit("connection_unblocked", node=node, connection=connection[0])
@@ -96,13 +98,15 @@ def heed_alarms(turn: Turn, node: int) -> None:
 
 
 def node_gone(turn: Turn, node: int) -> None:
-    """The connections to a node are gone."""
+    """End the connections to a node."""
     end(turn, lambda connection: connection[1] == node)
 
 
 def fail(turn: Turn, event: ConnectionFails) -> None:
-    """Ends a connection with an error: its consumers and exclusive queues go with it. Confirms that it still waits for
-    count as heard."""
+    """End a connection with an error, with its consumers and exclusive queues.
+
+    Confirms that it still waits for count as received.
+    """
     failed = event.connection, event.node, event.vhost
     end(turn, failed.__eq__)
     theirs = (consumer for consumer in turn.consumers.values() if connection_of(turn, consumer) == failed)
@@ -111,8 +115,10 @@ def fail(turn: Turn, event: ConnectionFails) -> None:
 
 
 def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> None:
-    """Ends consumers with their channels. The messages that they held go back. A consumer that another side has closed
-    already is only struck off here."""
+    """Close consumers with their channels, and requeue the messages that they held.
+
+    A consumer that another side has closed already is only removed from this side's queues.
+    """
     for consumer in list(consumers):
         decided = requests.is_decided(turn, consumer.queue)
         if consumer.state != "closed":
@@ -123,18 +129,18 @@ def close_consumers(turn: Turn, consumers: Iterable[Consumer], reason: str) -> N
 
 
 def end(turn: Turn, chosen: Callable[[Connection], bool]) -> None:
-    """Ends the chosen connections, with the requests that waited in them or in their channels."""
+    """End the chosen connections, with the requests that wait in them or in their channels."""
     turn.connections = frozenset(connection for connection in turn.connections if not chosen(connection))
     enqueuers.forget(turn, chosen)
-    held_back = [one for one in turn.held_back if chosen(connection_of(turn, one.operation))]
-    turn.held_back = tuple(one for one in turn.held_back if one not in held_back)
-    for request in (waiting.operation for waiting in (*take(turn, chosen), *held_back)):
+    awaiting_registration = [one for one in turn.awaiting_registration if chosen(connection_of(turn, one.operation))]
+    turn.awaiting_registration = tuple(one for one in turn.awaiting_registration if one not in awaiting_registration)
+    for request in (waiting.operation for waiting in (*take(turn, chosen), *awaiting_registration)):
         for name in request.queues if isinstance(request, Publish) else ():
             bookkeeping.refuse(turn, name, publishing.number(turn, name, request.count), "connection_closed")
 
 
 def take(turn: Turn, chosen: Callable[[Connection], bool]) -> list[Unread]:
-    """Takes the unread requests of the chosen connections, and returns them."""
+    """Remove the unread requests of the chosen connections, and return them."""
     taken = [unread for unread in turn.unread if chosen(unread.connection)]
     turn.unread = tuple(unread for unread in turn.unread if not chosen(unread.connection))
     return taken

@@ -1,15 +1,15 @@
-"""Deliveries: messages sent to consumers, and messages that go back to their place.
+"""Deliveries: messages sent to consumers, and requeued messages.
 
-Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. Consumers are served by
-the master alone, wherever they are connected. After a failover nobody knows what was sent to whom: all goes back to its
-place and is sent again. Clients' answers are in `hawb.engine.clients.settling`.
+Source: `rabbit_queue_consumers`, `rabbit_limiter`, `rabbit_channel`, `rabbit_amqqueue_process`. The master alone serves
+consumers, wherever they are connected. After a failover the new master does not know which messages were delivered: all
+are requeued and sent again. Clients' answers are in `hawb.engine.clients.settling`.
 
-Of several consumers those of the highest priority are served as long as they have room, with one message each in turn.
-A consumer that is due and has no room leaves the circle, and comes back as its last when it has room again. Beyond
-DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
+Of several consumers those of the highest priority are served as long as they have credit, with one message each in
+turn. A consumer without credit at its turn leaves the circle, and comes back as its last when it has credit again.
+Beyond DEALT_SINGLY messages at a time they are dealt in equal lots, so that the cost does not grow with the depth.
 
 A quorum queue's consumers outlive its leader (`hawb.engine.quorum.fifo`). A consumer leaves the circle with the message
-that takes its last credit. A delivery whose sender dies is not lost: the client finds a gap and asks the queue again
+that takes its last credit. A delivery is not lost when its sender dies: the client finds a gap and asks the queue again
 (`rabbit_fifo_client:get_missing_deliveries`), or the member on its own node sends it when it learns of it.
 """
 
@@ -38,24 +38,30 @@ from hawb.engine.quorum.fifo import capacity, rank
 
 DEALT_SINGLY = 10_000
 DEALT_OF_A_FLOW = 100
-"""Where clients have a rate (`flows`)."""
+"""The same for clients with a rate (`flows`)."""
 
 UNFAILED = ("out_of_reach", "timed_out")
-"""Why messages are returned that do not count as deliveries that failed (`rabbit_fifo:return_all`,
+"""The reasons for which a returned message does not count as a failed delivery (`rabbit_fifo:return_all`,
 `evaluate_consumer_timeout`, 4.3)."""
 
 
 def circle(turn: Turn, queue: Queue) -> list[str]:
-    """The consumers that take turns, those of the highest priority first, and of these the one that is due."""
+    """Return the consumers in the order of their turns.
+
+    Those of the highest priority come first, and of these the one that is due.
+    """
     served_ones = [queue.active_consumer] if is_single_active(queue) else queue.consumers
     taking = [one for one in served_ones if one is not None and not turn.consumers[one].blocked]
     return sorted((one for one in taking if fifo.is_served(queue, one)), key=lambda one: -rank(turn, queue, one))
 
 
 def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, int] | None = None) -> None:
-    """Sends ready messages to consumers that have room, by priority and in turn. Expired messages are dropped when they
-    get to the head; `new` ones go to a waiting consumer even with a TTL of 0. Consumers that go on answering have
-    `more_room` for so many messages. A quorum queue then looks whether it is too long, as after each command."""
+    """Send ready messages to consumers that have credit, by priority and in turn.
+
+    Expired messages are dropped when they reach the head; `new` ones go to a waiting consumer even with a TTL of 0.
+    `more_room` is the further credit of consumers that go on answering. A quorum queue then compares its length with
+    its limits, as after each command.
+    """
     hand_out(turn, name, new, more_room or {})
     expiry.drop_expired(turn, name)
     if name in turn.queues and turn.queues[name].type == QUORUM:
@@ -64,7 +70,7 @@ def deliver(turn: Turn, name: str, new: Runs = EMPTY, more_room: Mapping[str, in
 
 
 def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> None:
-    """Sends ready messages that have not expired."""
+    """Send ready messages that have not expired."""
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
@@ -100,7 +106,7 @@ def hand_out(turn: Turn, name: str, new: Runs, more_room: Mapping[str, int]) -> 
 
 
 def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
-    """Whether a consumer that had left the circle for want of room has some again; then it is the last in turn."""
+    """Put a consumer that had left the circle last in turn, if it has credit again; return True if so."""
     consumer = turn.consumers[name]
     if not consumer.blocked or (capacity(turn, consumer) == 0 and not more_room):
         return False
@@ -111,8 +117,10 @@ def come_back(turn: Turn, name: str, more_room: int = 0) -> bool:
 
 
 def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us: int = 0) -> None:
-    """Sends messages to a client in their order; with automatic acknowledgement a classic queue has let go of them, and
-    so has a quorum queue if the client has a rate."""
+    """Send messages to a client in their order.
+
+    With automatic acknowledgement a classic queue removes them, and so does a quorum queue if the client has a rate.
+    """
     consumer, queue = turn.consumers[consumer_name], turn.queues[name]
     numbers = runs.normal(ordered)
     entry = turn.emit(
@@ -143,13 +151,12 @@ def hand_over(turn: Turn, name: str, consumer_name: str, ordered: Runs, delay_us
 
 
 def is_sorted(pairs: Runs) -> bool:
-    """Whether messages stand in the order of their numbers."""
+    """Return True if messages are in the order of their numbers."""
     return all(before[1] < after[0] for before, after in pairwise(pairs))
 
 
 def arrive(turn: Turn, event: DeliveryArrives) -> None:
-    """A client gets its messages, unless its node or the sending node has died by now, or the link between them drops
-    everything."""
+    """Deliver messages to a client, unless its node or the sender's has gone down, or the link between them is cut."""
     consumer = turn.consumers[event.consumer]
     ends = ((event.node, (RUNNING, STOPPING)), (consumer.node, (RUNNING,)))
     dead = next((node for node, well in ends if turn.nodes[node].status not in well), NOWHERE)
@@ -157,7 +164,7 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
         link = (min(event.node, consumer.node), max(event.node, consumer.node))
         turn.under_way = (*turn.under_way, UnderWay(link, event, turn.step, turn.because))
     elif dead == NOWHERE and consumer.queue != event.queue:
-        # They were for a channel that is gone, whose name another one has.
+        # They were for a channel that is gone; another one has its name now.
         turn.ledger[event.queue] = turn.account(event.queue).with_delivered(event.numbers)
     elif dead == NOWHERE:
         receive(turn, consumer.name, runs.union(event.numbers, fetched(turn, consumer.name)))
@@ -166,8 +173,10 @@ def arrive(turn: Turn, event: DeliveryArrives) -> None:
 
 
 def receive(turn: Turn, name: str, numbers: Runs) -> None:
-    """A client has messages. With automatic acknowledgement its channel settles those of a quorum queue now. A quorum
-    queue also sends to channels that are gone, as long as that is not committed."""
+    """Let a client receive messages; with automatic acknowledgement its channel settles those of a quorum queue now.
+
+    A quorum queue also sends to channels that are gone, until it has committed that they are.
+    """
     consumer = turn.consumers[name]
     queue = turn.queues.get(consumer.queue)
     if consumer.state == "closed" and queue is not None and queue.type == QUORUM:
@@ -182,8 +191,10 @@ def receive(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def fetched(turn: Turn, name: str) -> Runs:
-    """The messages that a client fetches when it notices a gap: those that did not arrive, and that the queue still
-    counts as held by it."""
+    """Return the messages that a client fetches when it notices a gap.
+
+    They did not arrive, and the queue still counts them as held by the client.
+    """
     consumer = turn.consumers[name]
     gap = fifo.missing(turn, consumer)
     if gap:
@@ -193,9 +204,11 @@ def fetched(turn: Turn, name: str) -> Runs:
 
 
 def deliver_missing(turn: Turn, name: str) -> None:
-    """A quorum queue's members have learnt what is committed: members on consumers' own nodes deliver what the last
-    leader could not. Consumers elsewhere get it with the next delivery (`ra_server_proc`: a command's effect that sends
-    to a node with a member is carried out by that member)."""
+    """Deliver from the members on consumers' own nodes what the last leader could not deliver.
+
+    Consumers elsewhere get it with the next delivery (`ra_server_proc`: a command's effect that sends to a node with a
+    member is carried out by that member).
+    """
     queue = turn.queues[name]
     for one, _ in fifo.of(queue).missing:
         if turn.consumers[one].node in queue.synchronised and turn.runs_anywhere(turn.consumers[one].node):
@@ -203,8 +216,11 @@ def deliver_missing(turn: Turn, name: str) -> None:
 
 
 def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None) -> None:
-    """Messages do not arrive: those that wait for an acknowledgement go back to their place as soon as a node notices,
-    those acknowledged automatically are lost. A quorum queue still has all of them."""
+    """Handle messages that do not arrive.
+
+    Those that wait for an acknowledgement are requeued as soon as a node notices; those acknowledged automatically are
+    lost. A quorum queue still has all of them.
+    """
     queue, consumer = turn.queues.get(event.queue), turn.consumers[event.consumer]
     if queue is not None and queue.type == QUORUM:
         if consumer.queue != event.queue:
@@ -221,9 +237,11 @@ def lose_delivery(turn: Turn, event: DeliveryArrives, because: int | None = None
 
 
 def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
-    """Unanswered deliveries go back to their place, in their order, marked as redelivered. On another side of a
-    partition the queue may have delivered other messages. A quorum queue gives up messages that were given back too
-    often (`rabbit_fifo:return_one`); returns how many."""
+    """Requeue unanswered deliveries at their place, in their order, marked as redelivered.
+
+    On another side of a partition the queue may have delivered other messages. A quorum queue gives up messages that
+    were returned too often (`rabbit_fifo:return_one`); return the number of these.
+    """
     queue, ordered = turn.queues.get(name), numbers
     numbers = EMPTY if queue is None else runs.common(runs.normal(ordered), queue.unacknowledged)
     if not numbers:
@@ -246,48 +264,52 @@ def put_back(turn: Turn, name: str, numbers: Runs, reason: str) -> int:
     return 0
 
 
-# Events of a quorum queue that no client causes
+# Events of a quorum queue
 
 
 def follow_leader(turn: Turn, name: str) -> None:
-    """A quorum queue has a new leader, which sets timers and sends dead letters; consumers notice nothing, but get the
-    deliveries that were on their way when the last leader died."""
+    """Let a quorum queue's new leader set timers, send dead letters and deliver missing messages.
+
+    These are the messages that were under way when the last leader went down.
+    """
     expiry.lead(turn, name)
     dead_letters.start_over(turn, name)
     deliver_missing(turn, name)
 
 
 def letters_confirmed(turn: Turn, event: LettersConfirmed) -> None:
-    """A quorum queue's dead letters have arrived, which may make it short enough to be published to."""
+    """Settle a quorum queue's confirmed dead letters, which may make it short enough to take messages."""
     dead_letters.settle(turn, event)
     deliver(turn, event.queue)
 
 
 def messages_expire(turn: Turn, event: MessagesExpire) -> None:
-    """A queue looks whether messages at its head have expired."""
+    """Check the head of a queue for expired messages."""
     expiry.messages_expire(turn, event)
     if event.queue in turn.queues and turn.queues[event.queue].type == QUORUM:
         deliver(turn, event.queue)
 
 
-# What clients do
+# Clients' operations
 
 
 def reached(turn: Turn, operation: Operation) -> Queue | None:
-    """The queue that serves an operation now: a quorum queue once it has committed the operation
-    (`hawb.engine.quorum.requests`)."""
+    """Return the queue that serves an operation now; None if none does.
+
+    A quorum queue serves it once it has committed the operation (`hawb.engine.quorum.requests`).
+    """
     queue = turn.queues.get(operation.queue)
     decided = queue is not None and queue.type == QUORUM and not is_absent(queue)
     return queue if decided else served(turn, operation)
 
 
 def refuse_tag(turn: Turn, known: Consumer) -> None:
-    """530 for a name that stands for a subscription already."""
+    """Refuse a consumer tag that is in use (530)."""
     turn.refuse(530, f"NOT_ALLOWED - attempt to reuse consumer tag '{known.name}'")
 
 
 def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
-    """Whether a name still stands for messages of another queue; then its step was refused."""
+    """Return True if a name still holds messages of another queue, and refuse its step."""
     if known is None or known.queue == queue.name or not still_holds(known):
         return False
     turn.refuse(None, f"'{known.name}' still holds messages of '{known.queue}'")
@@ -295,8 +317,10 @@ def holds_of_another(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
 
 
 def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
-    """Whether a name stands for a client on another side of a partition that is subscribed there, or that holds
-    messages of a classic queue there, for which only that side waits; then its step was refused."""
+    """Return True if a name is in use on another side of a partition, and refuse its step.
+
+    It is if a client is subscribed there under it, or holds messages of a classic queue that only that side waits for.
+    """
     if known is None or known.state == "closed" or turn.is_here(known.node):
         return False
     if known.state != "active" and (queue.type == QUORUM or not still_holds(known)):
@@ -306,12 +330,12 @@ def is_elsewhere(turn: Turn, known: Consumer | None, queue: Queue) -> bool:
 
 
 def still_holds(known: Consumer) -> bool:
-    """Whether a client believes that it has messages to answer for."""
+    """Return True if a client believes that it has messages to answer for."""
     return bool(known.unanswered)
 
 
 def let_go(turn: Turn, name: str) -> None:
-    """The messages that a channel held which is gone go back."""
+    """Requeue the messages that a gone channel held."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     turn.change_consumer(name, **HOLDS_NOTHING)
@@ -320,14 +344,16 @@ def let_go(turn: Turn, name: str) -> None:
 
 
 def is_known(turn: Turn, consumer: Consumer) -> bool:
-    """Whether a quorum queue still knows a channel, by what it holds or as a consumer."""
+    """Return True if a quorum queue still knows a channel, by what it holds or as a consumer."""
     queue = turn.queues.get(consumer.queue)
     return queue is not None and queue.type == QUORUM and bool(consumer.held or consumer.name in queue.consumers)
 
 
 def give_up_name(turn: Turn, name: str) -> None:
-    """Ends the channel that had a name before, if it was left behind: the channel that takes the name holds nothing of
-    it, and the queue knows only the new one."""
+    """End the channel that had a name before, if the queue still knows it.
+
+    The channel that takes the name holds none of its messages, and the queue knows only the new one.
+    """
     known = turn.consumers.get(name)
     if known is None or known.state != "closed" or not is_known(turn, known):
         return
@@ -345,8 +371,11 @@ def give_up_name(turn: Turn, name: str) -> None:
 
 
 def with_past(consumer: Consumer, known: Consumer | None) -> Consumer:
-    """A consumer with the messages that its name has received and holds from before. A consumer with a rate answers for
-    stale messages in the order of their numbers (`hawb.engine.clients.steady.flows`)."""
+    """Return a consumer with the messages that its name has received and holds from before.
+
+    A consumer with a rate answers for stale messages in the order of their numbers
+    (`hawb.engine.clients.steady.flows`).
+    """
     if known is None:
         return consumer
     steady = consumer.clock is not None

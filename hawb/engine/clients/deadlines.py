@@ -1,18 +1,17 @@
-"""Until when consumers have to answer for their deliveries: their channel looks, or in 4.3 the quorum queue.
+"""The time within which consumers have to answer for deliveries: a channel checks it, or in 4.3 the quorum queue.
 
 Source: `rabbit_channel` (`record_sent`, `evaluate_consumer_timeout`, `init_tick_timer`, `maybe_cancel_tick_timer`), up
-to 4.2. A channel looks at its oldest delivery alone, at each of its ticks. It ticks while the client has anything to
-answer for, and stops in between: here its ticks count from the first delivery to a client that has nothing. Answers
-that have reached the channel count, whether its queue has heard them or not. A delivery counts from when it is sent.
+to 4.2. A channel checks its oldest delivery alone, at each of its ticks. It ticks while the client has anything to
+answer for, and stops in between: in hawb its ticks count from the first delivery to a client that has nothing. Answers
+that have reached the channel count, whether they have reached its queue or not. A delivery counts from when it is sent.
 
 Source: `rabbit_fifo:checkout_one`, `next_consumer_timeout`, `maybe_untimeout`, `handle_aux` of eval (4.3). Each
 delivery of a quorum queue has an end: the time of the delivery and the timeout that the queue had when the consumer
 subscribed, or fetched. The leader alone has a timer, for the earliest end.
 
-What happens then is in `hawb.engine.clients.timeouts`, how long the timeout is in `hawb.rules.consumer_timeouts`.
-
-Clients with automatic acknowledgement have no ends, since their channels answer. Of clients with a rate only those have
-any that are sure to be late: that take longer for the messages of their prefetch, or for one, than the timeout.
+`hawb.engine.clients.timeouts` has what happens then, `hawb.rules.consumer_timeouts` the length of the timeout. Clients
+with automatic acknowledgement have no ends, since their channels answer. Clients with a rate have ends only if they are
+sure to be late, because they need more than the timeout for the messages of their prefetch, or for one.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ def configured_ms(turn: Turn) -> int | None:
 def is_late_at_best(consumer: Consumer, timeout_ms: int) -> bool:
     """Return True if a client with a rate cannot answer in time for the last message of its prefetch."""
     clock = consumer.clock
-    return clock is None or max(consumer.prefetch, 1) * clock.per_us > timeout_ms * 1_000 * clock.per_beats
+    return clock is None or max(consumer.prefetch, 1) * clock.per_us > timeout_ms * 1_000 * clock.per_ticks
 
 
-# Channels that look
+# Timeouts of channels
 
 
 def channels_look(turn: Turn) -> bool:
@@ -52,8 +51,10 @@ def channels_look(turn: Turn) -> bool:
 
 
 def channel_timeout_ms(settings: Settings, known: Turn | Side, queue: Queue | None) -> int | None:
-    """Return the timeout by which a channel looks at deliveries of a queue, under the policies that its side knows;
-    None where it does not look."""
+    """Return the timeout by which a channel checks deliveries of a queue, under the policies that its side knows.
+
+    Return None if it does not check.
+    """
     profile = settings.profile
     configured = consumer_timeouts.configured_ms(settings.consumer_timeout, profile)
     if not profile.channels_time_out or queue is None or not profile.queues_set_consumer_timeout:
@@ -70,8 +71,10 @@ def _named(policies: tuple[Policy, ...], vhost: str, name: str | None) -> Policy
 
 
 def with_delivery(turn: Turn, consumer: Consumer, count: int) -> dict[str, object]:
-    """Return the fields of a client to which `count` messages are sent now: when its deliveries were sent, and since
-    when its channel ticks."""
+    """Return the fields of a client to which `count` messages are sent now.
+
+    They say when its deliveries were sent, and since when its channel ticks.
+    """
     if consumer.automatic or not consumer.name or not channels_look(turn):
         return {}
     if consumer.clock is not None:
@@ -88,8 +91,10 @@ def with_delivery(turn: Turn, consumer: Consumer, count: int) -> dict[str, objec
 
 
 def sent(consumer: Consumer) -> tuple[tuple[int, int], ...]:
-    """Return when a client's deliveries were sent that it is still to answer for, the oldest first, each time with how
-    many: it answers in the order of the deliveries."""
+    """Return when a client's unanswered deliveries were sent, the oldest first, each time with the number sent.
+
+    The client answers in the order of the deliveries.
+    """
     return _after(consumer.sent, sum(count for _, count in consumer.sent) - consumer.unanswered)
 
 
@@ -102,8 +107,10 @@ def _after(times: tuple[tuple[int, int], ...], answered: int) -> tuple[tuple[int
 
 
 def plan(turn: Turn, consumer: Consumer, *, anew: bool = False) -> None:
-    """Plan when a client's channel looks next: at its first tick by which the oldest delivery is too old. An earlier
-    plan stays unless it is made `anew`."""
+    """Schedule a client's channel's next check: the first tick by which the oldest delivery is too old.
+
+    An earlier schedule stays unless `anew` is True.
+    """
     event = ChannelTicks(consumer.node, consumer.name)
     if anew:
         turn.unschedule(event)
@@ -115,7 +122,7 @@ def plan(turn: Turn, consumer: Consumer, *, anew: bool = False) -> None:
 
 
 def looks_us(turn: Turn, consumer: Consumer) -> int | None:
-    """Return when a client's channel finds its oldest delivery too old, now at the earliest; None where it does not."""
+    """Return when a client's channel finds its oldest delivery too old, now at the earliest; None if it does not."""
     queue = turn.queues.get(consumer.queue)
     timeout_ms = channel_timeout_ms(turn.settings, turn, queue)
     times = _after(sent(consumer), passed_on(turn, consumer))
@@ -127,7 +134,7 @@ def looks_us(turn: Turn, consumer: Consumer) -> int | None:
 
 
 def passed_on(turn: Turn, consumer: Consumer) -> int:
-    """Return for how many deliveries a client has answered without its queue having heard."""
+    """Return the number of deliveries that a client has answered while its queue has not received the answers."""
     queue, group = turn.queues.get(consumer.queue), turn.groups.get(consumer.queue)
     waiting = [entry[-1] for entry in turn.agenda.of_queue(consumer.queue)]
     waiting += [] if queue is None else [one.operation for one in queue.waiting]
@@ -137,18 +144,17 @@ def passed_on(turn: Turn, consumer: Consumer) -> int:
 
 
 def plan_anew(turn: Turn, name: str) -> None:
-    """Plan anew when channels look at deliveries of a queue, whose policy has changed."""
+    """Schedule again the checks of channels with deliveries of a queue whose policy has changed."""
     if turn.settings.profile.channels_time_out and turn.settings.profile.queues_set_consumer_timeout:
         for consumer in turn.consumers_of(name):
             plan(turn, consumer, anew=True)
 
 
-# Quorum queues that look
+# Timeouts of quorum queues
 
 
 def timeout_ms(turn: Turn, queue: Queue) -> int | None:
-    """Return the timeout of those that subscribe to a queue now, or fetch from it; None where the queue does not
-    look."""
+    """Return the timeout for consumers that subscribe to a queue now, or fetch from it; None if the queue has none."""
     if queue.quorum_settings is None or turn.settings.profile.channels_time_out:
         return None
     own = queue.quorum_settings.consumer_timeout_ms
@@ -156,7 +162,7 @@ def timeout_ms(turn: Turn, queue: Queue) -> int | None:
 
 
 def begin(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
-    """A consumer gets messages, and has a while to answer for them."""
+    """Set the ends of messages that a consumer gets."""
     queue = turn.queues[consumer.queue]
     limited = consumer.timeout_ms is not None and not consumer.automatic
     limited = limited and is_late_at_best(consumer, consumer.timeout_ms)
@@ -171,13 +177,13 @@ def begin(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
 
 
 def held_until(queue: Queue) -> list[tuple[int, Runs]]:
-    """The messages that consumers hold, by the ends of their deliveries, the earliest first."""
+    """Return the messages that consumers hold, by the ends of their deliveries, the earliest first."""
     held = ((us, runs.common(these, queue.unacknowledged)) for us, these in fifo.of(queue).ends)
     return [(us, these) for us, these in held if these]
 
 
 def set_timer(turn: Turn, name: str) -> None:
-    """The leader sets its timer for the earliest end, unless one is set that fires no later."""
+    """Set the leader's timer for the earliest end, unless one is set that fires no later."""
     queue = turn.queues[name]
     ends = held_until(queue)
     if not ends or queue.master == NOWHERE:
@@ -191,8 +197,11 @@ def set_timer(turn: Turn, name: str) -> None:
 
 
 def answered(turn: Turn, name: str, consumer: str, said: Runs) -> Runs:
-    """A consumer has answered for messages that it does not hold any more. Returns those that it lost because it had
-    not answered in time; with the last of these it is served again, after the others."""
+    """Handle a consumer's answers for messages that it does not hold any more.
+
+    Return those that it lost because it had not answered in time. With its answer for the last of these it is served
+    again, as the last in turn.
+    """
     known = fifo.of(turn.queues[name])
     had = dict(known.timed_out).get(consumer, EMPTY)
     late = runs.common(had, runs.normal(said))
@@ -205,7 +214,7 @@ def answered(turn: Turn, name: str, consumer: str, said: Runs) -> Runs:
 
 
 def owe(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """A consumer is still to answer for messages that it has lost; for none it is served."""
+    """Record the messages, lost in time, that a consumer still has to answer for; without any it is served."""
     known = fifo.of(turn.queues[name]).timed_out
     left = dict(known) | {consumer: numbers}
     if numbers or consumer in dict(known):

@@ -34,8 +34,10 @@ CHANNEL_ERRORS = (403, 404, 405, 406)
 
 
 def get(turn: Turn, operation: Get) -> None:
-    """basic.get; where it is refused its channel ends, and what a holder held over it goes back
-    (`rabbit_channel:handle_exception`)."""
+    """Run basic.get. If it is refused its channel ends, and what a holder held over it is requeued.
+
+    Source: `rabbit_channel:handle_exception`.
+    """
     before = len(turn.refusals)
     answer_get(turn, operation)
     if any(refusal.code in CHANNEL_ERRORS for refusal in turn.refusals[before:]):
@@ -43,14 +45,14 @@ def get(turn: Turn, operation: Get) -> None:
 
 
 def close_holder(turn: Turn, operation: Get) -> None:
-    """The channel of who asked for messages ends with an error."""
+    """Close the channel of a client whose basic.get was refused."""
     known = turn.consumers.get(operation.holder or "")
     if known is not None and known.state != "closed":
         turn.schedule(0, ConsumerCloses(known.name, "channel_failed"))
 
 
 def answer_get(turn: Turn, operation: Get) -> None:
-    """The oldest ready messages go to a holder, or are acknowledged at once."""
+    """Give the oldest ready messages to a holder, or acknowledge them at once."""
     if not turn.is_running(operation.node) or (queue := reached(turn, operation)) is None:
         return
     if queue.type == QUORUM and is_single_active(queue):

@@ -1,7 +1,7 @@
-"""How many messages a channel may send. For classic queues the rule is in `hawb.engine.clients.steady.credit`.
+"""How many messages a channel may send. `hawb.engine.clients.steady.credit` has the rule for classic queues.
 
 To a quorum queue that cannot commit a channel sends until quorum_commands_soft_limit commands are unanswered, and one
-more (`rabbit_fifo_client:enqueue`), to a stream until 256 are (`rabbit_stream_queue:deliver`); messages that its reader
+more (`rabbit_fifo_client:enqueue`), to a stream until 256 are (`rabbit_stream_queue:deliver`). Messages that its reader
 would still pass on are left out.
 """
 
@@ -22,8 +22,10 @@ MIRROR_CREDIT = CREDIT // TO_MIRROR + CREDIT
 
 
 def credit(turn: Turn, queue: Queue | None, publisher: Publisher) -> int:
-    """How many messages more a publisher's channel may send to its queue, there or not; UNHINDERED where nothing holds
-    it up. Under a resource alarm its connection is blocked with the next one."""
+    """Return how many more messages a publisher's channel may send to its queue; UNHINDERED if there is no limit.
+
+    Under a resource alarm its connection is blocked with the next one.
+    """
     if turn.alarms and alarms.blocks_publishing(turn, publisher.node):
         return 0
     if queue is None:
@@ -35,7 +37,7 @@ def credit(turn: Turn, queue: Queue | None, publisher: Publisher) -> int:
 
 
 def batch_credit(turn: Turn, queue: Queue, operation: Publish) -> int | None:
-    """How many messages more of a batch a client may send; None where no mirror is silent."""
+    """Return how many more messages of a batch a client may send; None if no mirror is silent."""
     silent = silent_mirrors(turn, queue)
     if not silent or operation.publisher is not None:
         return None
@@ -47,5 +49,5 @@ def batch_credit(turn: Turn, queue: Queue, operation: Publish) -> int | None:
 
 
 def silent_mirrors(turn: Turn, queue: Queue) -> list[int]:
-    """The mirrors of a queue that nothing reaches, though their deaths are not known."""
+    """Return the mirrors of a queue that receive nothing although they are not known to be down."""
     return [node for node in queue.mirrors if is_silent(turn, queue, node)] if queue.up else []

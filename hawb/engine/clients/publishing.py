@@ -1,8 +1,8 @@
 """Publishing: a channel sends each message to the master and to every mirror in the queue's record.
 
 Source: `rabbit_amqqueue:deliver`, `rabbit_mirror_queue_master:publish`, `rabbit_mirror_queue_slave`. Because mirrors
-get a copy straight from the channel, messages published while the master died are not lost with it. Each message is
-numbered when it reaches the queue, or when it is certain that no queue takes it.
+get a copy straight from the channel, messages published while the master went down are not lost with it. Each message
+is numbered when it reaches the queue, or when it is certain that no queue takes it.
 
 Messages published together reach all replicas at the same moment; the time that they cost shows in their confirms: a
 link's latency each way, the transfer to the mirrors, and a disk write at each replica for persistent messages.
@@ -33,24 +33,27 @@ from hawb.engine.queues import dead_letters, expiry, limits
 from hawb.engine.queues.access import defer
 from hawb.engine.queues.contents import ready, with_batch, without
 from hawb.engine.queues.dead_letters import EXPIRED, MAXLEN
-from hawb.engine.quorum import fifo, held_back, requests
+from hawb.engine.quorum import awaiting_registration, fifo, requests
 from hawb.rules.limits import REJECT_PUBLISH_DLX
 
 
 def publish(turn: Turn, operation: Publish) -> None:
-    """Messages reach their queues. Where a queue synchronises, or its master is gone and it is not yet certain which
-    mirror takes over, they wait: the master's mailbox and the mirrors have them."""
+    """Deliver messages to their queues.
+
+    While a queue synchronises, or waits for the promotion of a mirror, they wait: the master's mailbox and the mirrors
+    have them.
+    """
     if operation.count == 0:
         return
     found = [turn.queues[name] for name in operation.queues if name in turn.queues]
     queues = [queue for queue in found if not queue.has_group]
-    asked = (queue for queue in queues if queue.name != operation.struck)
+    asked = (queue for queue in queues if queue.name != operation.lost_with_master)
     busy = next((queue for queue in asked if keeps(turn, queue, operation.node)), None)
     if busy is not None:
         defer(turn, busy, operation)
         return
     operation = within_credit(turn, operation, queues)
-    operation = operation and held_back.let_through(turn, operation)
+    operation = operation and awaiting_registration.let_through(turn, operation)
     if operation is None:
         return
     shares = tuple(route(turn, operation, name) for name in operation.queues)
@@ -65,8 +68,10 @@ def publish(turn: Turn, operation: Publish) -> None:
 
 
 def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publish | None:
-    """The part of a batch that flow control lets through, None if it lets none. The rest waits at the client until a
-    mirror that does not answer is missed, or answers."""
+    """Return the part of a batch that flow control lets through; None if it lets none.
+
+    The rest waits at the client until a mirror that does not answer is noticed as down, or answers.
+    """
     credits = {queue.name: flow_control.batch_credit(turn, queue, operation) for queue in queues}
     held_up = {name: credit for name, credit in credits.items() if credit is not None and credit < operation.count}
     if not held_up:
@@ -78,7 +83,7 @@ def within_credit(turn: Turn, operation: Publish, queues: list[Queue]) -> Publis
 
 
 def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
-    """Messages that another queue has given up reach this one. No publisher waits for an answer."""
+    """Deliver messages that another queue has given up. No publisher waits for an answer."""
     queue, turn.flowing = turn.queues.get(event.queue), event.flowing
     if queue is not None and queue.type == STREAM and not streams.profile_of(turn).takes_dead_letters:
         turn.emit("dead_letters_dropped", queue=event.queue, messages=event.count, reason="stream")
@@ -97,7 +102,7 @@ def dead_letters_arrive(turn: Turn, event: DeadLetters) -> None:
 
 
 def enqueue(turn: Turn, operation: Enqueue) -> None:
-    """A quorum queue has committed messages: it takes those for which it has room, and answers their channel."""
+    """Add messages that a quorum queue has committed, as far as it has room, and answer their channel."""
     name = operation.queue
     queue = turn.change_queue(name, pending=runs.minus(turn.queues[name].pending, operation.numbers))
     fifo.with_late(turn, name, operation.numbers)
@@ -109,18 +114,18 @@ def enqueue(turn: Turn, operation: Enqueue) -> None:
 
 
 def note_published(turn: Turn, operation: Publish) -> None:
-    """Counts a steady publisher's messages."""
+    """Count a steady publisher's messages."""
     name = operation.publisher
     if name is not None:
         turn.change_publisher(name, published=turn.publishers[name].published + operation.count)
 
 
 def route(turn: Turn, operation: Publish, name: str) -> Share | None:
-    """Publishes messages to one queue; returns its share, None where no replica will ever answer the publisher."""
+    """Publish messages to one queue; return its share, None if no replica will ever answer the publisher."""
     numbers = number(turn, name, operation.count)
-    if operation.orphaned or not turn.is_running(operation.node):
+    if operation.without_channel or not turn.is_running(operation.node):
         return route_without_client(turn, operation, name, numbers)
-    if name == operation.struck:
+    if name == operation.lost_with_master:
         keep_for_orphaned_mirrors(turn, operation, name, numbers)
         bookkeeping.refuse(turn, name, numbers, "master_died")
         ended = operation.ended and turn.settings.profile.orphaned_mirrors_confirm
@@ -150,8 +155,11 @@ def route(turn: Turn, operation: Publish, name: str) -> Share | None:
 
 
 def route_without_client(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """Publishes messages to one queue for a client whose channel is gone. The heir of a queue's master keeps the
-    messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on a 3.10.8 cluster)."""
+    """Publish messages to one queue for a client whose channel is gone.
+
+    A promoted mirror keeps the messages that it has from that channel (`rabbit_mirror_queue_slave:promote_me`; seen on
+    a 3.10.8 cluster).
+    """
     queue = turn.queues.get(name)
     if queue is not None and not queue.has_group and queue.up and name in operation.copied:
         take(turn, operation, queue, numbers)
@@ -161,33 +169,40 @@ def route_without_client(turn: Turn, operation: Publish, name: str, numbers: Run
 
 
 def keep_for_orphaned_mirrors(turn: Turn, operation: Publish, name: str, numbers: Runs) -> None:
-    """Note that a queue's orphaned mirrors have the messages from the channel, in case one of them becomes master
-    (`hawb.engine.classic.orphaned_mirrors`)."""
+    """Note that a queue's orphaned mirrors have messages from the channel, in case one of them becomes master.
+
+    See `hawb.engine.classic.orphaned_mirrors`.
+    """
     queue = turn.queues.get(name)
     if queue is not None and queue.orphaned_mirrors and (operation.kept_by or queue.up):
         turn.change_queue(name, orphaned_publishes=(*queue.orphaned_publishes, (operation, numbers, turn.step)))
 
 
-def strike(
+def lost_with_master(
     one: WaitingOperation, name: str, kept_by: tuple[int, ...] = (), orphaned_gm_at: tuple[int, ...] = (),
     ended: bool = False,
 ) -> WaitingOperation:
-    """A waiting publish after its queue's master is gone for good: messages in the mailbox went with it. Their channels
-    hear of the death, and nack them, unless mirrors keep them. If the last such mirror ends by itself, 3.8's channels
-    take that for a confirm, like the deletion of a queue (`rabbit_channel:handle_publishing_queue_down`)."""
+    """Return a waiting publish after its queue's master is gone for good.
+
+    Messages in the mailbox are lost with it. Their channels see the death and nack them, unless mirrors keep them. If
+    the last such mirror ends by itself, 3.8's channels take that for a confirm, as for the deletion of a queue
+    (`rabbit_channel:handle_publishing_queue_down`).
+    """
     if not isinstance(one.operation, Publish):
         return one
     operation = replace(
-        one.operation, struck=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
+        one.operation, lost_with_master=name, kept_by=kept_by, orphaned_gm_at=orphaned_gm_at, ended=ended, lacked_by=()
     )
     return replace(one, operation=operation)
 
 
 def copied(turn: Turn, one: WaitingOperation, name: str) -> WaitingOperation:
-    """A waiting publish after its queue's master is gone and has an heir: the mirrors have the messages from the
-    channels, and keep them marked as delivered, since they cannot know what the master did with them
-    (`rabbit_mirror_queue_slave`). Messages to several queues wait for the first of these, while the mirrors of the
-    others have them as well."""
+    """Return a waiting publish after its queue's master is gone and a mirror is to be promoted.
+
+    The mirrors have the messages from the channels, and keep them marked as delivered, since they cannot know what the
+    master did with them (`rabbit_mirror_queue_slave`). Messages to several queues wait for the first of these, while
+    the mirrors of the others have them as well.
+    """
     if not isinstance(one.operation, Publish):
         return one
     waiting = (turn.queues[other] for other in one.operation.queues if other in turn.queues)
@@ -197,7 +212,7 @@ def copied(turn: Turn, one: WaitingOperation, name: str) -> WaitingOperation:
 
 
 def number(turn: Turn, name: str, count: int) -> Runs:
-    """The next `count` numbers of the queue's name."""
+    """Give out the next `count` numbers of the queue's name."""
     before = turn.numbers.get(name, 0)
     turn.numbers[name] = before + count
     turn.book(name, published=before + count)
@@ -205,13 +220,15 @@ def number(turn: Turn, name: str, count: int) -> Runs:
 
 
 def latest(turn: Turn, name: str, count: int) -> Runs:
-    """The last `count` numbers of the queue's name."""
+    """Return the last `count` numbers of the queue's name."""
     return runs.run(turn.numbers.get(name, 0) - count + 1, count)
 
 
 def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
-    """Every replica takes the messages that the master does not reject. The share that is returned says when the
-    publisher can be answered."""
+    """Store the messages that the master does not reject in every replica.
+
+    Return the share, with the time of each answer.
+    """
     taken = runs.head(numbers, fitting(turn, operation, queue))
     rejected = runs.minus(numbers, taken)
     due_us = store(turn, operation, queue, taken) if taken else (rejection(turn, operation, queue),)
@@ -220,8 +237,11 @@ def take(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Share:
 
 
 def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
-    """How many of the messages the master does not reject. Until the first has to wait, each finds the queue as it was:
-    a message that a consumer takes, or that expires at once, takes no room."""
+    """Return how many of the messages the master does not reject.
+
+    Until the first has to wait, each finds the queue as it was: a message that a consumer takes, or that expires at
+    once, takes no room.
+    """
     fit = min(operation.count, limits.room(queue, operation.count, operation.size_bytes) + operation.more_room)
     waiting, in_effect = ready(queue), queue.limits_in_effect
     if fit in (0, operation.count):
@@ -233,7 +253,7 @@ def fitting(turn: Turn, operation: Messages, queue: Queue) -> int:
 
 
 def reject(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> None:
-    """The master has no room for messages (`rabbit_amqqueue_process:send_reject_publish`)."""
+    """Reject messages for which the master has no room (`rabbit_amqqueue_process:send_reject_publish`)."""
     if not numbers:
         return
     if queue.limits_in_effect.overflow == REJECT_PUBLISH_DLX:
@@ -242,12 +262,12 @@ def reject(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> None
 
 
 def rejection(turn: Turn, operation: Messages, queue: Queue) -> tuple[int, int]:
-    """The master, and when the publisher's channel hears that it takes nothing."""
+    """Return the master, and when its rejection reaches the publisher's channel."""
     return queue.master, turn.now_us + turn.link_us(queue.master, operation.node)
 
 
 def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch:
-    """The batch by which the queue knows the messages."""
+    """Return the batch by which the queue knows the messages."""
     return Batch(
         numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
         expiry.expires_us(turn, queue), operation.deaths, operation.routing_keys,
@@ -255,9 +275,11 @@ def batch(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> Batch
 
 
 def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple[tuple[int, int], ...]:
-    """Every replica takes the messages; returns the replicas, each with when it will have answered. For a quorum queue
-    the leader answers for all members, since its log has taken the time for sending; it may have left the group with
-    the same commit."""
+    """Store the messages in every replica; return the replicas, each with when it will have answered.
+
+    For a quorum queue the leader answers for all members, since its log has taken the time for sending; it may have
+    left the group with the same commit.
+    """
     replicas = (queue.master, *queue.mirrors)
     hosts = sorted({queue.holder, *queue.members}) if queue.has_group else replicas
     takers = [node for node in hosts if turn.follows(queue, node) and node not in queue.orphaned_mirrors]
@@ -290,10 +312,12 @@ def store(turn: Turn, operation: Messages, queue: Queue, numbers: Runs) -> tuple
 
 
 def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> bool:
-    """Whether a mirror will never answer for a channel's messages: it takes messages in the order in which they came
-    over the channel, and waits for an earlier one of which no master will ever tell it
-    (`rabbit_mirror_queue_slave:publish_or_discard`). A mirror that is left on the record of a queue that policy mirrors
-    no more hears of no message at all."""
+    """Return True if a mirror will never answer for a channel's messages.
+
+    It takes messages in the order in which they came over the channel, and waits for an earlier one about which no
+    master will ever inform it (`rabbit_mirror_queue_slave:publish_or_discard`). A mirror that is left on the record of
+    a queue that policy no longer mirrors receives no message at all.
+    """
     if node not in queue.mirrors or not isinstance(operation, Publish):
         return False
     if node in queue.orphaned_mirrors and not is_replicated(queue):
@@ -304,8 +328,10 @@ def never_answers(turn: Turn, operation: Messages, queue: Queue, node: int) -> b
 
 
 def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, int] | None = None) -> None:
-    """Sends messages that have just come to consumers that have room. A queue with a TTL of 0 discards new messages
-    that are left, and a queue that is too long drops its head."""
+    """Send messages that have just arrived to consumers that have credit.
+
+    A queue with a TTL of 0 discards new messages that are left, and a queue that is too long drops its head.
+    """
     deliver(turn, name, numbers, more_room)
     queue = turn.queues.get(name)
     if queue is None or not queue.up:
@@ -320,8 +346,11 @@ def settle_down(turn: Turn, name: str, numbers: Runs, more_room: Mapping[str, in
 
 
 def answered_alike(turn: Turn, operation: Publish, shares: tuple[Share, ...]) -> list[tuple[Share, ...]]:
-    """The messages in parts that are answered alike. A channel nacks messages that one queue rejects without waiting
-    for the other queues (`rabbit_channel`, reject_publish); a transaction has one answer."""
+    """Return the shares of the messages, divided into parts with equal answers.
+
+    A channel nacks messages that one queue rejects without waiting for the other queues (`rabbit_channel`,
+    reject_publish); a transaction has one answer.
+    """
     if operation.transaction or not any(share.rejected for share in shares):
         return [shares]
     kept = {operation.count - runs.size(share.rejected) for share in shares}
@@ -330,7 +359,7 @@ def answered_alike(turn: Turn, operation: Publish, shares: tuple[Share, ...]) ->
 
 
 def part_of(turn: Turn, operation: Publish, shares: tuple[Share, ...], start: int, end: int) -> tuple[Share, ...]:
-    """The shares of the messages from the `start`-th up to the `end`-th, counted from 0."""
+    """Return the shares of the messages from the `start`-th up to the `end`-th, counted from 0."""
     parts = []
     for share in shares:
         numbers = runs.run(share.numbers[0][0] + start, end - start)
@@ -344,7 +373,7 @@ def part_of(turn: Turn, operation: Publish, shares: tuple[Share, ...], start: in
 
 
 def heard_us(turn: Turn, operation: Messages, queue: Queue, node: int) -> int:
-    """When the publisher's channel has the answer of the replica at `node`."""
+    """Return when the publisher's channel has the answer of the replica at `node`."""
     written = operation.persistent and queue.durable
     if queue.has_group:
         return turn.now_us + group_answer_us(turn, queue, operation.node, len(queue.members) - 1, written)

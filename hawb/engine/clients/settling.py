@@ -2,11 +2,11 @@
 
 Source: `rabbit_channel`, `rabbit_classic_queue:settle`, `rabbit_amqqueue_process`, `rabbit_queue_consumers`,
 `rabbit_fifo`. A client answers in the order in which it got messages, so first for those that it still believes it
-holds from masters that are gone. Before 3.9 these answers go nowhere. From 3.9 on a channel sends them to the present
+holds from masters that are gone. Before 3.9 these answers are dropped. From 3.9 on a channel sends them to the present
 master, which takes each to be for the message that has the same place there (`hawb.engine.classic.places`), whichever
-consumer has got that message. The master hears only channels that consume from it or hold a message of it, and gives
-each credit only for messages that it has sent to that channel itself. An answer for a message for which it does not
-wait changes nothing, except a reject where there is a dead letter exchange: that crashes the master
+consumer has got that message. The master accepts answers only of channels that consume from it or hold a message of it,
+and gives each credit only for messages that it has sent to that channel itself. An answer for a message for which it
+does not wait changes nothing, except a reject where there is a dead letter exchange: that crashes the master
 (`rabbit_variable_queue:lookup_pending_ack`). A 3.10.8 cluster did all of this.
 """
 
@@ -32,8 +32,11 @@ from hawb.engine.quorum import fifo
 
 
 class Answers(Struct, frozen=True):
-    """A client's answers: the messages that it `said`, in its order, those that its queue's master takes the answers to
-    be for, and those that they have `settled`; and whether the master `hears` late answers among them."""
+    """A client's answers, as they are sent and as the queue's master takes them.
+
+    `said` are the messages that the client means, in its order; `heard` those that the master takes the answers to be
+    for; `settled` those that the answers have settled; `hears` is True if the master accepts late answers among them.
+    """
 
     said: Runs
     heard: Runs
@@ -42,11 +45,13 @@ class Answers(Struct, frozen=True):
 
 
 def settle(turn: Turn, operation: Settle) -> None:
-    """basic.ack or basic.nack reaches the queue, answer by answer. If an answer crashes the queue's process, those
-    after it reach nobody."""
+    """Apply basic.ack or basic.nack at the queue, answer by answer.
+
+    If an answer crashes the queue's process, those after it are lost.
+    """
     consumer = turn.consumers[operation.consumer]
     if consumer.queue != operation.queue:
-        return  # It is of a channel that is gone, whose name another one has.
+        return  # It is of a channel that is gone; another one has its name now.
     queue = turn.queues.get(consumer.queue)
     if queue is not None and queue.type == QUORUM:
         settle_in_quorum_queue(turn, operation)
@@ -68,15 +73,17 @@ def settle(turn: Turn, operation: Settle) -> None:
 
 
 def next_said(consumer: Consumer, count: int) -> Runs:
-    """The messages that a client means by its next `count` answers."""
+    """Return the messages that a client means by its next `count` answers."""
     stale, _ = runs.split(consumer.stale, count)
     return stale + runs.split(consumer.in_sequence, count - runs.size(stale))[0]
 
 
 def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) -> Answers:
-    """As many of a client's next `count` answers as all settle a message, or all none: where answers make room,
-    messages are delivered before later answers are heard. A client with a rate answers for all at once, and late only
-    for messages that were delivered again to itself (`hawb.engine.clients.steady.flows`)."""
+    """Return as many of a client's next `count` answers as all settle a message, or all settle none.
+
+    Where answers make room, messages are delivered before later answers are read. A client with a rate answers for all
+    at once, and late only for messages that were delivered again to itself (`hawb.engine.clients.steady.flows`).
+    """
     queue, late = turn.queues.get(consumer.queue), min(count, runs.size(consumer.stale))
     own, _ = runs.split(consumer.in_sequence, count - late)
     hears = turn.settings.profile.late_answers_count and not operation.unheard and is_known_to(queue, consumer)
@@ -92,13 +99,15 @@ def next_answers(turn: Turn, operation: Settle, consumer: Consumer, count: int) 
 
 
 def is_known_to(queue: Queue | None, consumer: Consumer) -> bool:
-    """Whether a queue's process has a record of a client's channel (`rabbit_queue_consumers:subtract_acks`)."""
+    """Return True if a queue's process has a record of a client's channel (`rabbit_queue_consumers:subtract_acks`)."""
     return queue is not None and bool(consumer.name in queue.consumers or consumer.held or consumer.uncredited)
 
 
 def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
-    """How many of the first `numbers`, which need not be sorted, are all among the `known`, each once, or all not; and
-    those among the known."""
+    """Return how many of the first `numbers` are all among the `known`, each once, or all not.
+
+    Return those among the known as well. `numbers` need not be sorted.
+    """
     count, found = 0, EMPTY
     for first, last in numbers:
         there = runs.common(((first, last),), runs.minus(known, found))
@@ -114,14 +123,18 @@ def lead(numbers: Runs, known: Runs) -> tuple[int, Runs]:
 
 
 def fails(turn: Turn, name: str, answers: Answers) -> bool:
-    """Whether a queue's process crashes if these answers are rejects: it looks for a message to send to its dead letter
-    exchange, and does not find it."""
+    """Return True if a queue's process crashes if these answers are rejects.
+
+    It looks for a message to send to its dead letter exchange, and does not find it.
+    """
     return answers.hears and not answers.settled and dead_letters.has_exchange(turn, turn.queues[name])
 
 
 def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
-    """Notes that a client has answered: consumers no longer hold the messages that its answers settle, other consumers
-    without knowing it."""
+    """Record that a client has answered: consumers no longer hold the messages that its answers settle.
+
+    Another consumer may lose a message in this way without knowing it.
+    """
     said = runs.size(answers.said)
     late = min(said, runs.size(consumer.stale))
     rest = runs.split(consumer.in_sequence, said - late)[1]
@@ -144,7 +157,7 @@ def note_answers(turn: Turn, consumer: Consumer, answers: Answers) -> None:
 
 
 def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) -> None:
-    """Settled messages leave the queue or go back; answers that settle none change nothing."""
+    """Acknowledge, reject or requeue settled messages; answers that settle none change nothing."""
     name, said, settled = consumer.queue, runs.normal(answers.said), answers.settled
     ignored = runs.minus(said, settled) if consumer.clock is not None or not settled else EMPTY
     if ignored:
@@ -160,8 +173,10 @@ def carry_out(turn: Turn, consumer: Consumer, answers: Answers, verdict: str) ->
 
 
 def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
-    """Answers reach a quorum queue, which is one under every leader: answers for messages that it has returned
-    meanwhile are too late."""
+    """Apply answers at a quorum queue, which is one under every leader.
+
+    Answers for messages that it has requeued meanwhile are too late.
+    """
     consumer = turn.consumers[operation.consumer]
     has = arrived(turn, consumer)
     count = runs.size(consumer.stale) + runs.size(has) if operation.count is None else operation.count
@@ -183,7 +198,7 @@ def settle_in_quorum_queue(turn: Turn, operation: Settle) -> None:
 
 
 def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
-    """Notes that a client has answered for messages that a quorum queue has taken back meanwhile."""
+    """Record that a client has answered for messages that a quorum queue has requeued meanwhile."""
     late = deadlines.answered(turn, consumer.queue, consumer.name, stale)
     if late:
         turn.emit("answers_too_late", queue=consumer.queue, consumer=consumer.name, ids=late)
@@ -193,27 +208,34 @@ def note_late(turn: Turn, consumer: Consumer, stale: Runs) -> None:
 
 
 def unheard(one: WaitingOperation) -> WaitingOperation:
-    """A waiting operation after its queue's master is gone: answers were sent to that master, and reach nobody
-    (`rabbit_classic_queue:settle`)."""
+    """Return a waiting operation after its queue's master is gone: answers sent to that master are lost.
+
+    Source: `rabbit_classic_queue:settle`.
+    """
     if not isinstance(one.operation, Settle):
         return one
     return replace(one, operation=replace(one.operation, unheard=True))
 
 
 def arrived(turn: Turn, consumer: Consumer) -> Runs:
-    """The present master's deliveries that a client believes it holds, in their order: it does not know of deliveries
-    that did not arrive."""
+    """Return the present master's deliveries that a client believes it holds, in their order.
+
+    The client does not know of deliveries that did not arrive.
+    """
     gap = fifo.missing(turn, consumer)
     return runs.within(consumer.in_sequence, runs.minus(runs.normal(consumer.in_sequence), gap))
 
 
 def note_acknowledged(turn: Turn, name: str, numbers: Runs) -> None:
-    """Books a client's acknowledgements. With automatic acknowledgement its channel answers, and the client never."""
+    """Enter a client's acknowledgements into the ledger.
+
+    With automatic acknowledgement the channel answers, not the client.
+    """
     turn.book(name, acknowledged=runs.union(turn.account(name).acknowledged, numbers))
 
 
 def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages were dealt with and leave the queue."""
+    """Remove acknowledged messages from the queue."""
     numbers = runs.normal(numbers)
     if numbers:
         turn.emit("messages_acknowledged", queue=name, consumer=consumer or None, ids=numbers)
@@ -221,14 +243,14 @@ def acknowledge(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
 
 
 def reject(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages are given up by a client and leave the queue."""
+    """Remove rejected messages from the queue, to its dead letter exchange if there is one."""
     numbers = runs.normal(numbers)
     turn.emit("messages_rejected", queue=name, consumer=consumer, ids=numbers)
     dead_letters.let_go(turn, name, numbers, dead_letters.REJECTED)
 
 
 def requeue(turn: Turn, name: str, consumer: str, numbers: Runs) -> None:
-    """Messages go back to their place."""
+    """Requeue messages at their place."""
     fifo.overpay(turn, name, consumer, put_back(turn, name, numbers, "nack"))
 
 

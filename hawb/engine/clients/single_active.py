@@ -1,10 +1,11 @@
-"""Queues that serve one consumer at a time: which one they serve (x-single-active-consumer).
+"""Queues that serve one consumer at a time (x-single-active-consumer): which one they serve.
 
 Source: `rabbit_amqqueue_process` (`new_single_active_consumer_after_basic_cancel`), `rabbit_fifo`
 (`activate_next_consumer`, `sort_waiting`). On a classic queue the first to come is active, whatever its priority, and
 the first of the highest priority follows it. A quorum queue goes by the order in which consumers came until 3.13;
-consumers out of reach wait. In 4.0 a more urgent consumer takes over as soon as the active one has settled all that it
-holds, and until then the active one gets no more; of equally urgent consumers the one with the most credit follows.
+consumers out of reach wait. In 4.0 a consumer of higher priority takes over as soon as the active one has settled all
+that it holds, and until then the active one gets no more; of consumers of equal priority the one with the most credit
+follows.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from hawb.engine.quorum.fifo import capacity
 
 
 def is_single_active(queue: Queue) -> bool:
-    """Whether the queue serves one consumer at a time."""
+    """Return True if the queue serves one consumer at a time."""
     return dict(queue.arguments).get("x-single-active-consumer") is True
 
 
 def activate(turn: Turn, name: str, consumer: str) -> None:
-    """A consumer becomes the one that its queue serves."""
+    """Make a consumer the active one of its queue."""
     turn.change_queue(name, active_consumer=consumer)
     turn.emit("consumer_activated", node=turn.consumers[consumer].node, queue=name, consumer=consumer)
 
 
 def activate_next(turn: Turn, name: str) -> None:
-    """The queue looks which consumer to serve, if none is active or in 4.0 a more urgent one has come."""
+    """Choose the consumer to serve, if none is active or in 4.0 one of higher priority has come."""
     queue = turn.queues[name]
     waiting = [one for one in queue.consumers if one != queue.active_consumer]
     if queue.type == QUORUM:
@@ -49,7 +50,7 @@ def activate_next(turn: Turn, name: str) -> None:
 
 
 def claim(turn: Turn, queue: Queue, name: str) -> tuple[int, ...]:
-    """The rank of a waiting consumer: the one with the largest is next, and of equals the first that came."""
+    """Return the rank of a waiting consumer: the one with the largest is next, and of equals the first that came."""
     consumer = turn.consumers[name]
     if queue.type != QUORUM:
         return (consumer.priority,)
@@ -59,14 +60,16 @@ def claim(turn: Turn, queue: Queue, name: str) -> tuple[int, ...]:
 
 
 def takes_over(turn: Turn, waiting: str, active: str) -> bool:
-    """Whether a waiting consumer is to be served in place of the active one."""
+    """Return True if a waiting consumer is to be served in place of the active one."""
     return fifo.release(turn).urgent_active and turn.consumers[waiting].priority > turn.consumers[active].priority
 
 
 def step_back(turn: Turn, consumer: str, *, returned: bool) -> None:
-    """The active consumer of a queue of 4.0 or later that a more urgent one waits for has settled its last message, and
-    waits from now on. If it has `returned` that, in 4.0 nobody is active before something else moves the queue
-    (`rabbit_fifo:return` does not ask who is next)."""
+    """Replace the active consumer once it has settled its last message, if one of higher priority waits.
+
+    That is so in 4.0 and later. If the consumer has `returned` that message, 4.0 has no active consumer until something
+    else moves the queue (`rabbit_fifo:return` does not choose the next one).
+    """
     queue = turn.queues[turn.consumers[consumer].queue]
     if fifo.of(queue).quiescing and queue.active_consumer == consumer and not turn.consumers[consumer].held:
         turn.change_queue(queue.name, active_consumer=None)
@@ -76,6 +79,6 @@ def step_back(turn: Turn, consumer: str, *, returned: bool) -> None:
 
 
 def held_by_cancelled(consumers: Mapping[str, Consumer], queue: Queue) -> bool:
-    """Whether a consumer of the queue that is not subscribed any more still holds messages."""
+    """Return True if a consumer of the queue that is no longer subscribed still holds messages."""
     others = (one for one in consumers.values() if one.queue == queue.name and one.name not in queue.consumers)
     return any(one.held for one in others)

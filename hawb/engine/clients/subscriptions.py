@@ -1,4 +1,4 @@
-"""Subscriptions: consumers come and go, which of them a queue serves alone, and what they notice of a failover.
+"""Subscriptions: consumers subscribe and leave, which of them a queue serves alone, and what a failover does to them.
 
 Source: `rabbit_channel:basic_consume`, `handle_consuming_queue_down_or_eol`, `rabbit_amqqueue_process`
 (`check_exclusive_access`, `handle_ch_down`), `rabbit_quorum_queue:consume`, `rabbit_fifo`.
@@ -9,10 +9,10 @@ queue is not run: ready messages go to the successor when something else moves t
 3.8 and 3.10 such a publish crashes the queue, rabbitmq-server issue 5460; that crash is not simulated.)
 
 After a failover each channel registers its consumers again by itself. RabbitMQ leaves open in what order they arrive;
-here it is the order in which they stood, which decides which one is active then.
+in hawb it is their order at the last master, which decides which one is active then.
 
-A quorum queue knows no exclusive consumers, and takes none whose channel has a global prefetch; its consumers notice
-nothing of a new leader. What becomes of those on nodes out of reach is in `out_of_reach`.
+A quorum queue has no exclusive consumers, and takes none whose channel has a global prefetch; its consumers notice
+nothing of a new leader. `out_of_reach` handles those on nodes out of reach.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from hawb.rules.denied_features import is_of_channel
 
 
 def consume(turn: Turn, operation: Consume) -> None:
-    """basic.consume: the queue begins to send."""
+    """Subscribe a consumer (basic.consume): the queue begins to send."""
     if not turn.is_running(operation.node) or refused_by_channel(turn, operation):
         return
     if (queue := reached(turn, operation)) is None:
@@ -99,9 +99,11 @@ def consume(turn: Turn, operation: Consume) -> None:
 
 
 def refused_by_channel(turn: Turn, operation: Consume) -> bool:
-    """Whether its channel refuses a consumer by itself, before it asks any queue: 530 for a tag that it has already,
-    and of a quorum queue 540 under a global prefetch, and from 3.10 on 406 for an argument that only classic queues
-    know."""
+    """Refuse a consumer that its channel refuses by itself, before it asks any queue; return True if so.
+
+    The code is 530 for a tag that is in use; for a quorum queue 540 under a global prefetch, and from 3.10 on 406 for
+    an argument that only classic queues accept.
+    """
     known = turn.consumers.get(operation.consumer)
     if known is not None and known.state == "active":
         refuse_tag(turn, known)
@@ -120,8 +122,11 @@ def refused_by_channel(turn: Turn, operation: Consume) -> bool:
 
 
 def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
-    """Whether a queue refuses one more consumer: beside an exclusive one there is no other, and a queue with a single
-    active consumer has no exclusive ones. A quorum queue ignores `exclusive`."""
+    """Return True if a queue refuses one more consumer.
+
+    Beside an exclusive one there is no other, and a queue with a single active consumer has no exclusive ones. A quorum
+    queue ignores `exclusive`.
+    """
     if queue.type == QUORUM:
         return False
     if is_single_active(queue):
@@ -130,7 +135,7 @@ def is_in_use(queue: Queue, *, exclusive: bool) -> bool:
 
 
 def register(turn: Turn, consumer: Consumer) -> None:
-    """The queue knows one more consumer."""
+    """Add a consumer to its queue."""
     queue = turn.queues[consumer.queue]
     quorum = queue.type == QUORUM
     waits = quorum and not fifo.release(turn).activates_at_once and held_by_cancelled(turn.consumers, queue)
@@ -144,7 +149,7 @@ def register(turn: Turn, consumer: Consumer) -> None:
 
 
 def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
-    """basic.cancel: nothing more is sent; what the consumer holds it keeps."""
+    """Cancel a consumer (basic.cancel): nothing more is sent, and it keeps what it holds."""
     name = event.consumer
     if turn.consumers[name].state != "active":
         return
@@ -159,13 +164,13 @@ def client_cancels(turn: Turn, event: ConsumerCancels) -> None:
 
 
 def client_closes(turn: Turn, event: ConsumerCloses) -> None:
-    """A client closes its consumer's channel, or an error does."""
+    """Close a consumer's channel, on the client's request or after an error."""
     if turn.consumers[event.consumer].state != "closed":
         close(turn, event.consumer, event.reason)
 
 
 def close(turn: Turn, name: str, reason: str) -> None:
-    """The consumer's channel is gone: what it held goes back, and others get it."""
+    """Close a consumer's channel: what it held is requeued, and delivered to other consumers."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     consumer = turn.change_consumer(name, state="closed", blocked=False, **HOLDS_NOTHING)
@@ -180,9 +185,12 @@ def close(turn: Turn, name: str, reason: str) -> None:
 
 
 def channel_down(turn: Turn, event: ChannelDown) -> None:
-    """A quorum queue learns that a consumer's channel is gone. If the channel's whole node is gone, only active
-    consumers lose what they hold (`rabbit_fifo:apply`, `noconnection`): a cancelled one keeps it until a new leader
-    looks for its channel and finds none (`noproc`), or the node is no member any more."""
+    """Apply a quorum queue's command that a consumer's channel is gone.
+
+    If the channel's whole node is gone, only active consumers lose what they hold (`rabbit_fifo:apply`,
+    `noconnection`): a cancelled one keeps it until a new leader looks for its channel and finds none (`noproc`), or the
+    node is no member any more.
+    """
     name, queue = event.consumer, turn.queues[event.queue]
     consumer = turn.consumers[name]
     if event.reason == NO_PROCESS:
@@ -195,7 +203,7 @@ def channel_down(turn: Turn, event: ChannelDown) -> None:
 
 
 def dismiss(turn: Turn, name: str) -> None:
-    """Ends a channel that a quorum queue did not know to be gone, or knew only to be on a node out of reach."""
+    """End a channel that a quorum queue did not know to be gone, or knew only to be on a node out of reach."""
     consumer = turn.consumers[name]
     held = runs.within(consumer.in_sequence, consumer.held)
     turn.change_consumer(name, **HOLDS_NOTHING)
@@ -206,8 +214,10 @@ def dismiss(turn: Turn, name: str) -> None:
 
 
 def lose_sight(turn: Turn, name: str) -> None:
-    """Channels on another side of a partition are gone from here: messages that their consumers held go back, where
-    there is a master. A quorum queue is one for all sides."""
+    """Remove consumers on another side of a partition: messages that they held are requeued, if there is a master.
+
+    A quorum queue is one for all sides and keeps them.
+    """
     queue = turn.queues[name]
     if queue.has_group:
         return
@@ -219,15 +229,17 @@ def lose_sight(turn: Turn, name: str) -> None:
 
 
 def unsubscribe(turn: Turn, name: str) -> None:
-    """Takes a consumer off its queue; an auto-delete queue goes with its last consumer, and a single active consumer
-    has a successor."""
+    """Remove a consumer from its queue.
+
+    An auto-delete queue is deleted with its last consumer, and a single active consumer gets a successor.
+    """
     queue = turn.queues.get(turn.consumers[name].queue)
     if queue is None or name not in queue.consumers:
         return
     left = tuple(other for other in queue.consumers if other != name)
     turn.change_queue(queue.name, consumers=left)
     if queue.type != QUORUM and not queue.up:
-        return  # The next master begins with the consumers that come to it.
+        return  # The next master starts with the consumers that register with it.
     if queue.active_consumer == name:
         turn.change_queue(queue.name, active_consumer=None)
         if queue.type == QUORUM:
@@ -240,15 +252,17 @@ def unsubscribe(turn: Turn, name: str) -> None:
 
 
 def withdraw_answers(turn: Turn, consumer: Consumer) -> None:
-    """What a channel answered and its queue has not heard goes with the channel: another one of that name has nothing
-    to do with it. (A real queue hears it ahead of the channel's end, if the link that holds both up works again.) Those
-    of a client with a rate are for whatever it holds then, and that is nothing."""
+    """Drop what a channel answered and its queue has not received, when the channel ends.
+
+    Another channel of that name has nothing to do with it. (A real queue receives it before the channel's end, if the
+    link that delays both works again.) Answers of a client with a rate are for what it holds then, which is nothing.
+    """
     if consumer.clock is None and consumer.queue in turn.queues:
         drop(turn, consumer.queue, lambda one: isinstance(one, Settle) and one.consumer == consumer.name)
 
 
 def forget(turn: Turn, consumer: Consumer) -> None:
-    """A quorum queue keeps nothing of a consumer whose channel is gone."""
+    """Drop all that a quorum queue keeps about a consumer whose channel is gone."""
     queue = turn.queues.get(consumer.queue)
     if queue is None or queue.type != QUORUM:
         return
@@ -261,14 +275,16 @@ def forget(turn: Turn, consumer: Consumer) -> None:
     )  # fmt: skip
 
 
-# What consumers notice of a failover
+# Consumers after a failover
 
 
 def follow_new_master(turn: Turn, name: str, was: int) -> None:
-    """A mirror took over from the master at node `was`. Consumers that asked for it are cancelled, and all of them
-    where that one's process crashed; else for the others their channel consumes again in silence. What they held is
-    back in the queue, and sent again: their acknowledgements of the first deliveries go nowhere, or from 3.9 on to the
-    new master."""
+    """Move a queue's consumers to the mirror promoted after the master at node `was`.
+
+    Consumers that asked for it are cancelled, and all of them if that master's process crashed; for the rest their
+    channel consumes again without informing the client. What they held is requeued and sent again: their
+    acknowledgements of the first deliveries are dropped, or from 3.9 on go to the new master.
+    """
     crashed = turn.queues[name].crashed >> was & 1 and turn.is_running(was)
     for consumer in detach(turn, name, was):
         if crashed:
@@ -281,8 +297,11 @@ def follow_new_master(turn: Turn, name: str, was: int) -> None:
 
 
 def lose_master(turn: Turn, name: str) -> None:
-    """No mirror took over. Channels try to consume again, if only the process crashed as soon as it is started again;
-    where that fails, at once or when their patience is over, consumers are cancelled."""
+    """Handle the loss of a master after which no mirror was promoted.
+
+    Channels try to consume again, and if only the process crashed succeed as soon as it is started again. Where that
+    fails, at once or after their whole time, consumers are cancelled.
+    """
     queue = turn.queues[name]
     for consumer in detach(turn, name, queue.master):
         if is_awaited(turn, queue) and not (ends_with_crash(queue) or consumer.cancel_on_ha_failover):
@@ -293,7 +312,7 @@ def lose_master(turn: Turn, name: str) -> None:
 
 
 def resume(turn: Turn, operation: Resume) -> None:
-    """A channel consumes again for a client that does not know of it. Others may have come first."""
+    """Let a channel consume again for a client that is not informed. Other consumers may have come first."""
     consumer = subscribed(turn, operation)
     if consumer is None:
         return
@@ -311,28 +330,33 @@ def resume(turn: Turn, operation: Resume) -> None:
 
 
 def subscribed(turn: Turn, operation: Resume) -> Consumer | None:
-    """The consumer, if its client still wants what the channel tries to resume, and no other try has succeeded."""
+    """Return the consumer that a channel tries to resume; None if its client no longer wants it.
+
+    Return None also if another try has succeeded.
+    """
     consumer, queue = turn.consumers[operation.consumer], turn.queues.get(operation.queue)
     wanted = consumer.state == "active" and consumer.subscription == operation.subscription
     return consumer if wanted and (queue is None or consumer.name not in queue.consumers) else None
 
 
 def stop_resuming(turn: Turn, operation: Resume) -> None:
-    """The channel's patience is over."""
+    """Cancel a consumer whose channel has tried to resume it for its whole time."""
     consumer = subscribed(turn, operation)
     if consumer is not None:
         cancel_by_server(turn, consumer, "master_down")
 
 
 def queue_deleted(turn: Turn, queue: Queue) -> None:
-    """Consumers of a queue that is gone are cancelled; holders hold nothing any more."""
+    """Cancel the consumers of a deleted queue; holders hold nothing any more."""
     for consumer in detach(turn, queue.name, queue.master):
         cancel_by_server(turn, consumer, "queue_deleted")
 
 
 def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
-    """Takes all consumers and holders off a queue whose master is gone. The messages that they held are stale. Returns
-    the active consumers whose node runs."""
+    """Remove all consumers and holders from a queue whose master is gone, and return the active ones whose node runs.
+
+    The messages that they held are stale.
+    """
     queue = turn.queues.get(name)
     for consumer in turn.consumers_of(name):
         if consumer.state != "closed":
@@ -354,7 +378,7 @@ def detach(turn: Turn, name: str, master: int) -> list[Consumer]:
 
 
 def cancel_by_server(turn: Turn, consumer: Consumer, reason: str) -> None:
-    """The broker cancels a consumer; a client that can receive basic.cancel is told."""
+    """Cancel a consumer by the broker; a client that can receive basic.cancel is sent one."""
     turn.change_consumer(consumer.name, state="cancelled", cancel_notified=consumer.cancel_notify)
     turn.emit(
         "consumer_cancelled", node=consumer.node, queue=consumer.queue, consumer=consumer.name, reason=reason,

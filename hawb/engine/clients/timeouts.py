@@ -1,22 +1,25 @@
-"""Consumers that do not answer in time. Up to 4.2 they lose their channel, whatever the type of their queue; in 4.3 a
-quorum queue gives their messages to others, and they get nothing.
+"""Consumers that do not answer in time.
+
+Up to 4.2 they lose their channel, whatever the type of their queue. In 4.3 a quorum queue gives their messages to other
+consumers, and they get nothing more.
 
 Source: `rabbit_fifo:apply` of `{timeout, evaluate_consumer_timeout}`, `handle_waiting_timedout_consumers`,
 `rabbit_queue_type:get_consumer_timeout`, `rabbit_channel` (`handle_queue_actions`, `handle_consumer_timed_out`,
 `evaluate_consumer_timeout`).
 
 A channel that finds its oldest delivery too old (`hawb.engine.clients.deadlines`) is closed with an error (406,
-PRECONDITION_FAILED): its consumer is gone, and all that it held goes back to its queue, as when a client closes it.
+PRECONDITION_FAILED): its consumer is gone, and all that it held is requeued, as when a client closes it.
 
 In 4.3, when the end of a delivery is over, the message is returned, which does not count towards a delivery limit. Its
 consumer is served again when it has answered for all that it lost so; these answers change nothing else. Meanwhile the
-next one is the single active consumer. A client that knows basic.cancel is sent one, though channel and queue keep the
-consumer until it cancels, too; any other client loses its channel (406, PRECONDITION_FAILED), and so does one that has
-fetched the message or has cancelled. A classic queue of 4.3 has no timeout.
+next one is the single active consumer. A client that supports basic.cancel is sent one, though channel and queue keep
+the consumer until it cancels, too; any other client loses its channel (406, PRECONDITION_FAILED), and so does one that
+has fetched the message or has cancelled. A classic queue of 4.3 has no timeout.
 
-Left out: the consumer's own argument x-consumer-timeout (4.3), the order in which consumers that time out together are
-dealt with (here: as they subscribed), and a single active consumer that loses some of its messages and holds others: it
-does not become active with its answers while another one is, though in the source of 4.3.5 both would be served.
+Not simulated: the consumer's own argument x-consumer-timeout (4.3); the order in which consumers that time out together
+are handled (in hawb: as they subscribed); and a single active consumer that loses some of its messages and holds
+others: it does not become active with its answers while another one is, though in the source of 4.3.5 both would be
+served.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from hawb.rules import consumer_timeouts
 
 
 def channel_ticks(turn: Turn, event: ChannelTicks) -> None:
-    """Close a channel whose oldest delivery is too old; else plan when it looks next."""
+    """Close a channel whose oldest delivery is too old; otherwise schedule its next check."""
     consumer = turn.consumers.get(event.consumer)
     if consumer is None or consumer.state == "closed" or consumer.node != event.node:
         return
@@ -53,7 +56,7 @@ def channel_ticks(turn: Turn, event: ChannelTicks) -> None:
 
 
 def answers_due(turn: Turn, event: AnswersDue) -> None:
-    """A leader's timer fires: it has the queue look who has not answered. If all have, it sets the next one."""
+    """Handle a leader's timer: let the queue check for late consumers, or set the next timer."""
     queue = turn.queues.get(event.queue)
     if queue is None or not event.node == queue.master != NOWHERE:
         return
@@ -65,12 +68,12 @@ def answers_due(turn: Turn, event: AnswersDue) -> None:
 
 
 def follow_leader(turn: Turn, name: str) -> None:
-    """A new leader sets its timer."""
+    """Set the timer of a new leader."""
     deadlines.set_timer(turn, name)
 
 
 def time_out(turn: Turn, operation: TimeOut) -> None:
-    """It is committed that the time of deliveries is over."""
+    """Apply the committed command that the time of deliveries is over."""
     name = operation.queue
     ended = [these for us, these in deadlines.held_until(turn.queues[name]) if us <= turn.now_us]
     over = runs.normal(pair for these in ended for pair in these)
@@ -88,7 +91,7 @@ def time_out(turn: Turn, operation: TimeOut) -> None:
 
 
 def lose(turn: Turn, consumer: Consumer, numbers: Runs) -> None:
-    """A consumer loses messages, and gets nothing until it has answered for all of them."""
+    """Take messages from a consumer, which gets nothing until it has answered for all of them."""
     name = consumer.queue
     ordered = runs.within(consumer.in_sequence, numbers)
     known = runs.minus(numbers, fifo.missing(turn, consumer)) if consumer.state != "closed" else EMPTY

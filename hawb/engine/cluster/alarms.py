@@ -1,12 +1,12 @@
 """Resource alarms: a node is short of memory or disk.
 
-Source: `rabbit_alarm`. An alarm on one node is in force on all that believe that node running: each of them blocks the
-connections of its publishers (`hawb.engine.clients.connections`), and a memory alarm holds synchronisations too
-(`rabbit_mirror_queue_sync:syncer_check_resources`). A node's alarms go with it. News of an alarm reaches every node at
-once.
+Source: `rabbit_alarm`. An alarm on one node is in force on each node that believes that node running. Each of them
+blocks its connections that publish (`hawb.engine.clients.connections`). A memory alarm also suspends synchronisations
+(`rabbit_mirror_queue_sync:syncer_check_resources`). A node's alarms end when the node goes down. Every node learns of a
+changed alarm at once.
 
-To set an alarm that is set changes nothing, as in RabbitMQ. To clear one that is not set does nothing in RabbitMQ
-either; here it is refused, since the author of such a step meant something else.
+Setting an alarm that is set changes nothing, as in RabbitMQ. Clearing one that is not set also does nothing in
+RabbitMQ; hawb refuses it, because a step that does so is a mistake in the scenario.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ MEMORY = "memory"
 
 
 def in_force(turn: Turn, node: int) -> list[str]:
-    """The resources for which an alarm is set as far as `node` knows."""
+    """Return the resources for which `node` knows of an alarm, in alphabetical order."""
     known = turn.nodes[node].believes | 1 << node
     return sorted({resource for at, resource in turn.alarms if known >> at & 1})
 
 
 def blocks_publishing(turn: Turn, node: int) -> bool:
-    """Whether connections at `node` that publish are blocked."""
+    """Return True if connections at `node` that publish are blocked."""
     return bool(in_force(turn, node))
 
 
 def holds_synchronisation(turn: Turn, node: int) -> bool:
-    """Whether a master at `node` may not send the next batch to its mirrors."""
+    """Return True if a master at `node` may not send the next batch to its mirrors."""
     return MEMORY in in_force(turn, node)
 
 
 def set_alarm(turn: Turn, node: int, resource: str) -> None:
-    """A node runs short of a resource."""
+    """Set the alarm of a resource on a node. Refuse the step if the node does not run."""
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
     elif (node, resource) not in turn.alarms:
@@ -44,7 +44,7 @@ def set_alarm(turn: Turn, node: int, resource: str) -> None:
 
 
 def clear_alarm(turn: Turn, node: int, resource: str) -> None:
-    """A node has enough of a resource again."""
+    """Clear the alarm of a resource on a node. Refuse the step if the node does not run or has no such alarm."""
     name = turn.settings.names[node]
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{name}' is not running")
@@ -57,13 +57,13 @@ def clear_alarm(turn: Turn, node: int, resource: str) -> None:
 
 
 def links_gone(turn: Turn) -> None:
-    """Nodes have given each other up, and no longer count each other's alarms."""
+    """Apply the alarms again after links failed: nodes no longer count the alarms of nodes that they do not see."""
     if turn.alarms:
         tell_all(turn)
 
 
 def node_gone(turn: Turn, node: int) -> None:
-    """Nodes that saw another go no longer count its alarms; one that does not run has none."""
+    """Stop counting the alarms of a node that went down or out of sight. Clear them if it does not run."""
     theirs = sorted(resource for at, resource in turn.alarms if at == node)
     if not turn.runs_anywhere(node):
         turn.alarms = frozenset(alarm for alarm in turn.alarms if alarm[0] != node)
@@ -74,7 +74,7 @@ def node_gone(turn: Turn, node: int) -> None:
 
 
 def tell_all(turn: Turn) -> None:
-    """Every node looks at the alarms anew."""
+    """Schedule, at each running node, that it applies the alarms again."""
     for node in range(len(turn.nodes)):
         if turn.runs_anywhere(node):
             turn.schedule(0, AlarmsChanged(node))

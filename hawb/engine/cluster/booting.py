@@ -1,12 +1,12 @@
-"""Whom a booting node waits for, and what happens as it comes up.
+"""A node boots: for which nodes it waits, and what it does once it has its tables.
 
-Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8. With Khepri in whatever order nodes
-went: `rabbit_khepri` (`setup`, khepri_leader_wait_retry_timeout).
+Source: `rabbit_mnesia`, `rabbit_node_monitor`; boot order as observed on 3.10.8. With Khepri, nodes boot in any order:
+`rabbit_khepri` (`setup`, khepri_leader_wait_retry_timeout).
 """
 
 from __future__ import annotations
 
-from hawb.engine.cluster.booting_ports import return_to_queues, say_refused, settle_stalled, store_starts
+from hawb.engine.cluster.booting_ports import return_to_queues, run_pending_removals, say_refused, store_starts
 from hawb.engine.cluster.node_ports import (
     has_records,
     is_forgotten,
@@ -20,7 +20,7 @@ from hawb.engine.cluster.node_ports import (
 )
 from hawb.engine.cluster.partition_handling import look_again
 from hawb.engine.cluster.partitions import find_records
-from hawb.engine.cluster.stopping import miss_late
+from hawb.engine.cluster.stopping import notice_pending_down
 from hawb.engine.core.state import BOOTING, DOWN, NOTHING, NOWHERE, RUNNING, WAITING
 from hawb.raft.ports import bits_in
 from hawb.rules.quorum import majority
@@ -28,12 +28,15 @@ from hawb.rules.quorum import majority
 SHARED = True  # the kernel of studies compiles this module
 
 BOOT_RETRIES = 10
-"""How often a booting node tries to load its tables each time that it needs them (mnesia_table_loading_retry_limit)."""
+"""How many times a booting node tries to load its tables (mnesia_table_loading_retry_limit)."""
 
 
 def boot(t, node, number):
-    """A node has booted as far as its tables; `number` tells this boot from its others. Who may know more than it does
-    it waits for."""
+    """Boot a node as far as its tables, then wait for the nodes that may know more, or come up.
+
+    `number` is the node's boot count; the event of an earlier boot does nothing. A node that is no member shuts down
+    again.
+    """
     if t.nodes[node].status != BOOTING or t.nodes[node].boots != number:
         return
     if not has_records(t, node) and not is_forgotten(t, node):
@@ -49,8 +52,10 @@ def boot(t, node, number):
 
 
 def finds_another(t, node):
-    """Whether a booting node connects to the Mnesia of another that waits as well. It needs the tables of the cluster
-    first of all then, and gives up when that fails (`rabbit_mnesia:init_db`)."""
+    """Return True if a booting node reaches the Mnesia of another node that waits as well.
+
+    Such a node first needs the tables of the cluster and gives up when it cannot load them (`rabbit_mnesia:init_db`).
+    """
     for other in range(t.setup.nodes):
         if other != node and t.nodes[other].status == WAITING and linked(t, node, other):
             return True
@@ -58,9 +63,11 @@ def finds_another(t, node):
 
 
 def awaited(t, node):
-    """The nodes for which a booting node waits: those it believed running when it went, unless they wait as well and
-    did not see it go. With any member running that it reaches it waits for nobody, since it can load its tables from
-    there. As bits."""
+    """Return the nodes for which a booting node waits, as bits.
+
+    These are the nodes that it believed running when it went down, except those that also wait and did not see it go
+    down. The set is empty if the node reaches a running member, from which it can load its tables.
+    """
     bits = 0
     if t.setup.khepri:
         return lacked_by_store(t, node)
@@ -74,9 +81,12 @@ def awaited(t, node):
 
 
 def lacked_by_store(t, node):
-    """The members of the metadata store that have not been started, or that a booting node does not reach, as bits;
-    none where it is one of a majority that has. One that the others have forgotten waits for all of them, in vain: the
-    log on its disk still names it, and nobody answers (a 4.3.6 node)."""
+    """Return the members of the metadata store that a booting node lacks, as bits.
+
+    A member is lacking if it has not been started or the node does not reach it. The set is empty if a majority of the
+    members is there. A node that the other members have forgotten lacks all of them: the log on its disk still names
+    them, and they do not answer it (seen on a 4.3.6 node).
+    """
     bits = 0
     for other in range(t.setup.nodes):
         started = runs_anywhere(t, other) or t.nodes[other].status == WAITING
@@ -86,8 +96,10 @@ def lacked_by_store(t, node):
 
 
 def found_first(t, node):
-    """The running node whose side a node joins when it comes up: one of its own side, if such a one runs and is
-    reached, or else the first that is reached; NOWHERE if it reaches nobody."""
+    """Return the running node whose side of the partition a booting node joins; NOWHERE if it reaches none.
+
+    A node of its own side comes before those of other sides; among equals the first in the scenario's order.
+    """
     found = NOWHERE
     for k in range(t.setup.nodes):
         other = ranked(t, k)
@@ -99,7 +111,7 @@ def found_first(t, node):
 
 
 def let_waiting_nodes_in(t):
-    """Brings up every waiting node that need not wait (any longer)."""
+    """Bring up every waiting node that no longer has to wait."""
     node = 0
     while node < t.setup.nodes:
         if t.nodes[node].status == WAITING and not awaited(t, node):
@@ -109,18 +121,21 @@ def let_waiting_nodes_in(t):
 
 
 def give_up(t, node, number):
-    """A node has waited for the last time and exits."""
+    """Shut down a booting node that has waited for the last time."""
     if t.nodes[node].status == WAITING and t.nodes[node].boots == number:
         say_gave_up(t, node, awaited(t, node))
         t.nodes[node].status = DOWN
 
 
 def come_up(t, node):
-    """A node joins its cluster: it serves the queues whose master it still is from its disk, and joins those that
-    policy wants it in as an empty mirror. Peers that had not noticed it go notice it now, and what they had still to
-    settle is settled."""
-    miss_late(t, node)
-    settle_stalled(t)
+    """Finish the boot of a node: it joins the cluster and its queues.
+
+    It serves from its disk the queues whose master it still is. It joins as an empty mirror the queues for which policy
+    asks it to. Nodes that had not noticed that it went down notice it now, and pending removals of its replicas run
+    first.
+    """
+    notice_pending_down(t, node)
+    run_pending_removals(t)
     find_records(t, node, found_first(t, node))
     value, others = t.nodes[node], running_bits(t)
     value.status, value.believes, value.awaits = RUNNING, others, NOTHING

@@ -1,5 +1,4 @@
-"""What a node that comes up finds, and what the queues make of it: what `hawb.engine.cluster.booting` needs of a
-turn.
+"""What `hawb.engine.cluster.booting` needs of a turn: the records a booting node finds, and its queues' reactions.
 
 Source: `rabbit_mnesia`, `rabbit_node_monitor`.
 """
@@ -16,19 +15,22 @@ from hawb.engine.raft_groups import hosting, inputs
 from hawb.engine.raft_groups.group import STORE
 
 INCONSISTENT = "inconsistent_cluster: Node '{node}' thinks it's clustered with node '{other}', but '{other}' disagrees"
-"""What is told of a node that is a member for some and none for others (`rabbit_mnesia:check_nodes_consistency`)."""
+"""The refusal of a node that disagrees with others on its membership (`rabbit_mnesia:check_nodes_consistency`)."""
 BOOT_REFUSALS = {
     (True, True): ("wiped", "node '{node}' has not joined the cluster since its disk was lost"),
     (False, False): ("forgotten", INCONSISTENT),
     (False, True): ("not_joined", "node '{node}' has not joined the cluster"),
 }
-"""Why a node may not boot as one of the cluster, by whether it is a member and whether it is virgin."""
+"""Reason and text of the refusal to boot, by whether the node is a member and whether it is virgin."""
 
 
 def say_refused(turn: Turn, node: int) -> None:
-    """A node thinks that it is one of the others, who disagree, so it exits (`rabbit_mnesia:check_nodes_consistency`).
-    One that knows of no others would run as a cluster of its own, which is no part of this one: a 3.10.8 node did so
-    whose disk was lost. It asks all others; the last one's answer is told."""
+    """Record that a booting node exits because other nodes disagree on its membership, and refuse the step.
+
+    Source: `rabbit_mnesia:check_nodes_consistency`. The node asks all other members; the text names the last one that
+    answers. A node that knows of no other would run as a cluster of its own, which is outside of the simulated cluster
+    (a 3.10.8 node whose disk was lost did so).
+    """
     value = turn.nodes[node]
     reason, text = BOOT_REFUSALS[value.member, value.virgin]
     turn.because = turn.emit("node_boot_refused", node=node, reason=reason)
@@ -39,30 +41,34 @@ def say_refused(turn: Turn, node: int) -> None:
 
 
 def store_starts(turn: Turn, node: int) -> None:
-    """A booting node's member of the metadata store, if there is one, looks for the others."""
+    """Start a booting node's member of the metadata store, if there is one."""
     if turn.setup.khepri:
         hosting.member_up(turn, turn.groups.own(STORE), node)
 
 
-def settle_stalled(turn: Turn) -> None:
-    """A node comes up among others, and what they had still to settle is settled: what it finds is a queue that is
-    served, or is down."""
-    waiting = [one.operation for one in turn.stalled if isinstance(one.operation, ReplicaGone)]
-    turn.stalled = tuple(one for one in turn.stalled if one.operation not in waiting)
+def run_pending_removals(turn: Turn) -> None:
+    """Run the pending removals of replicas before a node comes up.
+
+    The node then finds each queue either served or down.
+    """
+    waiting = [one.operation for one in turn.waiting_changes if isinstance(one.operation, ReplicaGone)]
+    turn.waiting_changes = tuple(one for one in turn.waiting_changes if one.operation not in waiting)
     for _side in turn.each_side():
         for name in (event.queue for event in waiting if event.queue in turn.queues):
             remove_from_queue(turn, turn.own(name), True)
 
 
 def load_group_record(turn: Turn, queue: Queue, node: int, *, alone: bool) -> None:
-    """Read the record of a quorum queue or stream into memory, where all running nodes then have it, if the node that
-    comes up has a member (`find_local_durable_queues`, `is_recoverable`, `recover`). The first node to come up without
-    one leaves it on disk. Khepri has every record on every node."""
+    """Read the record of a quorum queue or stream into memory if the booting node has a member of it.
+
+    All running nodes then have the record (`find_local_durable_queues`, `is_recoverable`, `recover`). The first node to
+    boot without a member leaves the record on disk. With Khepri every node has every record.
+    """
     queue.absent = (queue.absent or alone) and node not in queue.members and not turn.setup.khepri
 
 
 def return_to_queues(turn: Turn, node: int, others: int) -> None:
-    """What queues make of a node that is back among others, or alone."""
+    """Let the queues react to a node that has come up, beside the nodes `others` (bits) or alone."""
     turn.change_node(node, remembers=None)
     cause = turn.emit("node_running", node=node)
     names = list(turn.queue_names())
@@ -81,5 +87,5 @@ def return_to_queues(turn: Turn, node: int, others: int) -> None:
     visibility.node_back(turn, node)
 
 
-PORTS = ("say_refused", "store_starts", "find_records", "settle_stalled", "return_to_queues")
-"""The names of what others have to have: what stands here, and whose records a node takes over."""
+PORTS = ("say_refused", "store_starts", "find_records", "run_pending_removals", "return_to_queues")
+"""The ports that engine and kernel both implement."""

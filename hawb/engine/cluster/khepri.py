@@ -1,14 +1,14 @@
 """Khepri: the metadata store of 4.3, a Raft group of all members of the cluster.
 
-What is declared, deleted, bound or set is a command of the group's log, so that it takes a leader and a majority of
-members. Everything is read from a node's own copy, which goes on behind links that are cut, and each side of a
-partition has one: a side without a majority changes nothing, and takes over what the other has done once links are
-mended (`hawb.engine.cluster.rejoining`). What cannot be written waits for a leader, at most `STORE_PATIENCE_US`
+A declaration, deletion, binding or policy is a command in the group's log, so it needs a leader and a majority of
+members. A read uses the node's own copy and works behind links that are cut. Each side of a partition has such a copy:
+a side without a majority changes nothing, and takes over the other side's changes once links are mended
+(`hawb.engine.cluster.rejoining`). A change that cannot be written waits for a leader for at most `STORE_PATIENCE_US`
 (`hawb.engine.cluster.node_ports`).
 
-The group is played as those of quorum queues are (`hawb.engine.raft_groups`), but that a change is in its log as soon
-as its leader can commit, without a message for it: what it takes is a round over the links, which no queue looks at.
-Its members run from when a node looks for the others as it boots, and not only once its broker serves.
+The group is simulated as those of quorum queues (`hawb.engine.raft_groups`), with one difference: a change is committed
+as soon as its leader can commit, without a message for it, since no queue observes that round over the links. A node's
+member runs from the moment when the node looks for the others as it boots, before its broker serves.
 
 Source: `rabbit_khepri` (`setup`, `init`, khepri_default_timeout), `khepri_machine`.
 """
@@ -49,7 +49,7 @@ from hawb.rules.quorum import majority
 
 
 def stand(turn: Turn) -> None:
-    """The store of a cluster as it stands at the start: all members have it, led by the first node that runs."""
+    """Create the store of a cluster at the start: all members are in its group, and the first running node leads."""
     members, first = tuple(node for node, value in enumerate(turn.nodes) if value.member), turn.first_running()
     turn.groups[STORE] = standing(STORE, turn.next_number(), members, 0)
     group, turn.focus.store = turn.groups.own(STORE), StoreView()
@@ -58,25 +58,24 @@ def stand(turn: Turn) -> None:
         turn.focus.store = StoreView(first, True)
 
 
-# What changes
+# Changes
 
 
 def changed(turn: Turn, _event: MetadataChanged) -> None:
-    """A change is in the log, and committed."""
+    """Append a change to the log and commit it, if a leader can commit."""
     group = turn.groups.own(STORE)
     if any(can_commit(turn, group, leader.id) for leader in group.leaders() if hosts(turn, group, leader.id)):
         commit_at_once(turn, group, "metadata", 1, 0)
 
 
 def takes_members(turn: Turn, node: int) -> bool:
-    """Whether a node reaches a leader that can have members join."""
+    """Return True if `node` reaches a leader that can add members."""
     view = turn.sides[turn.nodes[node].side].store
     return view.up and turn.linked(node, view.master)
 
 
 def node_joins(turn: Turn, node: int) -> None:
-    """A new node is a member from now on, with nothing on its disk yet; one that was a member with what it has lost is
-    struck off first."""
+    """Add a new node to the group, with nothing on its disk yet. Remove its old member first if it had one."""
     group, leader = turn.groups.own(STORE), turn.focus.store.master
     if node in group.members[leader].members:
         ask_leader(turn, STORE, leader, Leave(node))
@@ -85,9 +84,11 @@ def node_joins(turn: Turn, node: int) -> None:
     ask_leader(turn, STORE, leader, Join(node))
 
 
-def strikes_off(turn: Turn, origin: int, node: int) -> bool:
-    """Whether a node reaches a leader without a majority that has one as soon as a member is struck off: that counts
-    from when it is in the leader's log (a 4.3.6 cluster)."""
+def gains_majority_without(turn: Turn, origin: int, node: int) -> bool:
+    """Return True if `origin` reaches a leader that has a majority only once the member on `node` is removed.
+
+    The removal counts from when it is in the leader's log (seen on a 4.3.6 cluster).
+    """
     view, group = turn.sides[turn.nodes[origin].side].store, turn.groups[STORE]
     if view.up or view.master == NOWHERE or not turn.linked(origin, view.master):
         return False
@@ -97,14 +98,16 @@ def strikes_off(turn: Turn, origin: int, node: int) -> bool:
 
 
 def takes_leave(turn: Turn, node: int) -> bool:
-    """Whether a leader can be told by a node that is down that it leaves: one with a majority or without. Where there
-    is none its vote may have one elected, for its member runs while it is reset (`khepri_cluster:do_reset`; a 4.3.6
-    cluster)."""
+    """Return True if a node that is down reaches a leader, with or without a majority, to report that it leaves.
+
+    Where there is no leader, the node's own vote may elect one, because its member runs while the node is reset
+    (`khepri_cluster:do_reset`; seen on a 4.3.6 cluster).
+    """
     group, running = turn.groups.own(STORE), turn.running()
     if turn.focus.store.master == NOWHERE and running:
         turn.change_node(node, status=WAITING)
         hosting.member_up(turn, group, node)
-        # Whoever has the longest log has to lead first: the others get it from there.
+        # The member with the longest log has to lead first: the other members get its entries from there.
         for candidate in (*running, node, *running):
             if turn.focus.store.master not in running and candidate in group.members:
                 elect_at_once(turn, group, candidate)
@@ -115,14 +118,17 @@ def takes_leave(turn: Turn, node: int) -> bool:
 
 
 def node_leaves(turn: Turn, node: int) -> None:
-    """A node is struck off."""
+    """Remove a node's member from the group, unless it is the only one."""
     if turn.focus.store.master != NOWHERE and len(turn.groups[STORE].members) > 1:
         ask_leader(turn, STORE, turn.focus.store.master, Leave(node))
 
 
 def delete_by_half(turn: Turn, queue: Queue) -> None:
-    """A classic queue's process deletes all that it holds and ends, and then has the record deleted: a minority is left
-    with a queue that nobody serves (`rabbit_amqqueue_process:terminate_delete`; a 4.3.6 cluster)."""
+    """Empty and end a classic queue's process while its record cannot be deleted in a minority.
+
+    The process deletes its messages, ends, and only then has the record deleted, so a queue without a process remains
+    (`rabbit_amqqueue_process:terminate_delete`; seen on a 4.3.6 cluster).
+    """
     if not queue.up:
         return
     expiry.stop_timers(turn, queue)
@@ -136,32 +142,38 @@ def delete_by_half(turn: Turn, queue: Queue) -> None:
     await_master(turn, queue, "deleted_by_half")
 
 
-# What waits
+# Waiting changes
 
 
 def reach_leader(turn: Turn, event: MetadataAsked) -> None:
-    """A leader without a majority takes a change into its log. It is committed once that has a majority again, and
-    never if another is elected first; nobody else is asked (`khepri_machine:process_sync_command`)."""
+    """Append a waiting change to the log of a leader without a majority.
+
+    It is committed once that leader has a majority again, and never if another member is elected first: no other member
+    is asked (`khepri_machine:process_sync_command`).
+    """
     waiting, view = waiting_as(turn, event.number), turn.focus.store
     node = NOWHERE if waiting is None else place_of_change(turn, waiting.operation)
     if waiting is None or view.up or view.master == NOWHERE or node == NOWHERE or not turn.linked(node, view.master):
         return
-    turn.stalled = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.stalled)
+    turn.waiting_changes = tuple(Proposed(*astuple(one)) if one is waiting else one for one in turn.waiting_changes)
     proposal = Proposal(waiting.number, waiting.operation, node, waiting.step)
     hosting.command(turn, turn.groups.own(STORE), view.master, proposal)
 
 
 def waiting_as(turn: Turn, number: int) -> WaitingOperation | None:
-    """The change that waits under a number; None if it does not any more."""
-    return next((one for one in turn.stalled if one.number == number), None)
+    """Return the change that waits under a number; None if it no longer waits."""
+    return next((one for one in turn.waiting_changes if one.number == number), None)
 
 
 def commit_late(turn: Turn, event: MetadataCommitted) -> None:
-    """A change is committed that had reached a leader without a majority. Whoever has been told meanwhile that it timed
-    out has left a record behind, and no process of a queue (a 4.3.6 cluster)."""
+    """Commit a change that had reached a leader without a majority.
+
+    If its client has timed out meanwhile, a declaration leaves a record without a queue process (seen on a 4.3.6
+    cluster).
+    """
     waiting, operation = waiting_as(turn, event.number), event.operation
     if waiting is not None:
-        turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
+        turn.waiting_changes = tuple(one for one in turn.waiting_changes if one is not waiting)
         turn.unschedule(MetadataTimesOut(event.number))
         turn.schedule(0, operation, step=waiting.step)
     elif isinstance(operation, Declare) and operation.queue not in turn.queues:
@@ -169,20 +181,22 @@ def commit_late(turn: Turn, event: MetadataCommitted) -> None:
     elif isinstance(operation, Delete) and operation.queue in turn.queues:
         lifecycle.remove(turn, operation.queue, "client")
     elif isinstance(operation, Bind):
-        # A client that was refused the exchange has not got to its binding.
+        # A client whose declaration of the exchange was refused has not sent its binding.
         (exchanges.bind if is_declared(turn, operation) else exchanges.declare)(turn, operation)
 
 
-# What waited too long
+# Time-outs
 
 
 def times_out(turn: Turn, event: MetadataTimesOut) -> None:
-    """An operation has waited as long as it may, and fails: that of a client with its connection. A node is drained all
-    the same."""
+    """Fail an operation that has waited too long; a client's connection fails with it.
+
+    A node that waits to be marked as drained is drained without the mark.
+    """
     waiting = waiting_as(turn, event.number)
     if waiting is None:
         return
-    turn.stalled = tuple(one for one in turn.stalled if one is not waiting)
+    turn.waiting_changes = tuple(one for one in turn.waiting_changes if one is not waiting)
     operation = waiting.operation
     if isinstance(operation, Declare | Delete | Bind):
         turn.refuse(541, f"INTERNAL_ERROR{why_not(turn, operation)}")
@@ -195,18 +209,21 @@ def times_out(turn: Turn, event: MetadataTimesOut) -> None:
 
 
 def is_declared(turn: Turn, operation: Bind) -> bool:
-    """Whether there is the exchange that a queue is bound to."""
+    """Return True if the exchange exists to which a queue is bound."""
     vhost, _ = split_queue(operation.queue)
     return exchanges.exists(turn, vhost, operation.exchange)
 
 
 def timed_out(turn: Turn, node: int) -> str:
-    """What an operator is told whose command was sent to a node (`rabbitmqctl`)."""
+    """Return the text that `rabbitmqctl` prints when a command at `node` times out."""
     return f"Khepri has timed out on node {turn.settings.names[node]}.\nKhepri cluster could be in minority."
 
 
 def why_not(turn: Turn, operation: Declare | Delete | Bind) -> str:
-    """What a client is told (`rabbit_amqqueue`, `rabbit_quorum_queue:declare_queue`, `rabbit_channel`)."""
+    """Return the error text of a client's operation that timed out.
+
+    Source: `rabbit_amqqueue`, `rabbit_quorum_queue:declare_queue`, `rabbit_channel`.
+    """
     if isinstance(operation, Delete):
         return " - The operation to delete the queue from the metadata store timed out"
     if isinstance(operation, Bind):

@@ -1,18 +1,17 @@
-"""Links between nodes that drop everything, and what comes of it.
+"""Links between nodes that drop all messages, and what follows.
 
-For net_ticktime nobody notices. What was sent stays on its way: a mirror behind such a link lags, publishers wait for
-its answer, clients behind it wait for the master, deliveries do not arrive, and changes of the cluster's metadata wait
-for everybody. Healed in time, all of it goes on as if nothing had been. Afterwards each end takes the other for dead,
-and what that means for a node beside what it means for queues is in `partition_handling`.
+Until net_ticktime is over no node notices. Messages stay under way: a mirror behind such a link lags, publishers wait
+for its answer, clients behind the link wait for the master, deliveries do not arrive, and changes of the cluster's
+metadata wait. If the links are mended in time, all of it continues. Otherwise each end takes the other for down; what
+that means for nodes is in `partition_handling`.
 
-Links are given as sets of their ends: of each node those at the other ends of its links, as bits.
+Links are given as a list: for each node the nodes at the other ends of its links, as bits.
 
-Source: `net_kernel`, `rabbit_node_monitor`. Erlang notices a silent link between three quarters and five quarters of
-net_ticktime; here it takes exactly that long. A node that sees another go, and still sees a third that sees it, makes
-the partition a full one (`rabbit_node_monitor:handle_cast`, partial_partition): an end of the link that failed cuts
-itself off from those between. RabbitMQ's test (`partitions_SUITE`, partial_to_full) allows either end, or both; on a
-3.10.8 cluster it was the one that noticed first. With Khepri nobody does so, and all find together when links are
-mended.
+Source: `net_kernel`, `rabbit_node_monitor`. Erlang notices a silent link after three to five quarters of net_ticktime;
+in hawb after exactly net_ticktime. A node that sees another go down while a third node still sees both makes the
+partition a full one (`rabbit_node_monitor:handle_cast`, partial_partition): one end of the failed link cuts itself off
+from the nodes between. RabbitMQ's test (`partitions_SUITE`, partial_to_full) allows either end, or both; on a 3.10.8
+cluster it was the end that noticed first. With Khepri no node does so, and all nodes rejoin when links are mended.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hawb.engine.classic.copies import note_silent
 from hawb.engine.classic.ports import AT_HAND, POLICY_TAKES_EFFECT, plan, release
 from hawb.engine.classic.synchronisation import finish_late
 from hawb.engine.cluster.booting import let_waiting_nodes_in
-from hawb.engine.cluster.metadata import release_stalled
+from hawb.engine.cluster.metadata import retry_changes
 from hawb.engine.cluster.network_ports import (
     are_cut,
     be_silent,
@@ -29,12 +28,12 @@ from hawb.engine.cluster.network_ports import (
     cut_as,
     forget_recoverable,
     give_up_what_waited,
-    hear_late,
     in_reach,
     mend_links,
     note_suspects,
     own,
     queue_names,
+    receive_late,
     say_partitioned,
     say_timed_out,
     send_what_waited,
@@ -57,16 +56,16 @@ from hawb.engine.cluster.partition_handling import look_again, part, pause, reac
 from hawb.engine.cluster.partitions import split, up_here
 from hawb.engine.cluster.reachability import seen_from, sees
 from hawb.engine.cluster.rejoining import rejoin
-from hawb.engine.cluster.stopping import miss
+from hawb.engine.cluster.stopping import on_nodes_down
 from hawb.engine.core.state import NOWHERE
 
 SHARED = True  # the kernel of studies compiles this module
 
-# Cut, and healed
+# Cut and mended links
 
 
 def cut(t, ends):
-    """From now on these links drop everything."""
+    """Let these links drop all messages from now on."""
     look_from_outside(t)
     new = 0
     for node in range(t.setup.nodes):
@@ -86,7 +85,7 @@ def cut(t, ends):
 
 
 def heal(t):
-    """All links work again."""
+    """Mend all links."""
     look_from_outside(t)
     if not are_cut(t):
         return
@@ -105,16 +104,20 @@ def heal(t):
     send_what_waited(t)
     blame(t, entry)
     in_reach(t)
-    release_stalled(t)
+    retry_changes(t)
     let_waiting_nodes_in(t)
     look_again(t)
 
 
 def catch_up(t, q):
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer; who waited goes on. A master
-    whose node has died meanwhile sends it to nobody; what a process sent whose node runs is on its way still."""
+    """Bring a queue up to date over mended links.
+
+    Mirrors that were not noticed as gone receive what was under way to them, and answer; what waited for them
+    continues. A master whose node went down meanwhile sends nothing. What a process sent whose node still runs does
+    arrive.
+    """
     if q.up or (q.master != NOWHERE and is_running(t, q.master)):
-        hear_late(t, q)
+        receive_late(t, q)
     if q.up:
         finish_late(t, q)
     release(t, q)
@@ -123,16 +126,16 @@ def catch_up(t, q):
     forget_recoverable(t, q)
 
 
-# Given up
+# Links given up after net_ticktime
 
 
 def time_out(t, number):
-    """Links have been silent for net_ticktime; `number` tells when they were cut."""
+    """Give up the links that were cut under `number`: they have been silent for net_ticktime."""
     give_up_links(t, cut_as(t, number))
 
 
 def give_up_links(t, ends):
-    """The nodes at both ends of these links take each other for dead, and those between them too."""
+    """Make the nodes at both ends of these links take each other for down, and cut off those between them."""
     lost = 0
     for node in range(t.setup.nodes):
         for other in range(t.setup.nodes):
@@ -157,12 +160,12 @@ def give_up_links(t, ends):
             blame(t, entry)
             fall_apart(t)
     give_up_what_waited(t)
-    release_stalled(t)
+    retry_changes(t)
     look_again(t)
 
 
 def fall_apart(t):
-    """The side in focus becomes as many as there are groups of nodes that see each other, and each acts on it."""
+    """Split the current side into one side for each group of nodes that see each other, and let each act on it."""
     entry, up = cause(t), up_here(t)
     if split(t, up) < 2:
         pause(t)
@@ -175,4 +178,4 @@ def fall_apart(t):
             left &= ~group
             look_from(t, ranked(t, k))
             blame(t, entry)
-            miss(t, up & ~group)
+            on_nodes_down(t, up & ~group)

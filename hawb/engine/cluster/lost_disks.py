@@ -1,4 +1,4 @@
-"""What is gone with the disks of nodes that are down, on all sides.
+"""The loss of the disks of nodes that are down, on all sides of a partition.
 
 Source: `rabbit_mnesia`, `rabbit_amqqueue`; 3.10.8 clusters.
 """
@@ -14,8 +14,11 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def lose_disks(t, nodes, why, entry):
-    """What nodes that are down, given as bits, had on their disks is gone: `why`, and because of which entry of the
-    trace. Where the others have not noticed that they are down, that is told when they do."""
+    """Remove what nodes that are down, given as bits, have on their disks.
+
+    `why` is the reason of the loss and `entry` the trace entry that causes it. Where other nodes have not noticed yet
+    that these nodes are down, they learn of the loss when they do.
+    """
     focus = focused(t)
     for side in sides(t):
         if focus_on(t, side):
@@ -29,7 +32,7 @@ def lose_disks(t, nodes, why, entry):
 
 
 def lose_copy(t, q, node, why):
-    """A node has no copy of a queue any more. Of one that waits for that node nothing is left."""
+    """Remove a node's copy of a queue. If the queue waits for that node as its master's, its messages are lost."""
     if q.master != node:
         delete_copies(t, q, 1 << node)
     elif q.awaits_master:

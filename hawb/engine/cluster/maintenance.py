@@ -1,17 +1,16 @@
-"""Masters that are moved on purpose: transfer of leadership, rebalancing, and nodes that are put into maintenance mode.
+"""Masters moved on purpose: transfer of leadership, rebalancing, and maintenance mode.
 
 Source: `rabbit_mirror_queue_misc:transfer_leadership`, `rabbit_amqqueue:rebalance`, `rabbit_maintenance`. A transfer
-makes sure of a mirror at its destination and then drops all other replicas, the master among them, whether that mirror
-is synchronised or not: what it did not hold is lost (rabbitmq-server issue 2749). Afterwards policy brings mirrors
-back, empty. What rebalancing moves, and where to, is decided in `hawb.rules.rebalancing`.
+makes sure of a mirror at its destination and then drops all other replicas, including the master, whether that mirror
+is synchronised or not: messages that it did not hold are lost (rabbitmq-server issue 2749). Afterwards policy brings
+mirrors back, empty. `hawb.rules.rebalancing` decides which queues rebalancing moves, and where to.
 
-A node that is drained runs on, and so do its masters and mirrors, but in 3.8.9 it gives the masters of mirrored queues
-away. It takes no clients, and the locators random and min-masters pass it over. A boot ends maintenance mode.
+A drained node keeps running, and so do its masters and mirrors; in 3.8.9 it gives away the masters of mirrored queues.
+It takes no clients, and the locators random and min-masters pass it over. A boot ends maintenance mode.
 
-That a node is drained is metadata. With Khepri that is written first, for at most as long as such things wait; the node
-is drained whether it was written or not (`rabbit_maintenance:drain`, which does not look). Left out is that nobody
-passes over a node that is drained in a minority, once there is a majority again, and that one that is revived in a
-minority is passed over later.
+Maintenance mode is metadata. With Khepri it is written first, within the time that such a change waits; the node is
+drained whether it was written or not (`rabbit_maintenance:drain`, which does not check). Not simulated: a node drained
+in a minority is not passed over once there is a majority again, and one revived in a minority is passed over later.
 """
 
 from __future__ import annotations
@@ -39,8 +38,11 @@ from hawb.rules import rebalancing
 
 
 def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
-    """A queue's master moves to another node. A queue that synchronises moves afterwards. A stream whose coordinator is
-    not available stays where it is, which is no error of the rebalancing (`rabbit_amqqueue`, not_migrated)."""
+    """Move a queue's master to another node. A queue that synchronises moves afterwards.
+
+    A stream stays where it is while its coordinator is not available; rebalancing does not report that as an error
+    (`rabbit_amqqueue`, not_migrated).
+    """
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.type == STREAM and not streams.coordinates(turn, turn.first_running()):
         return
@@ -69,14 +71,14 @@ def transfer_leadership(turn: Turn, event: TransferLeadership) -> None:
 
 
 def answer_transfer(turn: Turn, event: TransferAnswered) -> None:
-    """A transfer is refused where nobody has taken over (`wait_for_new_master`)."""
+    """Refuse a transfer after which no master serves the queue (`wait_for_new_master`)."""
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.up:
         turn.refuse(None, "not_migrated")
 
 
 def rebalance(turn: Turn, _event: Rebalance) -> None:
-    """`rabbitmq-queues rebalance all`: one queue after the other moves from the nodes that have too many masters."""
+    """Run `rabbitmq-queues rebalance all`: move queues, one by one, from the nodes that have too many masters."""
     known = (turn.queues[name] for name in turn.queue_names())
     queues = [queue for queue in known if queue.up and moves(turn, queue)]
     masters = [queue.master for queue in queues]
@@ -97,15 +99,18 @@ def rebalance(turn: Turn, _event: Rebalance) -> None:
 
 
 def moves(turn: Turn, queue: Queue) -> bool:
-    """Whether rebalancing counts a queue, and may move it (`rabbit_amqqueue:filter_per_type`)."""
+    """Return True if rebalancing counts a queue and may move it (`rabbit_amqqueue:filter_per_type`)."""
     if queue.type == STREAM:
         return streams.profile_of(turn).moves_leaders
     return queue.has_group or is_replicated(queue)
 
 
 def length(turn: Turn, queue: Queue) -> int:
-    """How long rebalancing takes a queue for: its messages, or the entries in the log of a quorum queue's member on the
-    node that is asked, 0 where that has none (`rabbit_quorum_queue:queue_length`)."""
+    """Return the length by which rebalancing orders a queue.
+
+    For a classic queue or stream it is the number of messages; for a quorum queue the number of entries in the log of
+    the member on the node that is asked, 0 if there is none (`rabbit_quorum_queue:queue_length`).
+    """
     if queue.type != QUORUM:
         return runs.size(queue.content)
     member = turn.groups[queue.name].members.get(turn.running()[0])
@@ -113,14 +118,17 @@ def length(turn: Turn, queue: Queue) -> int:
 
 
 def candidates(turn: Turn, queue: Queue) -> list[int]:
-    """The other nodes that policy wants a replica on, or that have a member which runs, and that may get a master."""
+    """Return the nodes to which rebalancing may move a queue's master.
+
+    They are the nodes on which policy wants a replica, or that have a running member, without the master's own node.
+    """
     nodes = queue.synchronised if queue.has_group else wanted(turn, queue, bits_of(turn.running()))
     others = [node for node in nodes if node != queue.master]
     return may_get_masters(turn, others)
 
 
 def may_get_masters(turn: Turn, nodes: list[int]) -> list[int]:
-    """Those of `nodes` to which rebalancing moves masters."""
+    """Return those of `nodes` to which rebalancing moves masters."""
     spares = turn.settings.profile.rebalance_spares_drained
     return [node for node in nodes if not (spares and turn.nodes[node].drained)]
 
@@ -129,7 +137,7 @@ def may_get_masters(turn: Turn, nodes: list[int]) -> list[int]:
 
 
 def drain(turn: Turn, node: int) -> None:
-    """`rabbitmq-upgrade drain`"""
+    """Run `rabbitmq-upgrade drain` on a node."""
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
         return
@@ -138,10 +146,10 @@ def drain(turn: Turn, node: int) -> None:
 
 
 def mark(turn: Turn, event: NodeMarked) -> None:
-    """A node that is to be drained is marked, if that is possible, and then drained, if it still runs."""
+    """Mark a node as drained in the metadata, if that is possible, and then drain it, if it still runs."""
     if turn.nodes[event.node].boots != event.boots or not turn.runs_anywhere(event.node):
         return
-    waits = turn.setup.khepri and not event.given_up and metadata.stall(turn, event)
+    waits = turn.setup.khepri and not event.given_up and metadata.defer_if_blocked(turn, event)
     if not waits:
         turn.change_node(event.node, drained=True)
         turn.because = turn.emit("node_drained", node=event.node)
@@ -149,7 +157,7 @@ def mark(turn: Turn, event: NodeMarked) -> None:
 
 
 def revive(turn: Turn, node: int) -> None:
-    """`rabbitmq-upgrade revive`. To revive a node that is not drained changes nothing."""
+    """Run `rabbitmq-upgrade revive` on a node. It changes nothing if the node is not drained."""
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{turn.settings.names[node]}' is not running")
     elif turn.nodes[node].drained:

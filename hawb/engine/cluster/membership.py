@@ -1,10 +1,11 @@
-"""Who belongs to the cluster: nodes join, are reset, are forgotten by the others, or lose their disks.
+"""Membership of the cluster: nodes join, are reset, are forgotten by the others, or lose their disks.
 
 Source: `rabbit_mnesia` (`join_cluster`, `reset`, `forget_cluster_node`), `rabbit_amqqueue:forget_all_durable`, the
-guide's #promotion-while-down; that a forgotten node does not boot was seen on a 3.10.8 cluster.
+guide's #promotion-while-down; a forgotten node of a 3.10.8 cluster did not boot.
 
-A forgotten node's queues come back with the messages on an heir's disk, which may be fewer than the last master had,
-and may include messages that have left the queue since that disk was written: these are delivered again.
+A forgotten node's queues come back with the messages on the disk of a promotion candidate. These may be fewer than the
+last master had, and may include messages that have left the queue since that disk was written, which are delivered
+again.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ NOBODY_ONLINE = "no_running_cluster_nodes: no other member is online"
 
 
 def join(turn: Turn, node: int) -> None:
-    """A node that knows of no cluster becomes a member and boots as one. With Khepri the cluster forgets first what it
-    knew of a node that has lost its disk (`khepri_cluster:reset_remotely_and_join_locked`)."""
+    """Make a node that knows of no cluster a member, and boot it.
+
+    With Khepri the cluster first forgets the old member of a node that has lost its disk
+    (`khepri_cluster:reset_remotely_and_join_locked`).
+    """
     value, name = turn.nodes[node], turn.settings.names[node]
     if value.status != DOWN:
         turn.refuse(None, still_running(name))
@@ -55,8 +59,10 @@ def join(turn: Turn, node: int) -> None:
 
 
 def disagreement(turn: Turn, node: int) -> str:
-    """The refusal of a node that only the others, or only it itself, take for a member: the text names those who take
-    it for one first (`rabbit_mnesia`; as a 3.10.8 cluster told it)."""
+    """Return the refusal of a node on whose membership it and the other members disagree.
+
+    The text first names the side that takes the node for a member (`rabbit_mnesia`; as a 3.10.8 cluster printed it).
+    """
     names, others = turn.settings.names, [other for other in turn.running() if other != node]
     first = names[others[0]] if others else "another"
     thinks, other = (first, names[node]) if turn.nodes[node].member else (names[node], first)
@@ -64,9 +70,11 @@ def disagreement(turn: Turn, node: int) -> str:
 
 
 def reset(turn: Turn, node: int) -> None:
-    """A node that is down forgets the cluster and all that it had on its disk; the others forget it. The only member
-    has nobody to tell, and is an empty cluster afterwards. A node whose disk was lost knows of nobody to tell
-    (`rabbit_mnesia:leave_cluster`), so that the others still count it."""
+    """Reset a node that is down: it forgets the cluster and everything on its disk, and the other members forget it.
+
+    The only member becomes an empty cluster. A node whose disk was lost knows of no member to inform
+    (`rabbit_mnesia:leave_cluster`), so the others still count it.
+    """
     value, name = turn.nodes[node], turn.settings.names[node]
     alone = value.member and not any(other.member for place, other in enumerate(turn.nodes) if place != node)
     leaves = value.member and not value.virgin
@@ -74,7 +82,7 @@ def reset(turn: Turn, node: int) -> None:
         turn.refuse(None, still_running(name))
     elif leaves and not alone and not turn.running():
         turn.refuse(None, NOBODY_ONLINE)
-    elif not alone and value.member and stalled(turn, node):
+    elif not alone and value.member and defer_reset(turn, node):
         return
     else:
         turn.because = turn.emit("node_reset", node=node)
@@ -87,8 +95,10 @@ def reset(turn: Turn, node: int) -> None:
 
 
 def force_reset(turn: Turn, node: int) -> None:
-    """A node that is down forgets the cluster and all that it had on its disk, and the others go on counting it
-    (`rabbit_mnesia:force_reset`). With Khepri that is refused (`rabbit_db:force_reset`)."""
+    """Reset a node that is down without informing the others, who go on counting it (`rabbit_mnesia:force_reset`).
+
+    With Khepri it is refused (`rabbit_db:force_reset`).
+    """
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, still_running(turn.settings.names[node]))
     elif turn.setup.khepri:
@@ -98,9 +108,12 @@ def force_reset(turn: Turn, node: int) -> None:
 
 
 def stand_alone(turn: Turn, node: int) -> None:
-    """A node that runs, or waits for others as it boots, makes itself the only member of a cluster with Khepri, with
-    its copy of the metadata (`rabbit_khepri:force_shrink_member_to_current_member`). Others are not told. What is on
-    record for them stays: classic queues are down, quorum queues keep their members."""
+    """Make a node the only member of a cluster with Khepri, with its copy of the metadata.
+
+    Source: `rabbit_khepri:force_shrink_member_to_current_member`. The node runs, or waits for others as it boots; the
+    other members are not informed. Records stay: classic queues of other nodes are down, quorum queues keep their
+    members.
+    """
     name = turn.settings.names[node]
     others = [other for other, value in enumerate(turn.nodes) if other != node and value.status != DOWN]
     if not turn.setup.khepri:
@@ -115,7 +128,7 @@ def stand_alone(turn: Turn, node: int) -> None:
         )
     else:
         for other in [other for other, value in enumerate(turn.nodes) if other != node and value.member]:
-            stopping.miss_late(turn, other)
+            stopping.notice_pending_down(turn, other)
             turn.change_node(other, member=False, coordinates=streams.has_streams(turn))
         turn.because = turn.emit("node_stands_alone", node=node)
         partitions.drop_unheld(turn, turn.because)
@@ -123,23 +136,28 @@ def stand_alone(turn: Turn, node: int) -> None:
         booting.let_waiting_nodes_in(turn)
 
 
-def stalled(turn: Turn, node: int) -> bool:
-    """Whether a node that is to be reset has to wait until the others can strike it off. Its Mnesia, or its member of
-    Khepri's group, runs for that, and is new to them: nodes that had not missed the old one notice now that it died."""
-    stopping.miss_late(turn, node)
+def defer_reset(turn: Turn, node: int) -> bool:
+    """Return True if the reset of a node has to wait until the other members can remove it.
+
+    The node's Mnesia, or its member of Khepri's group, runs for the reset and is new to the others, so nodes that had
+    not noticed that the node went down notice it now.
+    """
+    stopping.notice_pending_down(turn, node)
     if turn.setup.khepri and khepri.takes_leave(turn, node):
         return False
-    return metadata.stall(turn, NodeReset(node))
+    return metadata.defer_if_blocked(turn, NodeReset(node))
 
 
 def still_running(name: str) -> str:
-    """The refusal of an operation that needs the node to be down."""
+    """Return the refusal of an operation that needs the node to be down."""
     return f"mnesia_unexpectedly_running: Mnesia is still running on node '{name}'"
 
 
 def force_boot(turn: Turn, node: int) -> None:
-    """A node that is down boots from the records that it has, whoever stopped after it
-    (`rabbit_mnesia:force_load_next_boot`). With Khepri that changes nothing (`rabbit_db:force_load_on_next_boot`)."""
+    """Boot a node that is down from its own records, whichever node stopped after it.
+
+    Source: `rabbit_mnesia:force_load_next_boot`. With Khepri it is a plain start (`rabbit_db:force_load_on_next_boot`).
+    """
     name = turn.settings.names[node]
     if turn.nodes[node].status != DOWN:
         turn.refuse(None, f"rabbit_running: RabbitMQ is still running on node '{name}'")
@@ -151,9 +169,11 @@ def force_boot(turn: Turn, node: int) -> None:
 
 
 def knows_same_queues(turn: Turn, node: int) -> bool:
-    """Whether a node may boot from the records on its disk; not where a name means a queue there that was deleted
-    since, and a later quorum queue to the others: then the step was refused. A real node would serve a classic queue,
-    and of a quorum queue members of both would meet."""
+    """Return True if a node may boot from the records on its disk; otherwise refuse the step.
+
+    It may not where a name on its disk means a queue that was deleted since, while the others know a later quorum queue
+    of that name. A real node would serve a classic queue, and of a quorum queue members of both would meet.
+    """
     remembered = turn.nodes[node].remembers
     known = {} if remembered is None else remembered.queues
     other = next((name for name, queue in known.items() if not queue.has_group and name in turn.groups), None)
@@ -171,8 +191,10 @@ def knows_same_queues(turn: Turn, node: int) -> bool:
 
 
 def has_its_members(turn: Turn, node: int) -> bool:
-    """Whether a node that goes by its own disk alone is still a member of its quorum queues to the others; if these
-    have forgotten it, and given up its copies in their groups, the step was refused. A real node keeps the copies."""
+    """Return True if a node that goes by its own disk alone still has its quorum queue members.
+
+    Otherwise refuse the step: the other nodes have forgotten it and removed its members. A real node keeps them.
+    """
     remembered = turn.nodes[node].remembers
     theirs = () if remembered is None or turn.nodes[node].member else remembered.queues.values()
     group = next((queue.name for queue in theirs if queue.has_group and node in queue.members), None)
@@ -186,9 +208,12 @@ def has_its_members(turn: Turn, node: int) -> bool:
 
 
 def forget_offline(turn: Turn, node: int, origin: int) -> None:
-    """A node that is down forgets another while no node runs or boots, as if it had been the last to stop, and will
-    wait for none when it boots (`rabbit_mnesia:remove_node_offline_node`). It goes by its own disk alone: what the
-    others have come to know since is given up, who forgot whom included. With Khepri there is no such thing."""
+    """Let a node that is down forget another while no node runs or boots.
+
+    The node then counts as the last to stop and boots without waiting (`rabbit_mnesia:remove_node_offline_node`). It
+    goes by its own disk alone: changes that the others made since, forgotten nodes included, are given up. With Khepri
+    the command does not exist.
+    """
     known = known_members(turn, origin)
     name, at = turn.settings.names[node], turn.settings.names[origin]
     if turn.setup.khepri:
@@ -213,7 +238,7 @@ def forget_offline(turn: Turn, node: int, origin: int) -> None:
 
 
 def known_members(turn: Turn, node: int) -> frozenset[int]:
-    """The nodes that a node which is down takes for members, by its disk."""
+    """Return the nodes that a node which is down takes for members, by its disk."""
     remembered = turn.nodes[node].remembers
     if remembered is not None:
         return remembered.members
@@ -221,9 +246,11 @@ def known_members(turn: Turn, node: int) -> frozenset[int]:
 
 
 def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
-    """The members forget one of them that is down, as told to `origin`; queues of which it had the master go to an heir
-    or are deleted. With Khepri it is looked first whether it runs, and groups of queues lose their members there before
-    the node is struck off, whatever comes of that."""
+    """Let the members forget one of them that is down, on a command sent to `origin`.
+
+    Queues whose master it had go to a promotion candidate or are deleted. With Khepri RabbitMQ first checks whether the
+    node runs, and removes the queues' members on it before the node itself, whether or not that succeeds.
+    """
     name = turn.settings.names[node]
     if origin == NOWHERE:
         turn.refuse(None, "no node is running")
@@ -232,33 +259,32 @@ def forget_cluster_node(turn: Turn, node: int, origin: int) -> None:
     elif not turn.nodes[node].member:
         turn.refuse(None, f"not_a_cluster_node: node '{name}' is not in the cluster")
     elif turn.setup.khepri and turn.nodes[node].status == DOWN:
-        written = khepri.strikes_off(turn, origin, node)
+        written = khepri.gains_majority_without(turn, origin, node)
         member_changes.forget(turn, node, fails=not written and not metadata.is_writable(turn, origin))
-        if written or not metadata.stall(turn, NodeForgotten(origin, node)):
-            strike_off(turn, node, origin)
-    elif not turn.setup.khepri and metadata.stall(turn, NodeForgotten(origin, node)):
+        if written or not metadata.defer_if_blocked(turn, NodeForgotten(origin, node)):
+            remove_node(turn, node, origin)
+    elif not turn.setup.khepri and metadata.defer_if_blocked(turn, NodeForgotten(origin, node)):
         return
     elif turn.nodes[node].status != DOWN:
         turn.refuse(None, still_runs(name))
     else:
-        strike_off(turn, node, origin)
+        remove_node(turn, node, origin)
         member_changes.forget(turn, node)
 
 
-def strike_off(turn: Turn, node: int, origin: int) -> None:
-    """A node that is down is no member any more."""
+def remove_node(turn: Turn, node: int, origin: int) -> None:
+    """Remove a node that is down from the cluster."""
     turn.because = turn.emit("node_forgotten", node=node, origin=turn.settings.names[origin])
     leave(turn, node, "node_forgotten")
 
 
 def still_runs(name: str) -> str:
-    """The refusal to forget a node that runs, or whose boot waits for others: its Mnesia does not let go. As
-    `rabbitmqctl` of 3.10.8 told it."""
+    """Return the refusal to forget a node that runs or boots, as `rabbitmqctl` of 3.10.8 printed it."""
     return f"RabbitMQ on node {name} must be stopped with 'rabbitmqctl -n {name} stop_app' before it can be removed"
 
 
 def wipe(turn: Turn, node: int) -> None:
-    """A node's disk is lost, and the node with it if it was up. The others still count it as a member."""
+    """Lose a node's disk, and kill the node if it is up. The other nodes still count it as a member."""
     if turn.nodes[node].status in (RUNNING, STOPPING, BOOTING, WAITING):
         node_commands.kill(turn, [node])
     turn.change_node(node, virgin=True, remembers=None)
@@ -270,9 +296,12 @@ def wipe(turn: Turn, node: int) -> None:
 
 
 def leave(turn: Turn, node: int, reason: str) -> None:
-    """A node that is down is no member any more. With Khepri nobody is told what one had that is reset
-    (`rabbit_khepri:reset`): its classic queues stay on record, and are empty once it has joined again."""
-    stopping.miss_late(turn, node)
+    """Take a node that is down out of the cluster, with its queues and copies.
+
+    With Khepri a reset node does not report what it had (`rabbit_khepri:reset`): its classic queues stay on record, and
+    are empty once it has joined again.
+    """
+    stopping.notice_pending_down(turn, node)
     cause = turn.because
     turn.change_node(node, member=False, coordinates=streams.outlives(turn))
     if turn.setup.khepri:
@@ -289,8 +318,11 @@ def leave(turn: Turn, node: int, reason: str) -> None:
 
 
 def bequeath(turn: Turn, name: str, reason: str) -> None:
-    """A queue whose master's node is no member any more waits for the node of a recoverable mirror, with the copy on
-    its disk; without such a mirror it is deleted."""
+    """Hand over a queue whose master's node has left the cluster.
+
+    The queue waits for the node of a recoverable mirror, with the copy on its disk. Without such a mirror it is
+    deleted.
+    """
     queue = turn.queues[name]
     members = [node for node, value in enumerate(turn.nodes) if value.member]
     heir = promotion.offline_heir(queue.recoverable, queue.master, members, turn.running())
@@ -318,7 +350,7 @@ def bequeath(turn: Turn, name: str, reason: str) -> None:
 
 
 def lose_copies(turn: Turn, node: int, why: str) -> None:
-    """What a node that is down had on its disk is gone."""
+    """Lose what a node that is down had on its disk."""
     cause = turn.because
     member_changes.lose_disk(turn, node)
     lose_disks(turn, 1 << node, why, cause)

@@ -1,26 +1,26 @@
-"""Changes of the cluster's metadata that wait.
+"""Changes of the cluster's metadata that have to wait.
 
-Source: Mnesia. A transaction on exchanges, queues or policies, or on who belongs to the cluster, needs every node that
-counts as running. With one of them silent it waits until that one answers again, or is missed. That a mirror takes over
-is one too (`rabbit_mirror_queue_misc:remove_from_queue`).
+Source: Mnesia. A transaction on exchanges, queues, policies or membership needs every node that counts as running. If
+one of them is silent, the transaction waits until that node answers again or is noticed as down. A promotion is such a
+transaction too (`rabbit_mirror_queue_misc:remove_from_queue`).
 
-Source: Khepri. A command of the store needs a leader that a majority of the members hears
-(`hawb.engine.cluster.khepri`); without one it waits, for a while.
+Source: Khepri. A command of the store needs a leader and a majority of members (`hawb.engine.cluster.khepri`); without
+them it waits, for a limited time.
 """
 
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import (
-    count_stalled,
+    count_waiting_changes,
     focus_on,
     focused,
+    is_deferred,
     is_proposed,
     is_running,
-    is_stalled,
-    keep_stalled,
+    keep_waiting_changes,
     note_change,
     place_of_change,
-    place_of_stalled,
+    place_of_waiting_change,
     put_off,
     reaches_store,
     sides,
@@ -32,23 +32,23 @@ from hawb.engine.core.state import NOWHERE
 SHARED = True  # the kernel of studies compiles this module
 
 
-def stall(t, change):
-    """Lets a change of the metadata wait, once, if it has to; whether it does."""
+def defer_if_blocked(t, change):
+    """Make a change of the metadata wait, once, if it has to; return True if it waits."""
     if is_writable(t, place_of_change(t, change)):
         note_change(t)
         return False
-    if not is_stalled(t, change):
+    if not is_deferred(t, change):
         put_off(t, change)
     return True
 
 
 def is_writable(t, node):
-    """Whether metadata can be changed from a node (NOWHERE: from any) of the side in focus."""
+    """Return True if metadata can be changed from `node` (NOWHERE: from any node) of the current side."""
     return reaches_store(t, node) if t.setup.khepri else answers(t)
 
 
 def is_writable_anywhere(t):
-    """Whether metadata can be changed from any node that runs, on whatever side."""
+    """Return True if metadata can be changed from any running node, on any side."""
     focus, found = focused(t), False
     for side in sides(t):
         if not found and focus_on(t, side):
@@ -58,17 +58,19 @@ def is_writable_anywhere(t):
     return found
 
 
-def release_stalled(t):
-    """Somebody answers again or was missed, or the store has a leader: what has waited is tried again on the sides on
-    which metadata can be changed."""
+def retry_changes(t):
+    """Try waiting changes again on the sides on which metadata can be changed.
+
+    Call it when a node answers again, when one is noticed as down, or when the store has a leader.
+    """
     focus, kept = focused(t), 0
-    for k in range(count_stalled(t)):
-        place = place_of_stalled(t, k)
+    for k in range(count_waiting_changes(t)):
+        place = place_of_waiting_change(t, k)
         for side in sides(t):
             if focus_on(t, side) and (place == NOWHERE or t.nodes[place].side == side):
                 if is_writable(t, place) and not is_proposed(t, k):
                     try_again(t, k)
                 else:
                     kept |= 1 << k
-    keep_stalled(t, kept)
+    keep_waiting_changes(t, kept)
     focus_on(t, focus)

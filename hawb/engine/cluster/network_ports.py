@@ -1,7 +1,7 @@
-"""What links and sides need of a turn: what is on its way, what waits, and what records say.
+"""What links and sides of a partition need of a turn: messages under way, waiting operations, and records.
 
-Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.network_ports`. What a port promises is
-said here for both. Links are given as in `links`.
+This module is the engine's implementation; the kernel's is in `hawb.study.kernel.network_ports`. The docstrings here
+describe both. Links are given as in `links`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Link = tuple[int, int]
 
 
 def ends_of(turn: Turn, links: Iterable[Link]) -> list[int]:
-    """Links, of each node the others, as bits."""
+    """Return, for each node, the nodes at the other ends of its links, as bits."""
     ends = [0] * len(turn.nodes)
     for a, b in links:
         ends[a] |= 1 << b
@@ -38,49 +38,49 @@ def ends_of(turn: Turn, links: Iterable[Link]) -> list[int]:
 
 
 def links_of(ends: list[int]) -> list[Link]:
-    """The same as pairs of nodes, in their order."""
+    """Return links given by their ends as pairs of nodes, in order."""
     return [(a, b) for a, others in enumerate(ends) for b in nodes_of(others) if a < b]
 
 
-# Whose records
+# Records of the current side
 
 is_here = Turn.is_here
-"""Whether a node belongs to the side in focus."""
+"""Return True if a node belongs to the current side."""
 queue_names, own = Turn.queue_names, Turn.own
-"""The queues of the side in focus, by their names, and the record of one."""
+"""Return the names of the current side's queues; return the record of one of them."""
 
 
 def classic_names(t: Turn) -> Iterator[str]:
-    """Those of its queues that are no quorum queues, whose records sides have each for themselves."""
+    """Return the names of the current side's classic queues, whose records each side has for itself."""
     return (name for name in t.queue_names() if t.queues[name].type == CLASSIC)
 
 
-# Links that drop everything
+# Cut links
 
 
 def are_cut(t: Turn) -> bool:
-    """Whether any links drop everything."""
+    """Return True if any link drops its messages."""
     return bool(t.cuts)
 
 
 def break_links(t: Turn, ends: list[int], number: int) -> None:
-    """Links drop everything from now on; `number` tells that from other times."""
+    """Let links drop all messages from now on; `number` identifies this cut."""
     t.cuts |= dict.fromkeys(links_of(ends), number)
     t.because = t.emit("links_cut", links=[t.settings.named(link) for link in links_of(ends)])
 
 
 def be_silent(t: Turn, ends: list[int]) -> None:
-    """Members of quorum queues hear nothing over these links."""
+    """Let members of quorum queues receive nothing over these links."""
     inputs.links_silent(t, links_of(ends))
 
 
 def time_out_later(t: Turn, number: int) -> None:
-    """What was cut under that number is given up when net_ticktime is over."""
+    """Schedule that the links of a cut are given up when net_ticktime is over."""
     t.schedule(t.setup.ticktime_us, LinksTimeOut(number), priority=TIMER)
 
 
 def mend_links(t: Turn) -> set[int]:
-    """All links work again; returns the numbers under which they were cut."""
+    """Mend all links; return the numbers of their cuts."""
     numbers = set(t.cuts.values())
     t.cuts.clear()
     t.because = t.emit("links_healed")
@@ -88,13 +88,13 @@ def mend_links(t: Turn) -> set[int]:
 
 
 def withdraw_time_outs(t: Turn, numbers: set[int]) -> None:
-    """What was planned on the side in focus for these numbers does not happen."""
+    """Unschedule the time-outs of these cuts on the current side."""
     for number in numbers:
         t.unschedule(LinksTimeOut(number))
 
 
-def hear_late(t: Turn, q: Queue) -> None:
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer."""
+def receive_late(t: Turn, q: Queue) -> None:
+    """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
     late = [(node, since) for node, since in q.lagging if t.alive(q, node)]
     held = {node: arrived(t, q, node, since) for node, since in late}
     q.lagging, q.contents = (), with_content(q.contents, held)
@@ -103,56 +103,58 @@ def hear_late(t: Turn, q: Queue) -> None:
 
 
 def arrived(t: Turn, q: Queue, node: int, since: int) -> Runs:
-    """What a mirror holds once everything has arrived that its master did since message `since`."""
+    """Return what a mirror holds once all that its master did since message `since` has arrived."""
     new = runs.common(q.content, ((since, max(t.numbers.get(q.name, 0), since)),))
     return runs.common(runs.union(q.contents[node] or EMPTY, new), q.content)
 
 
 def forget_recoverable(t: Turn, q: Queue) -> None:
-    """Nodes that can be seen again and have no mirror here cannot be recovered either
-    (`rabbit_amqqueue:maybe_clear_recoverable_node`)."""
+    """Remove nodes that are seen again and have no mirror from the recoverable ones.
+
+    Source: `rabbit_amqqueue:maybe_clear_recoverable_node`.
+    """
     q.recoverable = tuple(node for node in q.recoverable if node in q.mirrors or not t.runs_anywhere(node))
 
 
 def send_what_waited(t: Turn) -> None:
-    """Deliveries that were on their way arrive."""
+    """Deliver what was under way."""
     for sent in t.under_way:
         t.schedule(t.settings.timing.link_latency_us, sent.delivery, sent.because, step=sent.step)
     t.under_way = ()
 
 
 def in_reach(t: Turn) -> None:
-    """Members of quorum queues reach each other again, and leaders see clients that they had lost sight of."""
+    """Let members of quorum queues reach each other again, and leaders see clients that they had lost sight of."""
     inputs.links_healed(t)
     visibility.links_healed(t)
     visibility.in_reach(t)
 
 
-# Links that are given up
+# Links given up after net_ticktime
 
 
 def cut_as(t: Turn, number: int) -> list[int]:
-    """The links that were cut under that number, and still are."""
+    """Return the links of a cut that are still cut."""
     return ends_of(t, (link for link, known in t.cuts.items() if known == number))
 
 
 def note_suspects(t: Turn, ends: list[int]) -> None:
-    """Members of quorum queues at the ends of these links take each other for dead."""
+    """Let members of quorum queues at the ends of these links take each other for down."""
     t.suspected |= set(links_of(ends))
 
 
 def say_timed_out(t: Turn, ends: list[int]) -> None:
-    """The nodes at the ends of these links take each other for dead."""
+    """Record that the nodes at the ends of these links take each other for down."""
     t.because = t.emit("links_timed_out", links=[t.settings.named(link) for link in links_of(ends)])
 
 
 def say_partitioned(t: Turn, up: int) -> None:
-    """The nodes `up`, given as bits, are several groups that do not see each other."""
+    """Record that the nodes `up`, given as bits, are several groups that do not see each other."""
     t.emit("cluster_partitioned", sides=[t.settings.named(group) for group in apart(t, up)])
 
 
 def apart(t: Turn, up: int) -> list[list[int]]:
-    """These groups, that of the first node in the scenario's order first."""
+    """Return these groups, starting with that of the first node in the scenario's order."""
     groups, left = [], up
     for node in t.settings.file_order:
         if left >> node & 1:
@@ -163,8 +165,7 @@ def apart(t: Turn, up: int) -> list[list[int]]:
 
 
 def give_up_what_waited(t: Turn) -> None:
-    """What depends on links that have been given up: who leads quorum queues, alarms, and deliveries, which do not
-    arrive any more."""
+    """Apply the loss of links to quorum queues' leaders, alarms and deliveries, which no longer arrive."""
     for name in sorted(t.groups):
         refresh(t, t.groups.own(name))
     alarms.links_gone(t)
@@ -179,8 +180,7 @@ def give_up_what_waited(t: Turn) -> None:
 
 
 def split_off(t: Turn, group: int, old: int) -> None:
-    """A group of nodes, given as bits, has records of its own from now on, as those of its old side are, and what was
-    planned for them."""
+    """Give a group of nodes, as bits, records and an agenda of its own, copied from those of its old side."""
     side = MutableSide(replace(t.sides[old].snapshot(), number=t.next_number()))
     t.sides[side.number] = side
     for node in nodes_of(group):
@@ -189,17 +189,17 @@ def split_off(t: Turn, group: int, old: int) -> None:
 
 
 def keep_own_waiting(t: Turn, q: Queue) -> None:
-    """What clients on another side asked for waits there."""
+    """Drop waiting operations of clients on another side, which wait there."""
     access.keep_own(t, q.name)
 
 
 def lose_sight(t: Turn, q: Queue) -> None:
-    """Consumers on another side are gone from here."""
+    """Remove consumers on another side."""
     subscriptions.lose_sight(t, q.name)
 
 
 def say_out_of_reach(t: Turn, q: Queue) -> None:
-    """The master is on another side."""
+    """Record that a queue's master is on another side."""
     t.emit("master_down", node=q.master, queue=q.name, reason="out_of_reach")
 
 
@@ -207,12 +207,12 @@ def say_out_of_reach(t: Turn, q: Queue) -> None:
 
 
 def say_taken_over(t: Turn, node: int) -> int | None:
-    """A node has taken over the records of another side; returns the entry of the trace."""
+    """Record that a node has taken over the records of another side; return the entry of the trace."""
     return t.emit("records_taken_over", node=node)
 
 
 def bring_back(t: Turn, q: Queue, old: int) -> None:
-    """The master that a side waits for comes from the disk of its node, which was on another side, if that has one."""
+    """Take a master for which this side waits from the disk of its node, which was on side `old`, if that has one."""
     if q.name not in t.sides[old].queues:
         return
     from_disk, had = t.sides[old].queues[q.name], q.content
@@ -226,15 +226,17 @@ def bring_back(t: Turn, q: Queue, old: int) -> None:
 
 
 def leave_side(t: Turn, old: int, node: int, entry: int | None) -> None:
-    """A node's copies are no part any more of the side that it has left."""
+    """Remove a node's copies from the side that it has left."""
     side = t.sides[old]
     for name in sorted(side.queues):
         bookkeeping.give_up(t, name, leave(side, name, node), "side_given_up", because=entry)
 
 
 def leave(side: MutableSide, name: str, node: int) -> Runs:
-    """A node's copy is no part of a side any more that it has left. Returns what the side's queue loses by it: of a
-    quorum queue nothing, since its members are one group on all sides."""
+    """Remove a node's copy of a queue from the side that it has left; return what the side's queue loses by it.
+
+    A quorum queue loses nothing: its members are one group on all sides.
+    """
     queue = side.queues[name]
     if queue.has_group:
         return EMPTY
@@ -247,18 +249,18 @@ def leave(side: MutableSide, name: str, node: int) -> Runs:
 
 
 def can_go(t: Turn, side: int) -> bool:
-    """Whether there is a side of that number, and another one."""
+    """Return True if there is a side of that number, and another one."""
     return side in t.sides and len(t.sides) > 1
 
 
 def look_elsewhere(t: Turn, side: int) -> None:
-    """Puts another side than this in focus, if it is."""
+    """Make another side the current one, if it is this."""
     if t.focus.number == side:
         t.focus = next(other for number, other in t.sides.items() if number != side)
 
 
 def drop_side(t: Turn, side: int, entry: int | None) -> None:
-    """A side's records are gone, and what only they knew of."""
+    """Drop a side's records, and the messages and queues that only they have."""
     gone = t.sides.pop(side)
     for name in sorted(gone.queues):
         bookkeeping.count_times(t, name)
@@ -270,30 +272,30 @@ def drop_side(t: Turn, side: int, entry: int | None) -> None:
             t.emit("queue_deleted", queue=name, because=entry, reason="side_given_up", messages=0)
 
 
-# Disks that are lost
+# Lost disks
 
 
 def has_copy(_: Turn, q: Queue, node: int) -> bool:
-    """Whether a node has a copy of a queue, be it on its disk."""
+    """Return True if a node has a copy of a queue, in memory or on disk."""
     return q.contents[node] is not None
 
 
 def lose_content(t: Turn, q: Queue, why: str) -> None:
-    """Nothing is left of what a queue holds that waits for its master's node."""
+    """Lose all messages of a queue that waits for its master's node."""
     bookkeeping.lose(t, q.name, q.content, why)
     q.contents, q.redelivered = with_content(q.contents, {q.master: EMPTY}), EMPTY
 
 
-# Records of before
+# Remembered records
 
 
 def remembers(t: Turn, node: int) -> bool:
-    """Whether a node that is down has kept the records as they were when it went."""
+    """Return True if a node that is down has kept the records as they were when it went."""
     return t.nodes[node].remembers is not None
 
 
 def restore_records(t: Turn, node: int) -> int | None:
-    """They are those of a side of its own, which is in focus; returns the entry of the trace."""
+    """Restore a node's records as those of a new side, make it the current one, and return the entry of the trace."""
     side = remembered.restored(t, node)
     t.sides[side.number] = side
     t.change_node(node, side=side.number, remembers=None)
@@ -302,7 +304,7 @@ def restore_records(t: Turn, node: int) -> int | None:
 
 
 def reclaim_records(t: Turn) -> None:
-    """What the side in focus serves from now on is neither lost nor has it left its queues."""
+    """Count what the current side's queues hold as neither lost nor consumed."""
     for name in sorted(t.queues):
         bookkeeping.reclaim(t, name, t.held_here(name))
         bookkeeping.count_times(t, name)
@@ -310,9 +312,9 @@ def reclaim_records(t: Turn) -> None:
 
 PORTS = (
     "is_here", "queue_names", "own", "classic_names", "are_cut", "break_links", "be_silent", "time_out_later",
-    "mend_links", "withdraw_time_outs", "hear_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
+    "mend_links", "withdraw_time_outs", "receive_late", "forget_recoverable", "send_what_waited", "in_reach", "cut_as",
     "note_suspects", "say_timed_out", "say_partitioned", "give_up_what_waited", "split_off", "keep_own_waiting",
     "lose_sight", "say_out_of_reach", "say_taken_over", "bring_back", "leave_side", "can_go", "look_elsewhere",
     "drop_side", "rejoin", "has_copy", "lose_content", "remembers", "restore_records", "reclaim_records",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The ports that engine and kernel both implement."""

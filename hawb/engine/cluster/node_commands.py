@@ -1,5 +1,7 @@
-"""Stops, kills, power losses and starts of nodes: for which nodes they are possible, and what RabbitMQ refuses. Their
-consequences are in `hawb.engine.cluster.stopping` and `hawb.engine.cluster.booting`."""
+"""Stops, kills, power losses and starts of nodes: the nodes for which they are possible, and what RabbitMQ refuses.
+
+Their consequences are in `hawb.engine.cluster.stopping` and `hawb.engine.cluster.booting`.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,30 @@ DOING_SOMETHING = (RUNNING, STOPPING, BOOTING, WAITING, PAUSED)
 
 
 def stop(turn: Turn, nodes: list[int]) -> None:
-    """Controlled shutdown of nodes, all at the same moment."""
+    """Shut down nodes in a controlled way, all at the same moment."""
     for node in checked(turn, nodes, (RUNNING, PAUSED), "not running"):
         stopping.stop(turn, node)
 
 
 def kill(turn: Turn, nodes: list[int]) -> None:
-    """Nodes die without warning, all at the same moment."""
+    """Kill nodes without warning, all at the same moment."""
     stopping.kill(turn, bits_of(checked(turn, nodes, DOING_SOMETHING, "not running")))
 
 
 def power_off(turn: Turn, nodes: list[int]) -> None:
-    """Hosts lose power, all at the same moment."""
+    """Cut the power of nodes' hosts, all at the same moment."""
     stopping.power_off(turn, bits_of(checked(turn, nodes, DOING_SOMETHING, "not running")))
 
 
 def start(turn: Turn, nodes: list[int]) -> None:
-    """Nodes boot, one after the other as they are named."""
+    """Boot nodes one after the other, in the order given."""
     for node in checked(turn, nodes, (DOWN,), "already running"):
         partition_handling.boot_again(turn, node)
     partition_handling.look_again(turn)
 
 
 def checked(turn: Turn, nodes: list[int], statuses: tuple[str, ...], otherwise: str) -> list[int]:
-    """Those of `nodes` that are in one of the `statuses`; the others are an error of the step."""
+    """Return those of `nodes` that are in one of the `statuses`; refuse the step for each of the rest."""
     fit = [node for node in dict.fromkeys(nodes) if turn.nodes[node].status in statuses]
     for node in nodes:
         if node not in fit:

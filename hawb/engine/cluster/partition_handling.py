@@ -1,12 +1,13 @@
-"""cluster_partition_handling: nodes that pause until they see enough of the others, and sides that give in.
+"""cluster_partition_handling: nodes that pause until they see enough of the cluster, and sides that restart.
 
 Source: `rabbit_node_monitor` (`handle_dead_node`, `await_cluster_recovery`, `partial_partition`), `rabbit_autoheal`.
-What decides is which other Erlang nodes a node can reach, whether their broker runs or not. A node pauses by stopping
-its broker as a controlled shutdown does, and looks every second whether it may come back. What its queues made of the
-deaths before it paused stands: a mirror that took over in those milliseconds has taken over on its own side's records.
+The decision depends on the Erlang nodes that a node can reach, whether their broker runs or not. A node pauses by
+stopping its broker as in a controlled shutdown, and checks every second whether it may come back. What its queues did
+about the nodes that went down before it paused stands: a mirror promoted in those milliseconds is promoted in its own
+side's records.
 
-Under autoheal the losing sides' nodes restart as soon as every member is up and reachable. The sides are compared by
-`hawb.rules.partitions.wins`; a connection is one that a client has opened and not closed.
+Under autoheal the losing sides' nodes restart as soon as every member is up and reachable. `hawb.rules.partitions.wins`
+compares the sides; a connection counts if its client has opened and not closed it.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ from hawb.rules.partitions import has_majority, is_preferred, wins
 SHARED = True  # the kernel of studies compiles this module
 
 POLL_US = 1_000_000
-"""How often a paused node looks, and how long it takes until nodes that see each other again act on it."""
+"""The interval of a paused node's checks, and the delay until nodes that see each other again act on it."""
 
 
 def seen(t, node):
-    """The members whose Erlang node a node takes for connected, itself among them, as bits. A running node has just
-    given up those that it no longer believes running; one that is paused has them back as soon as it reaches them."""
+    """Return the members whose Erlang node a node takes for connected, itself among them, as bits.
+
+    A running node counts no node that it no longer believes running. A paused node counts each node that it reaches.
+    """
     bits, runs = 1 << node, runs_anywhere(t, node)
     for other in range(t.setup.nodes):
         gone = t.nodes[other].status == DOWN or (runs and runs_anywhere(t, other))
@@ -48,7 +51,7 @@ def seen(t, node):
 
 
 def sees_enough(t, node):
-    """Whether a node goes on with what it sees of the others."""
+    """Return True if a node sees enough of the others to go on."""
     others = seen(t, node)
     if t.setup.handling == MAJORITY:
         return has_majority(bits_in(others), bits_in(members(t)))
@@ -56,7 +59,7 @@ def sees_enough(t, node):
 
 
 def fulfilled(t, node):
-    """Whether what a node waits for is so."""
+    """Return True if the condition that a paused node waits for holds."""
     awaits = t.nodes[node].awaits
     if awaits == EVERYBODY:
         return seen(t, node) == members(t)
@@ -64,8 +67,10 @@ def fulfilled(t, node):
 
 
 def decide_who_pauses(t):
-    """Something was noticed: running nodes of the side in focus that see too few of the others are to pause. From now
-    on they promise nothing to publishers."""
+    """Mark the running nodes of the current side that see too few of the others as about to pause.
+
+    From then on they confirm nothing to publishers.
+    """
     if t.setup.handling == NOTHING:
         return
     for node in range(t.setup.nodes):
@@ -74,7 +79,7 @@ def decide_who_pauses(t):
 
 
 def pause(t):
-    """Those that are to pause begin to stop."""
+    """Start the shutdown of the nodes that are about to pause."""
     for node in range(t.setup.nodes):
         if is_running(t, node) and t.nodes[node].awaits != NOTHING and t.nodes[node].awaits != RESTART:
             begin_to_pause(t, node)
@@ -84,14 +89,16 @@ def pause(t):
 
 
 def part(t, a, b):
-    """Two nodes no longer believe each other running."""
+    """Let two nodes no longer believe each other running."""
     t.nodes[a].believes &= ~(1 << b)
     t.nodes[b].believes &= ~(1 << a)
 
 
 def see_between(t, a, b):
-    """A link has failed. If nodes still see both its ends, these pause under pause_minority until everybody is back;
-    otherwise the partition becomes a full one."""
+    """React to a failed link both of whose ends other nodes still see.
+
+    Under pause_minority both ends pause until they see all members; otherwise the partition becomes a full one.
+    """
     between = go_betweens(t, a, b)
     if between and t.setup.handling == MAJORITY:
         t.nodes[a].awaits = t.nodes[b].awaits = EVERYBODY
@@ -100,8 +107,10 @@ def see_between(t, a, b):
 
 
 def go_betweens(t, a, b):
-    """The nodes that see both ends of a link, and can be asked whether they do, as bits: those that have died or fallen
-    silent without anybody having missed them say nothing."""
+    """Return the nodes that see both ends of a link and can be asked whether they do, as bits.
+
+    A node that went down or silent without being noticed does not answer.
+    """
     bits = 0
     for node in range(t.setup.nodes):
         if t.nodes[a].believes & t.nodes[b].believes & 1 << node and runs_anywhere(t, node):
@@ -110,8 +119,11 @@ def go_betweens(t, a, b):
 
 
 def make_full(t, a, b, between):
-    """One end of a link that has failed and the nodes that see both cut themselves off from each other. Which end is a
-    race in RabbitMQ, and a random draw here; one that pauses itself leaves it to the other."""
+    """Cut off one end of a failed link from the nodes that see both ends.
+
+    Which end it is depends on a race in RabbitMQ and on a random draw in hawb. An end that is about to pause leaves it
+    to the other.
+    """
     first = t.setup.handling != PREFERRED or sees_enough(t, a)
     second = t.setup.handling != PREFERRED or sees_enough(t, b)
     if not first and not second:
@@ -126,15 +138,14 @@ def make_full(t, a, b, between):
 
 
 def boot_again(t, node):
-    """A node's broker starts; its Erlang node may never have gone."""
+    """Start a node's broker; its Erlang node may never have stopped."""
     t.nodes[node].status, t.nodes[node].awaits = BOOTING, NOTHING
     t.nodes[node].boots += 1
     begin_to_boot(t, node)
 
 
 def look_again(t):
-    """Something has come back, or gone: in a second paused nodes look whether they may go on, and sides whether they
-    can heal."""
+    """Schedule, in a second, that paused nodes check whether they may go on, and sides whether they can heal."""
     waiting = t.setup.heals and are_parted(t)
     for node in range(t.setup.nodes):
         waiting = waiting or t.nodes[node].status == PAUSED
@@ -143,7 +154,7 @@ def look_again(t):
 
 
 def look_around(t):
-    """That second is over."""
+    """Boot the paused nodes that may go on, and heal the sides if autoheal can."""
     for node in range(t.setup.nodes):
         if t.nodes[node].status == PAUSED and fulfilled(t, node):
             boot_again(t, node)
@@ -152,7 +163,7 @@ def look_around(t):
 
 
 def are_parted(t):
-    """Whether all members run and reach each other, and are on several sides."""
+    """Return True if all members run and reach each other, and are on several sides."""
     everybody, one, several = members(t), NOWHERE, False
     for node in range(t.setup.nodes):
         if everybody >> node & 1:
@@ -164,7 +175,7 @@ def are_parted(t):
 
 
 def reached(t, node):
-    """The nodes that a node reaches, as bits."""
+    """Return the nodes that a node reaches, as bits."""
     bits = 0
     for other in range(t.setup.nodes):
         bits |= int(linked(t, node, other)) << other
@@ -172,7 +183,7 @@ def reached(t, node):
 
 
 def heal_sides(t):
-    """All sides but one restart, in the order of their first nodes."""
+    """Restart all sides but the winning one, in the order of their first nodes."""
     best = winning_side(t)
     say_healing(t, best)
     for first in range(t.setup.nodes):
@@ -185,7 +196,7 @@ def heal_sides(t):
 
 
 def winning_side(t):
-    """The number of the side that the others join."""
+    """Return the number of the side that the other sides join."""
     best, most, largest = NOWHERE, 0, 0
     for first in range(t.setup.nodes):
         if is_first(t, first):
@@ -199,7 +210,7 @@ def winning_side(t):
 
 
 def is_first(t, node):
-    """Whether a node is the first member of its side."""
+    """Return True if a node is the first member of its side."""
     for other in range(node):
         if members(t) >> other & 1 and t.nodes[other].side == t.nodes[node].side:
             return False

@@ -1,11 +1,11 @@
-"""Sides of a cluster: how one becomes several, and how their nodes find together again.
+"""Sides of a partition: how one side becomes several, and how their nodes rejoin.
 
-Nodes that no longer see each other go on each with the records that all had. Nothing ever merges what they do from then
-on: a node that comes up among nodes of another side takes over their records (`rabbit_mnesia`), wipes its replicas, and
-what only its own side had is gone when the last node leaves that. Only a queue whose master the others are still
-waiting for is taken from the disk that comes back.
+Nodes that no longer see each other continue with the records that all of them had. What they do from then on is never
+merged. A node that comes up among nodes of another side takes over their records (`rabbit_mnesia`) and wipes its
+replicas; what only its own side had is lost when the last node leaves that side. Only a queue whose master the other
+side still waits for is taken from the disk of the returning node.
 
-The same holds for a node that is made to boot from records that others have outlived (`go_back`).
+The same holds for a node that is forced to boot from records that other nodes have outlived (`go_back`).
 
 Source: `rabbit_mnesia`, `rabbit_node_monitor`; partitions of 3.10.8 clusters.
 """
@@ -41,7 +41,7 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def up_here(t):
-    """The nodes of the side in focus that still do something, as bits."""
+    """Return the nodes of the current side whose broker runs or stops, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
         bits |= int(is_here(t, node) and is_up(t, node)) << node
@@ -49,8 +49,10 @@ def up_here(t):
 
 
 def split(t, up):
-    """Gives each group of the nodes `up` of the side in focus, as bits, that see each other records of its own. The
-    first one keeps the side and what is down. How many groups there are."""
+    """Split the current side: each group of its nodes `up`, as bits, that see each other gets records of its own.
+
+    The first group keeps the side and the nodes that are down. Return the number of groups.
+    """
     old, left, groups = focused(t), up, 0
     for k in range(t.setup.nodes):
         if left >> ranked(t, k) & 1:
@@ -70,8 +72,10 @@ def split(t, up):
 
 
 def keep_own(t, q):
-    """Of what waits for a queue, a side keeps what its own clients asked for. Consumers on another side are gone from
-    here, and a master there is none."""
+    """Keep, of what waits for a queue, what this side's own clients asked for.
+
+    Remove consumers on another side. If the master is on another side, this side has none.
+    """
     keep_own_waiting(t, q)
     if not q.up or is_here(t, q.master):
         lose_sight(t, q)
@@ -84,7 +88,10 @@ def keep_own(t, q):
 
 
 def find_records(t, node, found):
-    """A node that comes up has the records of the node that it has found, or else its own, and its side is in focus."""
+    """Give a node that comes up the records of the node that it has found, or else its own.
+
+    Make its side the current one.
+    """
     old = t.nodes[node].side
     if found == NOWHERE:
         if t.nodes[node].may_boot_alone:
@@ -95,7 +102,7 @@ def find_records(t, node, found):
 
 
 def take_over_records(t, node, old, side):
-    """A node that is coming up forgets what it knew on its old side and takes over the records of another."""
+    """Replace a booting node's records of side `old` by those of another side."""
     t.nodes[node].side = side
     look_from(t, node)
     entry = say_taken_over(t, node)
@@ -107,8 +114,10 @@ def take_over_records(t, node, old, side):
 
 
 def go_back(t, node):
-    """A node that is down is to boot from the records that were on its disk when it went, as a side of its own. Others
-    may have gone on with newer ones; they keep those until they come up and find this node running."""
+    """Let a node that is down boot from the records that were on its disk when it went, as a side of its own.
+
+    Other nodes may have newer records. They keep those until they boot and find this node running.
+    """
     if not remembers(t, node):
         return
     old = t.nodes[node].side
@@ -120,8 +129,7 @@ def go_back(t, node):
 
 
 def drop_unheld(t, entry):
-    """Records that are on nobody's disk any more are gone, and what only they knew of, because of an entry of the
-    trace."""
+    """Drop the sides whose records are on no disk any more, because of an entry of the trace."""
     for side in sides(t):
         if not is_on_disk(t, side) and can_go(t, side):
             look_elsewhere(t, side)
@@ -132,7 +140,7 @@ def drop_unheld(t, entry):
 
 
 def is_on_disk(t, side):
-    """Whether a side's records are on any disk."""
+    """Return True if a side's records are on any disk."""
     held = False
     for node in range(t.setup.nodes):
         held = held or (t.nodes[node].side == side and has_records(t, node))

@@ -1,4 +1,4 @@
-"""Who takes whom for running, and who answers.
+"""Which nodes take which for running, and which nodes answer.
 
 Source: `rabbit_node_monitor`; Mnesia, whose transactions need every node that counts as running.
 """
@@ -12,24 +12,32 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def is_up(t, node):
-    """Whether a node's broker still does something."""
+    """Return True if a node's broker runs or is stopping."""
     return runs_anywhere(t, node) or t.nodes[node].status == STOPPING
 
 
 def sees(t, node, other):
-    """Whether two nodes are up and both believe that the other runs. That one has lost power is no matter of links."""
+    """Return True if two nodes are up and both believe that the other runs.
+
+    A loss of power does not matter here until it is noticed.
+    """
     believe = t.nodes[node].believes >> other & t.nodes[other].believes >> node & 1
     return believe == 1 and is_up(t, node) and is_up(t, other)
 
 
 def can_tell(t, node):
-    """Whether clients at a node hear: nobody listens on one that is gone, and one that is about to pause promises
-    nothing (`rabbit_channel:noreply_coalesce`)."""
+    """Return True if clients at a node receive confirms and deliveries.
+
+    A node that is about to pause confirms nothing (`rabbit_channel:noreply_coalesce`).
+    """
     return is_running(t, node) and t.nodes[node].awaits == NOTHING
 
 
 def seen_from(t, node, others):
-    """Those of `others` that a node sees, by way of others of them if need be, itself among them. Both are bits."""
+    """Return those of `others` that a node sees, directly or by way of others of them, itself among them.
+
+    Both sets are bits.
+    """
     near, before = 1 << node, 0
     while near != before:
         before = near
@@ -41,7 +49,7 @@ def seen_from(t, node, others):
 
 
 def is_believed(t, node):
-    """Whether anybody on the side in focus takes a node for running."""
+    """Return True if any node of the current side takes a node for running."""
     believed = 0
     for watcher in range(t.setup.nodes):
         if is_running(t, watcher):
@@ -49,13 +57,13 @@ def is_believed(t, node):
     return believed >> node & 1 == 1
 
 
-def is_unmissed(t, node):
-    """Whether a node has gone, and somebody of the side in focus still takes it for running."""
+def is_unnoticed_down(t, node):
+    """Return True if a node has gone down, and a node of the current side still takes it for running."""
     return not is_running(t, node) and is_believed(t, node)
 
 
 def answers(t):
-    """Whether every node of the side in focus that counts as running answers every other."""
+    """Return True if every node of the current side that counts as running answers every other."""
     for node in range(t.setup.nodes):
         if is_running(t, node):
             for other in range(t.setup.nodes):

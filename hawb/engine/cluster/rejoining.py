@@ -1,8 +1,8 @@
-"""Sides of a cluster with Khepri find together: nobody has to restart.
+"""Sides of a cluster with Khepri rejoin; no node has to restart.
 
-Metadata is one log, which only a majority extends. So once links are mended a side without one has missed what the
-other did, and takes it over; its nodes run on, with the processes of the queues that they host. A queue that the others
-have deleted meanwhile is gone with what it held.
+Metadata is one log, which only a majority extends. Once links are mended, a side without a majority takes over what the
+other side did meanwhile. Its nodes keep running, with the processes of the queues that they host. A queue that the
+majority has deleted meanwhile is deleted with its messages.
 
 Source: `rabbit_khepri`, `rabbit_node_monitor` (4.3, without partition handling), `rabbit_amqqueue:on_node_up`.
 """
@@ -18,7 +18,7 @@ from hawb.engine.queues.policy_changes import OPERATOR, USER, reconsider
 
 
 def rejoin(turn: Turn) -> None:
-    """Links are mended: all running nodes take each other for running, and all sides are one."""
+    """Make all sides one after links are mended: all running nodes take each other for running."""
     running = bits_of(node for node in range(len(turn.nodes)) if turn.runs_anywhere(node))
     for node, value in enumerate(turn.nodes):
         if running >> node & 1:
@@ -34,18 +34,20 @@ def rejoin(turn: Turn) -> None:
 
 
 def nodes_on(turn: Turn, side: MutableSide) -> list[int]:
-    """The nodes of a side."""
+    """Return the nodes of a side."""
     return [node for node, value in enumerate(turn.nodes) if value.side == side.number]
 
 
 def best_side(turn: Turn) -> MutableSide:
-    """The side that could write metadata; if none could, all know the same."""
+    """Return the side that could write metadata; the first one if none could, since all then have the same metadata."""
     return next((side for side in turn.sides.values() if side.store.up), next(iter(turn.sides.values())))
 
 
 def take_in(turn: Turn, best: MutableSide, side: MutableSide) -> None:
-    """The nodes of a side take over the metadata of the best one, which learns of their queues' processes. What a side
-    alone still counted as a queue's is given up."""
+    """Merge a side into the best one, which learns of the processes of that side's queues.
+
+    Messages that only the merged side counted as a queue's are given up.
+    """
     for entry in sorted(entry for entry in turn.agenda if entry[SIDE] == side.number):
         turn.agenda.remove(entry)
         if place_of(entry[EVENT]) is not None or is_hosted(turn, side, getattr(entry[EVENT], "queue", None)):
@@ -65,15 +67,14 @@ def take_in(turn: Turn, best: MutableSide, side: MutableSide) -> None:
 
 
 def is_hosted(turn: Turn, side: MutableSide, name: str | None) -> bool:
-    """Whether a classic queue's process is on a node of a side."""
+    """Return True if a classic queue's process is on a node of a side."""
     queue = side.queues.get(name) if name is not None else None
     hosted = queue is not None and queue.type == CLASSIC and queue.master != NOWHERE
     return hosted and turn.nodes[queue.master].side == side.number
 
 
 def adopt(turn: Turn, best: MutableSide, queue: Queue) -> Queue:
-    """A queue whose process was out of sight is there again, under the policies of the majority. Returns what was known
-    of it there."""
+    """Put back a queue whose process was out of sight, under the majority's policies; return its record of before."""
     had, best.queues[queue.name] = best.queues[queue.name], queue
     best.own(queue.name)
     for kind in (USER, OPERATOR):

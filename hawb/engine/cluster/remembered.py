@@ -17,7 +17,7 @@ from hawb.engine.queues.contents import united
 
 
 def remember(turn: Turn, node: int) -> None:
-    """A node that goes down keeps the records as they are now."""
+    """Keep the current records for a node that goes down."""
     turn.look_from(node)
     members = frozenset(other for other, value in enumerate(turn.nodes) if value.member)
     groups = {name: group.number for name, group in turn.groups.items() if name in turn.queues}
@@ -26,7 +26,7 @@ def remember(turn: Turn, node: int) -> None:
 
 
 def restored(turn: Turn, node: int) -> MutableSide:
-    """What a node remembers, as the records of a new side, with what is on disks now."""
+    """Return a new side with the records that a node remembers and the messages that are on disks now."""
     remembered, now = turn.nodes[node].remembers, turn.sides[turn.nodes[node].side]
     side = MutableSide(replace(remembered, number=turn.next_number()))
     for name, queue in list(side.queues.items()):
@@ -40,8 +40,10 @@ def restored(turn: Turn, node: int) -> MutableSide:
 
 
 def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
-    """Of what a node that went has on its disk, what may have been delivered: a master that was shut down has written
-    down what was, of every other copy it may be all."""
+    """Return those messages on a node's disk that may have been delivered before.
+
+    A master that was shut down has recorded its deliveries; of every other copy it may be all messages.
+    """
     remembered = turn.nodes[node].remembers
     queue = remembered.queues.get(name) if remembered else None
     if queue is None or queue.master != node or not queue.stopped or queue.up:
@@ -50,7 +52,10 @@ def perhaps_delivered(turn: Turn, name: str, node: int, content: Runs) -> Runs:
 
 
 def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
-    """What a node that is down has on its disk of a queue, though others have given it up as none of theirs."""
+    """Return what a node that is down has on its disk of a queue; None if it has no copy.
+
+    The other nodes may have removed that node from the queue.
+    """
     remembered = turn.nodes[node].remembers
     queue = remembered.queues.get(name) if remembered else None
     if queue is None or not queue.durable or queue.contents[node] is None:
@@ -59,17 +64,19 @@ def on_own_disk(turn: Turn, name: str, node: int) -> Runs | None:
 
 
 def as_recorded(queue: Queue, now: Queue) -> Queue:
-    """A quorum queue while nobody leads it, under the policies of a remembered record. Its group is the same on all
-    sides, and keeps to what it was told last."""
-    before = queue.untold_settings or queue.quorum_settings
+    """Return the record of a quorum queue without a leader, under the policies of a remembered record.
+
+    Its group is the same on all sides, and keeps the settings that it received last.
+    """
+    before = queue.pending_settings or queue.quorum_settings
     return replace(
         now, master=NOWHERE, up=False, ttl_timer_us=None, policy=queue.policy, operator_policy=queue.operator_policy,
-        untold_settings=before if before != now.quorum_settings else None,
+        pending_settings=before if before != now.quorum_settings else None,
     )  # fmt: skip
 
 
 def as_on_disk(turn: Turn, queue: Queue, now: Queue | None, node: int) -> Queue:
-    """A remembered record while nobody serves it, with what is on disks now."""
+    """Return a remembered record without a master process, with the messages that are on disks now."""
     contents = queue.contents if now is None else now.contents
     given_up = (at for at in (node, queue.master) if contents[at] is None and not turn.nodes[at].virgin)
     contents = with_content(contents, {at: on_own_disk(turn, queue.name, at) for at in given_up})

@@ -1,4 +1,4 @@
-"""What ends with a node, and what of it others learn when: what `hawb.engine.cluster.stopping` needs of a turn.
+"""What `hawb.engine.cluster.stopping` needs of a turn: what ends with a node, and what other nodes notice when.
 
 Source: `rabbit_node_monitor`, `rabbit_amqqueue:on_node_down`.
 """
@@ -21,65 +21,67 @@ from hawb.engine.quorum import visibility
 from hawb.engine.raft_groups import inputs
 
 KILLED, LOST_POWER = "node_killed", "node_lost_power"
-"""How a node goes from one moment to the next."""
+"""The causes for which a node goes down at once."""
 
-# What is told
+# Trace
 
 
 def say_stopping(t: Turn, node: int) -> None:
-    """A node that has paused is to stop."""
+    """Record that a paused node is to stop."""
     t.because = t.emit("node_stopping", node=node)
 
 
 def say_stopped(t: Turn, node: int) -> None:
-    """A node's broker has stopped."""
+    """Record that a node's broker has stopped."""
     t.because = t.emit("node_stopped", node=node)
 
 
 def say_paused(t: Turn, node: int) -> None:
-    """A node's broker has stopped by itself."""
+    """Record that a node's broker has stopped by itself."""
     t.emit("node_paused", node=node)
 
 
-def say_struck(t: Turn, node: int, how: str) -> None:
-    """A node is gone, because of nothing within the cluster."""
+def say_down(t: Turn, node: int, how: str) -> None:
+    """Record that a node went down at once, which nothing within the cluster caused."""
     t.because = None
     t.because = t.emit(how, node=node)
 
 
-def say_missed(t: Turn, gone: int) -> None:
-    """The running nodes of the side in focus notice that others are gone."""
+def say_nodes_down(t: Turn, gone: int) -> None:
+    """Record that the running nodes of the current side notice that nodes are gone."""
     first, watchers = t.because, t.settings.named(t.running())
     for node in nodes_of(gone):
         t.because = t.emit("node_down_noticed", node=node, because=first, by=watchers)
 
 
-# What is to happen
+# Scheduling
 
 
-def be_missed(t: Turn, node: int, delay_us: int, priority: int) -> None:
-    """In a while others notice that a node is gone."""
+def schedule_node_down(t: Turn, node: int, delay_us: int, priority: int) -> None:
+    """Schedule that the other nodes notice, after `delay_us`, that a node went down."""
     t.schedule(delay_us, NodeGoneNoticed(node), priority=priority)
 
 
-def withdraw_missed(t: Turn, node: int) -> bool:
-    """Whether others are still to notice that a node is gone. If so that is not to happen any more: what follows does,
-    for the same reason."""
+def cancel_node_down(t: Turn, node: int) -> bool:
+    """Unschedule that other nodes notice that a node went down; return True if it was scheduled.
+
+    Its cause becomes the cause of what follows.
+    """
     event = NodeGoneNoticed(node)
     t.because = t.cause_of(event)
     return t.unschedule(event)
 
 
 def will_have_stopped(t: Turn, node: int) -> None:
-    """In a while a node's broker has stopped."""
+    """Schedule the end of a node's shutdown."""
     t.schedule(t.setup.stop_us, Stopped(node, t.nodes[node].boots))
 
 
-# What goes with a node
+# What ends with a node
 
 
 def masters_on(turn: Turn, node: int) -> list[str]:
-    """The classic queues whose master runs on a node, in alphabetical order."""
+    """Return the names of the classic queues whose master runs on a node, in alphabetical order."""
     return [
         name
         for name in turn.queue_names()
@@ -88,20 +90,23 @@ def masters_on(turn: Turn, node: int) -> list[str]:
 
 
 def end_masters(t: Turn, node: int, how: str) -> None:
-    """The masters on a node are gone with it."""
+    """End the masters on a node that went down."""
     for name in masters_on(t, node):
         t.emit("master_down", node=node, queue=name, reason=how)
         end_master(t, t.own(name), False)
 
 
 def shut_down_masters(t: Turn, node: int) -> None:
-    """The masters on a node end in an orderly way."""
+    """Shut down the masters on a node in a controlled way."""
     for name in masters_on(t, node):
         shut_down_master(t, t.own(name))
 
 
 def close_masters_consumers(t: Turn, node: int) -> bool:
-    """Whether masters on a node that stops have consumers there: they are closed first, and then the node stops."""
+    """Close the consumers at a stopping node of masters on it; return True if there were any.
+
+    The node stops afterwards.
+    """
     masters = masters_on(t, node)
     theirs = [one for one in t.consumers.values()
               if one.state != "closed" and one.node == node and one.queue in masters]  # fmt: skip
@@ -112,14 +117,16 @@ def close_masters_consumers(t: Turn, node: int) -> bool:
 
 
 def disconnect(t: Turn, node: int) -> None:
-    """A node that is drained closes its clients' connections."""
+    """Close the clients' connections of a node that is drained."""
     confirms.client_gone(t, node, "connection_closed")
     close_clients(t, node, "drained")
 
 
 def give_masters_away(t: Turn, node: int) -> None:
-    """A node that is drained gives masters of mirrored queues away where its version does so: each to a random one that
-    runs and is not being drained itself, whether that has a replica or not."""
+    """Give away a drained node's masters of mirrored queues, where the release does so.
+
+    Each goes to a random running node that is not being drained, whether that has a replica or not.
+    """
     peers = [other for other in t.running() if other != node and not t.nodes[other].drained]
     if not t.settings.profile.drain_moves_masters or not peers:
         return
@@ -130,28 +137,28 @@ def give_masters_away(t: Turn, node: int) -> None:
 
 
 def lose_unwritten(t: Turn, node: int) -> None:
-    """What a node had not written is on no disk."""
+    """Lose the messages that a node had not written to disk."""
     for name in t.queue_names():
         disks.lose_unwritten(t, name, node)
 
 
 def fall_silent(t: Turn, node: int) -> None:
-    """A node says nothing any more, and those that run hear nothing."""
+    """Cut off a node without power: neither it nor the running nodes receive anything from each other."""
     inputs.links_silent(t, [(min(node, other), max(node, other)) for other in t.running()])
 
 
-# What those learn that are left
+# What the remaining nodes notice
 
 
 def publishers_gone(t: Turn, dead: int) -> None:
-    """Channels at nodes that are gone will never hear what became of what they sent."""
+    """Close the channels at nodes that went down: they never receive the confirms of what they sent."""
     for node in nodes_of(dead):
         confirms.client_gone(t, node)
         visibility.channels_gone(t, node)
 
 
 def remove_dead_replicas(t: Turn, gone: int, dead: int) -> None:
-    """Queues learn that replicas of theirs are gone, and channels that mirrors are which no queue has on its record."""
+    """Let queues remove replicas on gone nodes, and channels stop waiting for orphaned mirrors on them."""
     cause = t.because
     for name in t.queue_names():
         t.because = cause
@@ -165,13 +172,16 @@ def remove_dead_replicas(t: Turn, gone: int, dead: int) -> None:
 
 
 def hearers(queue: Queue) -> int:
-    """The nodes whose loss a queue acts on, as bits."""
+    """Return the nodes whose loss a queue acts on, as bits."""
     return bits_of({queue.master, queue.orphaned_gm, *queue.mirrors} - {NOWHERE}) | queue.orphaned_group
 
 
 def clients_gone(t: Turn, gone: int, dead: int) -> None:
-    """Clients of nodes are gone. Of those on another side only exclusive queues are, and consumers are suspected; with
-    Khepri the queues stay on record."""
+    """Close the clients of nodes that went down.
+
+    Of clients on another side only exclusive queues end, and their consumers are suspected; with Khepri those queues
+    stay.
+    """
     for node in nodes_of(gone):
         if dead >> node & 1:
             close_clients(t, node, NODE_DOWN)
@@ -183,8 +193,10 @@ def clients_gone(t: Turn, gone: int, dead: int) -> None:
 
 
 def close_clients(turn: Turn, node: int, reason: str) -> None:
-    """Connections of clients at a node are gone, with their consumers and exclusive queues, but with Khepri for those
-    of a node that had no time to delete them (`hawb.engine.queues.transient`)."""
+    """Close the connections of clients at a node, with their consumers and exclusive queues.
+
+    With Khepri the exclusive queues of a node stay that had no time to delete them (`hawb.engine.queues.transient`).
+    """
     connections.node_gone(turn, node)
     theirs = (consumer for consumer in turn.consumers.values() if consumer.node == node)
     connections.close_consumers(turn, theirs, reason)
@@ -193,7 +205,7 @@ def close_clients(turn: Turn, node: int, reason: str) -> None:
 
 
 def close_exclusive_queues(turn: Turn, node: int) -> None:
-    """The exclusive queues of connections to a node go with them."""
+    """Delete the exclusive queues of connections to a node."""
     for name in turn.queue_names():
         owner, vhost = turn.queues[name].owner, turn.queues[name].vhost
         if owner is not None and owner[1] == node:
@@ -201,9 +213,9 @@ def close_exclusive_queues(turn: Turn, node: int) -> None:
 
 
 PORTS = (
-    "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_struck",
-    "say_missed", "be_missed", "withdraw_missed", "will_have_stopped", "end_masters", "shut_down_masters",
-    "close_masters_consumers", "members_down", "members_missed", "lose_unwritten", "fall_silent", "publishers_gone",
-    "remove_dead_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
+    "KILLED", "LOST_POWER", "remember", "say_stopping", "say_stopped", "say_paused", "say_down",
+    "say_nodes_down", "schedule_node_down", "cancel_node_down", "will_have_stopped", "end_masters", "shut_down_masters",
+    "close_masters_consumers", "members_down", "members_noticed_down", "lose_unwritten", "fall_silent",
+    "publishers_gone", "remove_dead_replicas", "clients_gone", "disconnect", "stop_members", "give_masters_away",
 )  # fmt: skip
-"""The names of what others have to have: what stands here, and what nodes remember and members of quorum queues do."""
+"""The ports that engine and kernel both implement."""

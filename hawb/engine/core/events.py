@@ -146,12 +146,12 @@ class MirrorJoins(Struct, frozen=True):
 class PolicyTakesEffect(Struct, frozen=True):
     """A queue's master applies its policy again.
 
-    `how` is a constant of `hawb.engine.classic.ports`. The nodes `spared`, as bits, get no mirror.
+    `how` is a constant of `hawb.engine.classic.ports`. The nodes `excluded`, as bits, get no mirror.
     """
 
     queue: str
     how: int = 0
-    spared: int = 0
+    excluded: int = 0
 
 
 class PolicyChanged(Struct, frozen=True):

@@ -84,7 +84,7 @@ class Publish(Messages, frozen=True, kw_only=True):
     """True if the publisher wants a confirm."""
     transaction: bool = False
     """True if the publisher wants one answer for all messages: tx.commit-ok, or the end of the channel."""
-    struck: str | None = None
+    lost_with_master: str | None = None
     """The one of `queues` whose master died with the messages in its mailbox."""
     kept_by: tuple[int, ...] = ()
     """The mirrors of that queue that have the messages."""
@@ -96,7 +96,7 @@ class Publish(Messages, frozen=True, kw_only=True):
     """Mirrors that joined while the messages waited for a queue without a master."""
     publisher: str | None = None
     """The publisher with a rate that sent them."""
-    orphaned: bool = False
+    without_channel: bool = False
     """True if the channel is gone."""
 
     @property

@@ -240,7 +240,7 @@ class Queue(Struct):
     """The state machine of a quorum queue, apart from its messages."""
     quorum_settings: QuorumSettings | None = None
     """The settings that a quorum queue applies."""
-    untold_settings: QuorumSettings | None = None
+    pending_settings: QuorumSettings | None = None
     """Settings of its policy that a quorum queue has not learned yet."""
     limits: Limits = NO_LIMITS
     """The length limits, TTL and dead letter settings of the record."""
@@ -369,7 +369,7 @@ class State(Struct, frozen=True):
     unconfirmed: tuple[Unconfirmed, ...] = ()
     groups: Mapping[str, Group] = {}
     """The Raft groups of quorum queues, by queue name. All sides of a partition share them."""
-    held_back: tuple[WaitingOperation, ...] = ()
+    awaiting_registration: tuple[WaitingOperation, ...] = ()
     """Publishes over channels that wait for their registration with a Raft group."""
     agenda: Collection[tuple] = ()
     """The scheduled events, in no order (`hawb.engine.core.agenda`)."""
@@ -379,7 +379,7 @@ class State(Struct, frozen=True):
     """Links over which the members of Raft groups suspect each other of being down."""
     under_way: tuple[UnderWay, ...] = ()
     """Deliveries sent over cut links that have neither arrived nor been given up."""
-    stalled: tuple[WaitingOperation, ...] = ()
+    waiting_changes: tuple[WaitingOperation, ...] = ()
     """Operations that wait because a change of the metadata must reach a node that does not answer."""
     connections: frozenset[tuple[str, int, str]] = frozenset()
     """Clients' connections: name, node, virtual host."""

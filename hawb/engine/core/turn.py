@@ -34,7 +34,7 @@ from hawb.rules.policies import Policy
 
 Record = TypeVar("Record")
 OF_A_SIDE = frozenset(
-    ("absent", "master", "up", "policy", "operator_policy", "mirroring", "untold_settings", "limits", "ttl_timer_us")
+    ("absent", "master", "up", "policy", "operator_policy", "mirroring", "pending_settings", "limits", "ttl_timer_us")
 )
 """Fields of a quorum queue whose value each side of a partition has for itself."""
 
@@ -82,7 +82,7 @@ class Turn:
         self.cuts = dict(state.cuts)
         self.suspected = state.suspected
         self.under_way = state.under_way
-        self.stalled = state.stalled
+        self.waiting_changes = state.waiting_changes
         self.connections = state.connections
         self.alarms = state.alarms
         self.unread = state.unread
@@ -91,7 +91,7 @@ class Turn:
         self.flowing = False
         self.unconfirmed = state.unconfirmed
         self.groups = groups_of(state.groups)
-        self.held_back = state.held_back
+        self.awaiting_registration = state.awaiting_registration
         self.committed: list[tuple[str, int, Proposal, int | None]] = []
         self.numbers: dict[str, int] = opened(state.numbers)
         self.agenda = agenda.opened(state.agenda)
@@ -117,7 +117,7 @@ class Turn:
             cuts=tuple(self.cuts.items()),
             suspected=self.suspected,
             under_way=self.under_way,
-            stalled=self.stalled,
+            waiting_changes=self.waiting_changes,
             connections=self.connections,
             alarms=self.alarms,
             unread=self.unread,
@@ -125,7 +125,7 @@ class Turn:
             publishers=self._frozen_publishers(),
             unconfirmed=self.unconfirmed,
             groups=closed(self.groups, before.groups, self.groups.copied),
-            held_back=self.held_back,
+            awaiting_registration=self.awaiting_registration,
             agenda=self.agenda.closed(before.agenda),
             numbers=closed(self.numbers, before.numbers),
             counter=self.counter,

@@ -1,9 +1,9 @@
-"""What of a quorum queue decides its future: its part of a state's key (`hawb.engine.keys.state_key`).
+"""The part of a quorum queue in a state's key (`hawb.engine.keys.state_key`): what decides its future.
 
-Terms and indices are told by what sets them apart: terms by their order, indices from the last entry on that each
-member has on disk, the same, and applied. How long a log is up to there only decides how long a new member's copy
-takes and what the log costs on disk, and is left out. Where something is under way between members, or on its way to a
-disk, it speaks of terms and indices as they are, and so does the key then.
+Terms and indices are replaced by what distinguishes them: terms by their order, indices by their distance from the last
+entry that all members have on disk, the same, and applied. The length of a log up to there decides only how long a new
+member's copy takes and how much disk the log uses, and is left out. While a message between members or a disk write is
+under way, it contains terms and indices as they are, and so does the key then.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from hawb.raft.messages import AppendEntries, Message
 
 Ranked = Callable[[Runs], object]
 KNOWN_OF = attrgetter("match_index", "commit_sent", "commit_index")
-"""What a leader knows of another member."""
+"""A leader's fields about another member."""
 
 
 def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callable[[Proposal], tuple]) -> tuple:
-    """The members of a group, under their nodes' new `names`, and what they have not decided; `proposal` is the key of
-    one."""
+    """Return the key of a group: its members, under their nodes' new `names`, and its undecided proposals.
+
+    `proposal` returns the key of one proposal.
+    """
     group = state.groups[name]
     members = sorted(group.members.values(), key=lambda member: names[member.id])
     decided = (
@@ -48,7 +50,7 @@ def group_key(state: State, name: str, names: tuple[int, ...], proposal: Callabl
 
 
 def message_key(message: Message, proposal: Callable[[Proposal], tuple]) -> tuple:
-    """A message that is on its way between members; `proposal` is the key of one in it."""
+    """Return the key of a message under way between members; `proposal` returns the key of one proposal in it."""
     told = astuple(message)
     if isinstance(message, AppendEntries):
         told = tuple(_entries_key(part, proposal) if part is message.entries else part for part in told)
@@ -64,8 +66,7 @@ def _command_key(command: object, proposal: Callable[[Proposal], tuple]) -> obje
 
 
 def numbers_of(state: State, name: str) -> Iterable[Runs]:
-    """The messages of all that is not decided, in the order in which it was asked and in logs, and of what is on its
-    way to logs."""
+    """Yield the messages of all undecided proposals, as they wait and in logs, and of entries under way to logs."""
     group = state.groups[name]
     yield from (proposal.numbers for proposal in group.waiting)
     for member in group.members.values():
@@ -76,8 +77,10 @@ def numbers_of(state: State, name: str) -> Iterable[Runs]:
 
 
 def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked) -> tuple:
-    """The state machine of a queue. What is over is over, however long ago: a search that only waits comes to an
-    end."""
+    """Return the key of a queue's state machine.
+
+    A past time counts as now, however long ago it was, so that a search that only waits comes to an end.
+    """
     fifo = queue.fifo
     held = ((us, common(these, queue.unacknowledged)) for us, these in fifo.ends)
     return (
@@ -95,8 +98,10 @@ def fifo_key(state: State, queue: Queue, names: tuple[int, ...], ranked: Ranked)
 
 
 def _unused(state: State, queue: Queue) -> tuple[int, int] | None:
-    """Return for how long a queue with `x-expires` has been unused, at most until it may expire, and when its leader's
-    next tick is due."""
+    """Return how long a queue with `x-expires` has been unused, and when its leader's next tick is due.
+
+    The time counts up to the queue's expiry. Return None without `x-expires`.
+    """
     expires_ms = limits_of(queue).expires_ms
     if expires_ms is None:
         return None
@@ -118,7 +123,7 @@ def _ranked_pairs(pairs: Iterable[tuple[object, Runs]], ranked: Ranked) -> tuple
 
 
 def is_in_flight(state: State, name: str) -> bool:
-    """Whether anything is under way between a group's members, or to their disks."""
+    """Return True if anything is under way between a group's members, or to their disks."""
     return any(True for _ in _of_raft(state, name))
 
 
@@ -128,7 +133,7 @@ def _of_raft(state: State, name: str) -> Iterable[RaftArrives | RaftWritten]:
 
 
 def _base(group: Group) -> int:
-    """The last index up to which all members have the same on disk, and the queue has taken it in."""
+    """Return the last index up to which all members have the same on disk, and which the queue has applied."""
     return group.applied - max((group.behind(node) for node in group.members), default=0)
 
 
@@ -138,7 +143,7 @@ def _terms(member: Member, base: int) -> Iterable[int]:
 
 
 def _term_at(log: Log, index: int) -> int:
-    """The term of an entry; of one that a snapshot stands for, the snapshot's."""
+    """Return the term of an entry; of one that a snapshot stands for, the snapshot's."""
     return log.snapshot.term if index <= log.snapshot.index else log.term_at(index) or 0
 
 
@@ -151,8 +156,10 @@ def _renamed(nodes: Iterable[int], names: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Seen:
-    """Members as they are seen from an index `start` on, counting indices from `base`; terms that have no rank are told
-    as they are."""
+    """Members as they are from an index `start` on, with indices counted from `base`.
+
+    Terms without a rank are kept as they are.
+    """
 
     def __init__(
         self, start: int, base: int, ranks: dict[int, int], names: tuple[int, ...],
@@ -161,7 +168,7 @@ class _Seen:
         self._start, self._base, self._ranks, self._names, self._proposal = start, base, ranks, names, proposal
 
     def member(self, member: Member) -> tuple:
-        """A member without what only tells it from how it was."""
+        """Return the key of a member, without fields that only depend on its past."""
         names, base = self._names, self._base
         peers = tuple(
             (names[peer.id], peer.next_index - base, *map(self._known, KNOWN_OF(peer)), peer.receiving)
@@ -176,7 +183,7 @@ class _Seen:
         )  # fmt: skip
 
     def _known(self, index: int) -> int:
-        """Up to where something is known to be so, of what is not known of all anyway."""
+        """Return an index counted from `base`, at least 0: up to `base` all members have the same anyway."""
         return max(index - self._base, 0)
 
     def _term(self, term: int) -> int:

@@ -12,11 +12,11 @@ from hawb.engine.core.state import Side, State
 from hawb.engine.keys import quorum_key
 
 KEPT = 1 << 14
-"""How many parts of keys are kept: states of one search differ in few parts. That of a queue takes some kilobytes."""
+"""The number of cached parts of keys: states of one search differ in few parts. A queue's part takes some kilobytes."""
 
 
 def present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
-    """The messages of a queue that exist anywhere: in replicas, with clients or under way."""
+    """Return the messages of a queue that exist anywhere: in replicas, with clients or under way."""
     queues = [side.queues[name] for side in sides if name in side.queues]
     held = [content for queue in queues for content in queue.contents if content]
     held += [
@@ -37,11 +37,12 @@ def present(sides: tuple[Side, ...], state: State, name: str) -> Runs:
 
 @lru_cache(KEPT)
 def together(held: frozenset[Runs]) -> Runs:
+    """Return the union of sets of messages."""
     return runs.normal(pair for part in held for pair in part)
 
 
 class Ranks:
-    """Renumbers a queue's messages: the n-th smallest of those `present` becomes n."""
+    """A renumbering of a queue's messages: the n-th smallest of those `present` becomes n."""
 
     def __init__(self, present: Runs):
         self.present = present
@@ -50,14 +51,16 @@ class Ranks:
         self._before = [0, *accumulate(last - first + 1 for first, last in self.present)]
 
     def rank(self, number: int) -> int:
+        """Return the new number of a message that is present."""
         at = bisect_right(self._firsts, number) - 1
         return self._before[at] + number - self._firsts[at]
 
     def before(self, number: int) -> int:
-        """How many of the messages present have smaller numbers."""
+        """Return how many of the messages present have smaller numbers."""
         return runs.size(runs.common(self.present, ((0, number - 1),)))
 
     def __call__(self, numbers: Runs) -> Runs:
+        """Return the new numbers of those of the messages that are present."""
         known = self._known.get(numbers)
         if known is None:
             present = runs.common(numbers, self.present)
@@ -68,9 +71,10 @@ class Ranks:
 
 @lru_cache(KEPT)
 def ranks_of(present: Runs) -> Ranks:
+    """Return the renumbering of the messages `present`, from a cache."""
     return Ranks(present)
 
 
 def in_their_order(rank: Ranks, numbers: Runs) -> Runs:
-    """Numbers that need not be sorted, numbered anew."""
+    """Return numbers that need not be sorted, renumbered."""
     return reduce(runs.chain, (rank((pair,)) for pair in numbers), EMPTY) if len(numbers) > 1 else rank(numbers)

@@ -1,14 +1,14 @@
-"""The name of a state up to what cannot matter, for searching: states with equal keys have the same future.
+"""The key of a state for searches: states with equal keys have the same future.
 
-Left out: the time of day (timers count from now), the numbers that messages happen to have (they are numbered anew, in
-order, without gaps), what is only shown (events' numbers, steps, what a consumer once received), how old deliveries are
-where no channel looks (a policy with a consumer timeout would have them count later), and which of several
-interchangeable nodes is which. Nodes are interchangeable unless a rule looks at their names: ha-mode all, which adds
-mirrors in alphabetical order, ha-mode nodes, which lists them, min-masters, whose ties go by name. Random draws are
-left out too: a searcher has to try every outcome anyway. The future is one of steps that name their nodes.
+Left out are: the time of day (timers count from now), the numbers of messages (they are renumbered, in order, without
+gaps), what is only shown (events' numbers, steps, what a consumer once received), how old deliveries are where no
+channel checks (a policy with a consumer timeout would have them count later), and which of several interchangeable
+nodes is which. Nodes are interchangeable unless a rule depends on their names: ha-mode all, which adds mirrors in
+alphabetical order, ha-mode nodes, which lists them, min-masters, whose ties go by name. Random draws are left out too:
+a search has to try every outcome anyway. The future is one of steps that name their nodes.
 
-Two states with different keys may still be alike (nodes are told apart by what they hold, not by trying all renamings);
-two states with the same key never differ.
+Two states with different keys may still be alike (nodes are distinguished by what they hold, not by trying all
+renamings); two states with the same key never differ.
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ NODES_FIELDS = {"mirrors", "mirrors_on_disk", "orphaned_mirrors", "synchronised"
 
 
 def key(state: State, settings: Settings, rename: bool = True) -> tuple:
-    """A hashable value that is equal for two states of one cluster only if nothing that happens later can tell them
-    apart; without `rename` only if no node has changed places with another."""
+    """Return a hashable value that is equal for two states of one cluster only if they have the same future.
+
+    With `rename` it is equal also for states in which interchangeable nodes have changed places.
+    """
     renames = rename and _interchangeable(state, settings)
     names = tuple(_new_names(state) if renames else range(len(state.nodes)))
     remembered = [node.remembers for node in state.nodes if node.remembers is not None]
@@ -76,8 +78,8 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
         tuple(_group(state, name, ranks, names) for name in sorted(state.groups)),
         tuple(sorted(link for link, _ in state.cuts)),
         tuple(sorted(state.suspected)),
-        tuple(_meaning(state, one.operation, names) for one in state.stalled),
-        tuple(_meaning(state, one.operation, names) for one in state.held_back),
+        tuple(_meaning(state, one.operation, names) for one in state.waiting_changes),
+        tuple(_meaning(state, one.operation, names) for one in state.awaiting_registration),
         tuple((sent.link, *_meaning(state, sent.delivery, names)) for sent in state.under_way),
         tuple(sorted((name, names[node], vhost) for name, node, vhost in state.connections)),
         tuple(sorted((names[node], resource) for node, resource in state.alarms)),
@@ -91,8 +93,10 @@ def key(state: State, settings: Settings, rename: bool = True) -> tuple:
 
 
 def _remembered(state: State, side: Side | None, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
-    """The records that a node remembers, without synchronisations: these have ended by the time it boots
-    (`remembered.as_on_disk`), and would only grow older until then."""
+    """Return the key of the records that a node remembers, without synchronisations.
+
+    These have ended by the time it boots (`remembered.as_on_disk`), and would only grow older until then.
+    """
     if side is None:
         return ()
     queues = {name: queue if queue.sync is None else replace(queue, sync=None) for name, queue in side.queues.items()}
@@ -128,7 +132,7 @@ NAMES_MATTER = {("ha-mode", "all"), ("ha-mode", "nodes")} | {
     for name, strategy in LEADER_LOCATORS.items()
     if strategy != CLIENT_LOCAL
 }
-"""Settings of policies under which a rule looks at nodes' names."""
+"""Settings of policies under which a rule depends on nodes' names."""
 
 
 def _interchangeable(state: State, settings: Settings) -> bool:
@@ -144,7 +148,7 @@ def _interchangeable(state: State, settings: Settings) -> bool:
 
 
 def _new_names(state: State) -> list[int]:
-    """For each node its place when nodes are sorted by what they are and hold."""
+    """Return for each node its place when nodes are sorted by what they are and hold."""
     queues = [state.queues[name] for name in sorted(state.queues)]
     clients = sorted((one.name, one.node) for one in (*state.consumers.values(), *state.publishers.values()))
 
@@ -197,10 +201,13 @@ def _queue(state: State, queue: Queue, rank: Ranks, names: tuple[int, ...]) -> t
 
 @lru_cache(KEPT)
 def _record(queue: Queue, rank: Ranks, names: tuple[int, ...], time_us: int | None) -> tuple:
-    """A queue without what waits and its state machine; the time is None where nothing in it counts from now."""
+    """Return the key of a queue without waiting operations and state machine.
+
+    `time_us` is None where nothing in it counts from now.
+    """
     place = sorted(range(len(names)), key=names.__getitem__)
     fields = _renamed(queue, names)
-    # The first stands on the agenda.
+    # ttl_timer_us is on the agenda.
     for field in ("ttl_timer_us", "waiting", "fifo", "began", "places", "unplaced", "orphaned_publishes"):
         del fields[field]
     fields["contents"] = tuple(content and rank(content) for content in map(queue.contents.__getitem__, place))
@@ -259,14 +266,17 @@ def _consumer(
     for field in ("held", "settled_early", "uncredited"):
         fields[field] = rank(getattr(consumer, field))
     fields["stale"] = in_order(consumer.stale)
-    fields["clock"] = consumer.clock and _beat(state, consumer.clock, consumer.beats)
-    del fields["beats"]
+    fields["clock"] = consumer.clock and _tick(state, consumer.clock, consumer.ticks)
+    del fields["ticks"]
     fields["deliveries"] = consumer.deliveries and in_order(consumer.in_sequence)
     return tuple(fields.values())
 
 
 def _numbering(ranks: dict[str, Ranks], queue: str) -> tuple[Callable, Callable]:
-    """How a queue's messages are numbered anew, sorted and as they come; of a queue that is gone how many counts."""
+    """Return the functions that renumber a queue's messages, sorted and in their order.
+
+    Of a deleted queue the count matters.
+    """
     rank = ranks.get(queue)
     return (runs.size, runs.size) if rank is None else (rank, partial(in_their_order, rank))
 
@@ -277,7 +287,7 @@ def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[in
     unanswered = tuple(
         (
             rank(run.numbers),
-            _beat(state, run.clock, run.beat),
+            _tick(state, run.clock, run.tick),
             tuple(sorted((names[node], delay_us) for node, delay_us in run.delays_us)),
             run.answered,
         )
@@ -288,13 +298,13 @@ def _publisher(state: State, name: str, ranks: dict[str, Ranks], names: tuple[in
     return (
         name, publisher.queue, names[publisher.node], publisher.mode, unanswered,
         publisher.size_bytes, publisher.persistent, publisher.blocked_since_us is not None,
-        _beat(state, publisher.clock, publisher.beats),
+        _tick(state, publisher.clock, publisher.ticks),
     )  # fmt: skip
 
 
-def _beat(state: State, clock: Clock, beats: int) -> tuple:
-    """A clock's rate, and how long ago that beat was, in parts of a microsecond as many as the clock has beats."""
-    return clock.per_beats, clock.per_us, (state.time_us - clock.start_us) * clock.per_beats - beats * clock.per_us
+def _tick(state: State, clock: Clock, ticks: int) -> tuple:
+    """Return a clock's rate, and the time since that tick times the clock's ticks, in microseconds."""
+    return clock.per_ticks, clock.per_us, (state.time_us - clock.start_us) * clock.per_ticks - ticks * clock.per_us
 
 
 def _unconfirmed(state: State, waiting, ranks: dict[str, Ranks], names: tuple[int, ...]) -> tuple:
@@ -322,7 +332,7 @@ def _unread(state: State, unread: Unread, names: tuple[int, ...]) -> tuple:
 
 
 def _counts(entry: tuple) -> bool:
-    """Return True if an event is not planned by what the key says of a consumer anyway."""
+    """Return True if an event is not implied by the key's part of a consumer."""
     return not isinstance(entry[EVENT], ChannelTicks)
 
 
@@ -338,7 +348,7 @@ def _event(
 
 
 def _meaning(state: State, event: Struct, names: tuple[int, ...]) -> tuple:
-    """An event without the numbers that only tell it from a stale one."""
+    """Return an event without the numbers that only distinguish it from a stale one."""
     if isinstance(event, ConfirmsDue):
         return tuple(index for index, waiting in enumerate(state.unconfirmed) if waiting.number == event.number)
     if isinstance(event, CoordinatorAwaited):
@@ -392,6 +402,6 @@ def _renamed(value: Struct, names: tuple[int, ...]) -> dict:
 
 @cache
 def _fields_to_rename(kind: type[Struct]) -> tuple[tuple[str, ...], ...]:
-    """Which fields of a kind hold a node, which several in an order that matters, and which a set."""
+    """Return the fields of a kind that hold a node, several nodes in an order that matters, and a set of nodes."""
     return tuple(tuple(field for field in kind.__struct_fields__ if field in fields)
                  for fields in (NODE_FIELDS, NODES_FIELDS, NODE_SETS))  # fmt: skip

@@ -1,8 +1,8 @@
-"""Which operations a queue serves, which it makes wait, and which it refuses.
+"""Operations on a queue: which it serves, which wait, and which it refuses.
 
 Source: `rabbit_amqqueue:with`, `retry_wait`, `absent` and `check_exclusive_access`. An operation on a replicated queue
-whose master is gone is tried again for about 60 s and then fails; on a durable queue without replicas it fails at once.
-A queue that synchronises serves nobody but makes everybody wait, however long it takes.
+without a master is retried for about 60 s and then fails; on a durable queue without replicas it fails at once. While a
+queue synchronises it serves no operation, and all operations wait for as long as that takes.
 
 A quorum queue's operations are committed before they get here, or need no majority (`hawb.engine.quorum.requests`).
 """
@@ -31,7 +31,7 @@ PATIENCE_US = 60_000_000
 
 
 def served(turn: Turn, operation: Operation) -> Queue | None:
-    """The queue, if it serves the operation now. Otherwise the operation waits, or its step was refused."""
+    """Return the queue if it serves an operation now; None if the operation waits or its step was refused."""
     queue = turn.queues.get(operation.queue)
     if queue is None:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
@@ -57,13 +57,13 @@ LOCKED_HINT = (
 
 
 def is_locked(queue: Queue, operation: Operation) -> bool:
-    """Whether the queue is exclusive to another connection than that of the operation."""
+    """Return True if the queue is exclusive to another connection than that of the operation."""
     asking = (operation.connection, operation.node)
     return queue.owner is not None and operation.connection is not None and queue.owner != asking
 
 
 def refuse_reserved(turn: Turn, kind: str, name: str) -> bool:
-    """Whether only the broker itself may give a name; if so, the step is refused (`rabbit_channel:check_name`)."""
+    """Refuse the step if only the broker itself may give a name; return True if so (`rabbit_channel:check_name`)."""
     if not name.startswith("amq."):
         return False
     turn.refuse(403, f"ACCESS_REFUSED - {kind} name '{name}' contains reserved prefix 'amq.*'")
@@ -71,15 +71,17 @@ def refuse_reserved(turn: Turn, kind: str, name: str) -> bool:
 
 
 def refuse_locked(turn: Turn, queue: Queue) -> None:
-    """405 for a queue that is exclusive to another connection, or asked for as exclusive though it is not."""
+    """Refuse a queue that is exclusive to another connection, or asked for as exclusive although it is not (405)."""
     turn.refuse(
         405, f"RESOURCE_LOCKED - cannot obtain exclusive access to locked {described(queue.name)}" + LOCKED_HINT
     )
 
 
 def refuse_home_node_down(turn: Turn, queue: Queue, operation: Operation) -> None:
-    """Refuse an operation on a queue whose record only disks have: 404, with the node of its master or last leader. In
-    3.8.9 the channel crashes over the name of a quorum queue's leader (`rabbit_amqqueue:priv_absent`)."""
+    """Refuse an operation on a queue whose record is on disks only: 404, with the node of its master or last leader.
+
+    In 3.8.9 the channel crashes over the name of a quorum queue's leader (`rabbit_amqqueue:priv_absent`).
+    """
     if queue.has_group and turn.settings.profile.version == "3.8":
         fail(turn, operation, 541, "INTERNAL_ERROR")
         return
@@ -88,30 +90,36 @@ def refuse_home_node_down(turn: Turn, queue: Queue, operation: Operation) -> Non
 
 
 def is_absent(queue: Queue) -> bool:
-    """Return True if no running node has the queue's record in memory (rabbit_queue), but only on disk
-    (rabbit_durable_queue; `rabbit_amqqueue:not_found_or_absent`).
+    """Return True if no running node has the queue's record in memory (rabbit_queue), but only on disk.
 
-    A classic queue without replicas leaves memory when its node goes down. Any queue does when all nodes are down, and
-    it is read into memory again by the node of its master, or of any of its members. A queue whose policy no longer
-    asks for replicas stays in memory, and clients try as long as for any other."""
+    Source: rabbit_durable_queue, `rabbit_amqqueue:not_found_or_absent`. A classic queue without replicas leaves memory
+    when its node goes down. Any queue does when all nodes are down; the node of its master, or of any of its members,
+    reads it into memory again. A queue whose policy no longer asks for replicas stays in memory, and clients retry as
+    long as for any other.
+    """
     return queue.absent and not queue.failed and (queue.awaits_master or queue.has_group)
 
 
 def has_record(turn: Turn, operation: Operation, queue: Queue) -> bool:
-    """Return True if an operation finds a queue's record, and no word in it that keeps it from asking the queue."""
+    """Return True if an operation finds a queue's record and the record lets it ask the queue."""
     return not (is_locked(queue, operation) or is_absent(queue) or queue.failed or is_stopped(turn, queue))
 
 
 def leaves_memory(turn: Turn, queue: Queue) -> bool:
-    """Whether only disks have a queue's record once its node is gone: so it is for a queue without replicas before
-    3.11.0 (`rabbit_amqqueue:queues_to_delete_when_node_down`), and later for one that is not durable, but not with
-    Khepri, which keeps every record until the node is back (`rabbit_amqqueue:on_node_down`)."""
+    """Return True if a queue's record is on disks only once its node is down.
+
+    Before 3.11.0 that holds for every queue without replicas (`rabbit_amqqueue:queues_to_delete_when_node_down`), later
+    for one that is not durable. Khepri keeps every record until the node is back (`rabbit_amqqueue:on_node_down`).
+    """
     keeps = turn.setup.khepri or (queue.durable and turn.settings.profile.keeps_records)
     return not is_replicated(queue) and not keeps
 
 
 def ends_with_crash(queue: Queue) -> bool:
-    """Whether nobody waits for a queue without replicas since its process crashed, or for any that crashed for good."""
+    """Return True if no operation waits for a queue whose process crashed.
+
+    Operations do not wait for a queue without replicas, nor for one that crashed for good.
+    """
     return queue.failed or (not is_replicated(queue) and bool(queue.crashed >> queue.master & 1))
 
 
@@ -120,11 +128,12 @@ def defer(turn: Turn, queue: Queue, operation: Operation) -> None:
 
     Where no replica may serve it, the operation is refused after 60 s, with two exceptions. Messages that mirrors have
     wait for a master. A deletion waits for as long as a mirror's process lives
-    (`rabbit_classic_queue:wait_for_promoted_or_stopped`)."""
+    (`rabbit_classic_queue:wait_for_promoted_or_stopped`).
+    """
     number = turn.next_number()
     turn.change_queue(queue.name, waiting=(*queue.waiting, WaitingOperation(number, operation, turn.step)))
     if queue.awaits_master and not isinstance(operation, Publish | DeadLetters | Delete):
-        # A step lasts until it has succeeded or failed; a consumer's channel tries on behind its client's back.
+        # A step lasts until it has succeeded or failed; a consumer's channel retries without its client.
         priority = TIMER if isinstance(operation, Resume) else REACTION
         turn.schedule(PATIENCE_US, GiveUp(queue.name, number), priority=priority)
 
@@ -141,19 +150,19 @@ def release(turn: Turn, name: str, kind: type = object) -> None:
 
 
 def withdraw(turn: Turn, event: GiveUp) -> Operation:
-    """Takes an operation that has waited long enough off its queue's waiting ones, and returns it."""
+    """Remove an operation that has waited long enough from its queue's waiting ones, and return it."""
     waiting = turn.queues[event.queue].waiting
     turn.change_queue(event.queue, waiting=tuple(one for one in waiting if one.number != event.number))
     return next(one.operation for one in waiting if one.number == event.number)
 
 
 def keep_own(turn: Turn, name: str) -> None:
-    """Drops operations of clients on another side: they wait there, and their time is counted there."""
+    """Drop operations of clients on another side, which wait there and time out there."""
     drop(turn, name, lambda operation: not turn.is_here(operation.node))
 
 
 def drop(turn: Turn, name: str, chosen: Callable[[Operation], bool]) -> None:
-    """The chosen of the operations that wait for a queue wait no more, and are not done."""
+    """Drop the chosen ones of the operations that wait for a queue."""
     waiting = turn.queues[name].waiting
     dropped = [one for one in waiting if chosen(one.operation)]
     for one in dropped:
@@ -163,13 +172,15 @@ def drop(turn: Turn, name: str, chosen: Callable[[Operation], bool]) -> None:
 
 
 def fail(turn: Turn, operation: Operation | ConsumerCancels, code: int, text: str) -> None:
-    """Refuses an operation with a hard error of AMQP, with which the whole connection ends
-    (`rabbit_binary_generator:map_exception`, `rabbit_reader:handle_exception`)."""
+    """Refuse an operation with a hard error of AMQP, which ends the whole connection.
+
+    Source: `rabbit_binary_generator:map_exception`, `rabbit_reader:handle_exception`.
+    """
     turn.refuse(code, text)
     asked = turn.consumers[operation.consumer] if isinstance(operation, ConsumerCancels) else operation
     turn.schedule(0, ConnectionFails(asked.connection, asked.node, split_queue(asked.queue)[0]))
 
 
 def refuse_timeout(turn: Turn, operation: Operation) -> None:
-    """404 for an operation that was not served in time."""
+    """Refuse an operation that was not served in time (404)."""
     turn.refuse(404, f"NOT_FOUND - failed to perform operation on {described(operation.queue)} due to timeout")

@@ -1,12 +1,13 @@
-"""The content of a queue: which messages are ready, in which order they go, and how they leave every replica.
+"""The content of a queue: which messages are ready, in which order, and how they leave every replica.
 
-Source: `rabbit_variable_queue`, `rabbit_priority_queue`. A message goes after those of higher priority and after older
-ones of its own, whether it goes to a consumer, is dropped for want of room or expires; a requeued message returns to
-its place in that order. Only queues with x-max-priority know priorities: a higher one counts as the highest, none as 0.
+Source: `rabbit_variable_queue`, `rabbit_priority_queue`. A message comes after those of higher priority and after older
+ones of its own, whether it goes to a consumer, is dropped because of a limit or expires; a requeued message returns to
+its place in that order. Only queues with x-max-priority have priorities: a higher one counts as the highest, none as 0.
+
 The order of a quorum queue's messages is in `hawb.engine.quorum.fifo`.
 
-(A mirror of a priority queue that is not synchronised can be told to drop a message that is not the one its master
-dropped, since it is told only how many. That is not simulated: here every replica drops the same message.)
+(Not simulated: the master of a priority queue reports only how many messages it drops, so that an unsynchronised mirror
+may drop other ones. In hawb every replica drops the same messages.)
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from hawb.engine.quorum import fifo
 
 
 def ready(queue: Queue) -> Runs:
-    """The messages that may be sent to a consumer."""
+    """Return the messages that may be sent to a consumer."""
     if queue.has_group:
         return fifo.ready(queue)
     return runs.minus(queue.content, queue.unacknowledged)
 
 
 def in_order(queue: Queue, numbers: Runs) -> Runs:
-    """Messages in the order in which they go, as runs that are sorted only within a priority."""
+    """Return messages in delivery order, as runs that are sorted only within a priority."""
     if queue.has_group:
         return fifo.in_order(queue, numbers)
     highest = dict(queue.arguments).get("x-max-priority")
@@ -47,12 +48,12 @@ def in_order(queue: Queue, numbers: Runs) -> Runs:
 
 
 def first(queue: Queue, numbers: Runs, count: int) -> Runs:
-    """The first `count` of the messages in the order in which they go."""
+    """Return the first `count` of the messages in delivery order."""
     return runs.normal(runs.head(in_order(queue, numbers), count))
 
 
 def pieces(batches: tuple[Batch, ...], pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, Batch]]:
-    """Messages as (first, last, the one of `batches` that they belong to), in the order of `pairs`."""
+    """Yield messages as (first, last, batch of `batches` that holds them), in the order of `pairs`."""
     firsts = [batch.first for batch in batches]
     for number, last in pairs:
         at = bisect_right(firsts, number) - 1
@@ -64,19 +65,22 @@ def pieces(batches: tuple[Batch, ...], pairs: Iterable[tuple[int, int]]) -> Iter
 
 
 def counted_bytes(queue: Queue, batch: Batch) -> int:
-    """How many bytes of each message count for a queue's limits."""
+    """Return the bytes of each message of a batch that count for a queue's limits."""
     return batch.size_bytes + (0 if queue.quorum_settings is None else queue.quorum_settings.properties_bytes)
 
 
 def size_bytes(queue: Queue, numbers: Runs) -> int:
-    """How many bytes of messages there are, as far as they count for limits."""
+    """Return the bytes of messages that count for limits."""
     found = pieces(queue.batches, numbers)
     return sum((end - number + 1) * counted_bytes(queue, batch) for number, end, batch in found)
 
 
 def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, ...]:
-    """The batches that two sides know of one queue. A batch may have grown on one side since they parted; any batches
-    behind it are on that side alone, since numbers are given once."""
+    """Return the batches that two sides know of one queue, in the order of their numbers.
+
+    A batch may have grown on one side since the partition. Batches behind it exist on that side alone, since a number
+    is given once.
+    """
     longest: dict[int, Batch] = {}
     for batch in (*some, *others):
         known = longest.get(batch.first)
@@ -86,8 +90,10 @@ def united(some: tuple[Batch, ...], others: tuple[Batch, ...]) -> tuple[Batch, .
 
 
 def with_batch(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
-    """`batches` with another one, or with the last one longer where the new one continues it. A quorum queue may take
-    messages later than others with higher numbers; batches stand in the order of their numbers."""
+    """Return `batches` with another one, or with the last one extended if the new one continues it.
+
+    A quorum queue may take messages later than others with higher numbers; batches stand in the order of their numbers.
+    """
     if batches and new.first <= batches[-1].last:
         return reduce(_going_on, sorted((*batches, new), key=lambda one: one.first), ())
     return _going_on(batches, new)
@@ -100,8 +106,10 @@ def _going_on(batches: tuple[Batch, ...], new: Batch) -> tuple[Batch, ...]:
 
 
 def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
-    """`batches` without some numbers: a quorum queue dates messages by the time at which they are committed, and until
-    then they have no time to live."""
+    """Return `batches` without some numbers.
+
+    A quorum queue dates messages by the time of their commit; until then they have no time to live.
+    """
     if not batches or not numbers or batches[-1].last < numbers[0][0]:
         return batches
     return tuple(
@@ -112,7 +120,7 @@ def without(batches: tuple[Batch, ...], numbers: Runs) -> tuple[Batch, ...]:
 
 
 def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Takes messages out of the queue in an orderly way."""
+    """Take messages out of every replica of the queue, and out of the ledger for `reason`."""
     if turn.queues[name].overcounted:
         tell_mirrors(turn, name, numbers, reason)
     drop(turn, name, numbers)
@@ -120,9 +128,12 @@ def take_out(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 
 def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """A master tells its mirrors how many of its ready messages it has dropped, and how many are left. A mirror that
-    takes some of them for delivered has fewer, drops too few and stops with an error, unless they are still to be
-    acknowledged, as dead letters are (`rabbit_mirror_queue_slave:process_instruction` of drop, `update_delta`)."""
+    """Let a master report to its mirrors how many ready messages it dropped and how many are left.
+
+    A mirror that counts some of them as delivered has fewer, drops too few and stops with an error, unless they are
+    still to be acknowledged, as dead letters are (`rabbit_mirror_queue_slave:process_instruction` of drop,
+    `update_delta`).
+    """
     queue = turn.queues[name]
     if reason != "dead_lettered" and runs.minus(numbers, queue.unacknowledged):
         for node, _ in queue.overcounted:
@@ -132,13 +143,13 @@ def tell_mirrors(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 
 def count_as_delivered(turn: Turn, name: str, numbers: Runs) -> None:
-    """A master has delivered messages: mirrors that already counted them as delivered are right now."""
+    """Correct the count of mirrors that already counted messages as delivered which the master has delivered now."""
     left = ((node, runs.minus(counted, numbers)) for node, counted in turn.queues[name].overcounted)
     turn.change_queue(name, overcounted=tuple(pair for pair in left if pair[1]))
 
 
 def drop(turn: Turn, name: str, numbers: Runs) -> None:
-    """Every replica drops messages, and a mirror may become synchronised by it."""
+    """Drop messages from every replica; a mirror may become synchronised by it."""
     queue = turn.queues[name]
     contents = tuple(
         content if content is None or not turn.follows(queue, node) else runs.minus(content, numbers)
@@ -158,5 +169,5 @@ def drop(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def lowest(numbers: Runs) -> float:
-    """The smallest number; infinity if there is none."""
+    """Return the smallest number; infinity if there is none."""
     return numbers[0][0] if numbers else float("inf")

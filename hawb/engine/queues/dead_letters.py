@@ -1,19 +1,18 @@
-"""Messages that a queue gives up, and where they go from there.
+"""Dead letters: messages that a queue gives up, and where they go from there.
 
 Source: `rabbit_amqqueue_process` (`with_dlx`, `dead_letter_msgs`), `rabbit_dead_letter`. A message that expires, is
-rejected for good or dropped for want of room is published again to the queue's dead letter exchange, with the queue's
-routing key for it or the keys it came with. The queue itself publishes it and waits for no answer: a letter that does
-not arrive is gone. Without an exchange, or where there is none of that name, the message is dropped.
+rejected without requeue or dropped because of a limit is published to the queue's dead letter exchange, with the
+queue's routing key for it or the message's own keys. The queue itself publishes it and waits for no confirm: a letter
+that does not arrive is lost. Without an exchange, or if the exchange does not exist, the message is dropped.
 
 A message is not sent to a queue where it died before, unless a client rejected it since: such a cycle would not end.
 
-A quorum queue's leader does the same when the command is committed that gives the message up, and has one more reason:
-a message that was given back too often. (3.8.9 sends messages that are rejected together the last first.) With the
+A quorum queue's leader does the same when the command that gives the message up is committed, and has one more reason:
+a message that was returned too often. (3.8.9 sends messages that are rejected together in reverse order.) With the
 strategy at-least-once (`rabbit_fifo_dlx`, `rabbit_fifo_dlx_worker`, from 3.10 on) the message stays in the queue, out
 of reach for consumers, until every target has confirmed it. A letter without a target, or with a target that cannot
-confirm, is sent again after SETTLE_TIMEOUT_US; a new leader, which does not know what the last one had sent, sends
-every unconfirmed letter again. (That worker has 32 messages under way at a time, which is not simulated, nor targets
-that reject.)
+confirm, is sent again after SETTLE_TIMEOUT_US. A new leader does not know what the last one had sent and sends every
+unconfirmed letter again. (Not simulated: that worker's limit of 32 messages under way, and targets that reject.)
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from hawb.engine.quorum import fifo
 EXPIRED, REJECTED, MAXLEN, DELIVERY_LIMIT = "expired", "rejected", "maxlen", "delivery_limit"
 
 DROPPED = {EXPIRED: "expired", REJECTED: "rejected", MAXLEN: "dropped", DELIVERY_LIMIT: "dropped"}
-"""The ledger's word for messages that are given up and go nowhere, by the reason."""
+"""The ledger's word for messages that are given up without a dead letter exchange, by the reason."""
 
 SETTLE_TIMEOUT_US = 180_000_000
-"""How long a dead letter waits before it is tried again (dead_letter_worker_publisher_confirm_timeout)."""
+"""The delay before a dead letter is sent again (dead_letter_worker_publisher_confirm_timeout)."""
 
 
 class Letter(Struct, frozen=True):
-    """The properties that a dead letter takes along."""
+    """The properties that a dead letter keeps of its message."""
 
     size_bytes: int
     persistent: bool
@@ -54,8 +53,10 @@ class Letter(Struct, frozen=True):
 
 
 def let_go(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
-    """Messages leave the queue; its dead letter exchange gets them, if there is one. Letters that the queue keeps until
-    they are confirmed leave it only then."""
+    """Take messages out of the queue and send them to its dead letter exchange, if there is one.
+
+    Under at-least-once they leave the queue only when they are confirmed.
+    """
     queue = turn.queues[name]
     if fifo.keeps_dead_letters(queue) and reason != MAXLEN:
         keep(turn, name, in_order(queue, numbers), reason)
@@ -67,13 +68,16 @@ def let_go(turn: Turn, name: str, numbers: Runs, reason: str) -> None:
 
 
 def has_exchange(turn: Turn, queue: Queue) -> bool:
-    """Whether a queue has a dead letter exchange, and there is one of that name."""
+    """Return True if a queue has a dead letter exchange that exists."""
     exchange = fifo.limits_of(queue).dead_letter_exchange
     return exchange is not None and exchanges.exists(turn, queue.vhost, exchange)
 
 
 def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> bool:
-    """Publishes messages of `batches` to the queue's dead letter exchange, in their order; False if there is none."""
+    """Publish messages of `batches` to the queue's dead letter exchange, in their order.
+
+    Return False if there is none.
+    """
     exchange = fifo.limits_of(queue).dead_letter_exchange
     if not has_exchange(turn, queue):
         return False
@@ -91,7 +95,7 @@ def send(turn: Turn, queue: Queue, ordered: Runs, batches: tuple[Batch, ...], re
 
 
 def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str) -> list[tuple[Runs, Letter]]:
-    """The messages as letters; neighbours that are alike are one."""
+    """Return messages with their letters; neighbours with equal letters are one pair."""
     own_key = fifo.limits_of(queue).dead_letter_routing_key
     _, short = split_queue(queue.name)
 
@@ -108,21 +112,21 @@ def letters(queue: Queue, ordered: Runs, batches: tuple[Batch, ...], reason: str
 def destinations(
     turn: Turn, queue: Queue, exchange: str, letter: Letter, reason: str
 ) -> tuple[list[str], list[str]]:
-    """The queues that a letter goes to, and those that it is bound to but kept from."""
+    """Return the queues that a letter goes to, and those bound queues that it is kept from because of a cycle."""
     found = exchanges.routed(turn, queue.vhost, exchange, letter.routing_keys)
     kept = [target for target in found if reason != REJECTED and is_cycle(target, letter.deaths)]
     return [target for target in found if target not in kept], kept
 
 
 def is_cycle(target: str, deaths: tuple[tuple[str, str], ...]) -> bool:
-    """Whether a message died in `target` before and no client has rejected it since."""
+    """Return True if a message died in `target` before and no client has rejected it since."""
     _, short = split_queue(target)
     names = [name for name, _ in deaths]
     return short in names and all(reason != REJECTED for _, reason in deaths[: names.index(short) + 1])
 
 
 def post(turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entry: int) -> None:
-    """Sends letters on their way to a queue."""
+    """Schedule the arrival of letters at a queue."""
     found = turn.queues[target]
     delay_us = turn.link_us(queue.master, found.master) if found.up and not turn.flowing else 0
     turn.schedule(
@@ -140,7 +144,7 @@ def post(turn: Turn, queue: Queue, target: str, count: int, letter: Letter, entr
 
 
 def keep(turn: Turn, name: str, ordered: Runs, reason: str) -> None:
-    """A quorum queue's messages are dead, and stay until their targets have confirmed them."""
+    """Keep a quorum queue's dead messages until their targets have confirmed them."""
     queue, numbers = turn.queues[name], runs.normal(ordered)
     known = fifo.checked_out(queue, runs.minus(numbers, queue.unacknowledged))
     known = replace(
@@ -154,7 +158,7 @@ def keep(turn: Turn, name: str, ordered: Runs, reason: str) -> None:
 
 
 def forward(turn: Turn, name: str, numbers: Runs) -> None:
-    """Sends waiting dead letters to those of their targets that have not had them."""
+    """Send waiting dead letters to those of their targets that have not received them."""
     queue = turn.queues[name]
     exchange = fifo.limits_of(queue).dead_letter_exchange
     known = exchange is not None and exchanges.exists(turn, queue.vhost, exchange)
@@ -173,8 +177,7 @@ def forward(turn: Turn, name: str, numbers: Runs) -> None:
 
 
 def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Letter, reason: str) -> bool:
-    """Sends letters that are alike to the targets that can confirm them. Returns whether there are targets and all of
-    them can."""
+    """Send equal letters to the targets that can confirm them; return True if there are targets and all of them can."""
     queue = turn.queues[name]
     targets, cycles = destinations(turn, queue, exchange, letter, reason)
     had = dict(fifo.of(queue).confirmed)
@@ -193,28 +196,28 @@ def sent_to_all(turn: Turn, name: str, exchange: str, these: Runs, letter: Lette
 
 
 def retry(turn: Turn, event: LettersRetried) -> None:
-    """Sends waiting dead letters again, since it is time."""
+    """Send waiting dead letters again."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and queue.master == event.node:
         forward(turn, event.queue, event.numbers)
 
 
 def start_over(turn: Turn, name: str) -> None:
-    """A new leader sends every dead letter that is not confirmed."""
+    """Let a new leader send every unconfirmed dead letter."""
     if fifo.of(turn.queues[name]).discards:
         fifo.change(turn, name, confirmed=())
         forward(turn, name, fifo.discarded(turn.queues[name]))
 
 
 def settle(turn: Turn, event: LettersConfirmed) -> None:
-    """Confirmed dead letters leave the queue, unless the leader that got the confirms leads no more."""
+    """Take confirmed dead letters out of the queue, if the leader that received the confirms still leads."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.up and queue.master == event.node:
         take_out(turn, event.queue, runs.common(event.numbers, fifo.discarded(queue)), "dead_lettered")
 
 
 def forget_letters(turn: Turn, name: str) -> None:
-    """Gives waiting dead letters up."""
+    """Drop waiting dead letters."""
     gone = fifo.discarded(turn.queues[name])
     if gone:
         turn.emit("messages_dropped", queue=name, ids=gone, reason="other_strategy")

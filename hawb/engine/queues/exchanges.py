@@ -1,10 +1,11 @@
-"""Exchanges, bindings and where a message goes from an exchange: as far as dead letters need them.
+"""Exchanges, bindings and routing, as far as dead letters need them.
 
 Source: `rabbit_channel` (`binding_action`, `check_not_default_exchange`), `rabbit_exchange:route`. An exchange is
-declared with its first binding, durable and direct. It stays when its last binding is gone; a binding goes with its
-queue.
-Every virtual host has the default exchange, to which each queue is bound by its name and which nobody can bind to, and
-some exchanges that RabbitMQ declares itself.
+declared with its first binding, durable and direct. It stays when its last binding is gone; a binding is deleted with
+its queue.
+
+Every virtual host has the default exchange, to which each queue is bound by its name and no client can bind, and some
+exchanges that RabbitMQ declares itself.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ PREDECLARED = {
 
 
 def exists(turn: Turn, vhost: str, exchange: str) -> bool:
-    """Whether there is an exchange of that name."""
+    """Return True if there is an exchange of that name."""
     return exchange in PREDECLARED or join_queue(vhost, exchange) in turn.exchanges
 
 
 def routed(turn: Turn, vhost: str, exchange: str, routing_keys: Iterable[str]) -> list[str]:
-    """The queues that a message with these routing keys goes to, in alphabetical order."""
+    """Return the queues that a message with these routing keys goes to, in alphabetical order."""
     if exchange == DEFAULT:
         named = {join_queue(vhost, key) for key in routing_keys}
         return sorted(named & turn.queues.keys())
@@ -46,11 +47,11 @@ def routed(turn: Turn, vhost: str, exchange: str, routing_keys: Iterable[str]) -
 
 
 def bind(turn: Turn, operation: Bind) -> None:
-    """exchange.declare and queue.bind. The queue's process is not asked."""
+    """Declare an exchange and bind a queue to it (exchange.declare, queue.bind), without asking the queue's process."""
     queue = turn.queues.get(operation.queue)
     binding = (operation.exchange, operation.routing_key)
     is_new = queue is None or binding not in queue.bindings
-    if not turn.is_running(operation.node) or (is_new and metadata.stall(turn, operation)):
+    if not turn.is_running(operation.node) or (is_new and metadata.defer_if_blocked(turn, operation)):
         return
     if not declare(turn, operation):
         return
@@ -66,7 +67,7 @@ def bind(turn: Turn, operation: Bind) -> None:
 
 
 def declare(turn: Turn, operation: Bind) -> bool:
-    """Declares a durable direct exchange, unless it exists; False if RabbitMQ refuses."""
+    """Declare a durable direct exchange, unless it exists; return False if RabbitMQ refuses."""
     exchange, (vhost, _) = operation.exchange, split_queue(operation.queue)
     kind = PREDECLARED.get(exchange)
     if exchange == DEFAULT:

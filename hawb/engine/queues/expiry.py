@@ -1,23 +1,23 @@
-"""Time to live: messages that expire, and queues that do.
+"""Time to live of messages and of queues.
 
 Source: `rabbit_amqqueue_process` (`calculate_msg_expiry`, `drop_expired_msgs`, `ensure_ttl_timer`,
-`ensure_expiry_timer`). A message's end is fixed when it is published and outlasts failovers and restarts, but only the
-head of the queue is looked at: an expired message behind one that is not waits until it gets there. A TTL of 0 without
-a dead letter exchange discards what no consumer takes at once (`publishing`).
+`ensure_expiry_timer`). A message's expiry is fixed when it is published and survives failovers and restarts, but only
+the head of the queue is checked: an expired message behind one that has not expired waits until it reaches the head. A
+TTL of 0 without a dead letter exchange discards what no consumer takes at once (`publishing`).
 
-A queue expires when it had no consumers for a while in which it was neither declared again nor asked by basic.get. A
+A queue expires when it had no consumers for its time, in which it was neither declared again nor asked by basic.get. A
 master that starts begins to count anew.
 
-RabbitMQ's timers are late by less than a millisecond; here they are exact.
+RabbitMQ's timers are late by less than a millisecond; hawb's are exact.
 
-A quorum queue (`rabbit_fifo`, from 3.10 on) looks at its head at each command, and its leader asks for one when the
-head's time is over (`timer_effect`). In 4.3 returned messages and those of each priority have heads of their own, and
-all that have expired go at once (`expire_batch`; those that do not stand first of all a command later, which is not
-told apart here). With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its
-election, the leader looks whether the queue itself has expired (`ra_server_proc:set_tick_timer`). The time counts from
-the last of these: the queue or its policy was made, basic.get, the last message of a cancelled consumer was settled, a
-consumer's channel went or was out of reach. Declaring the queue again does not count, and a cancelled consumer or a
-holder that still holds messages keeps the queue (`is_expired`).
+A quorum queue (`rabbit_fifo`, from 3.10 on) checks its head at each command, and its leader appends one when the head
+expires (`timer_effect`). In 4.3 returned messages and those of each priority have heads of their own, and all that have
+expired go at once (`expire_batch`; those that are not at the head go a command later, which hawb does not distinguish).
+With a TTL of 0 a message has a millisecond. Every TICK_US, counted from its election, the leader checks whether the
+queue itself has expired (`ra_server_proc:set_tick_timer`). That time counts from the last of these: the queue or its
+policy was made, basic.get, the last message of a cancelled consumer was settled, a consumer's channel ended or was out
+of reach. Declaring the queue again does not count, and a cancelled consumer or a holder that still holds messages keeps
+the queue (`is_expired`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from hawb.engine.quorum import fifo
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 TICK_US = 5_000_000
-"""How often a quorum queue's leader looks whether the queue has expired (`rabbit_quorum_queue`, TICK_TIMEOUT)."""
+"""The interval at which a quorum queue's leader checks the queue's expiry (`rabbit_quorum_queue`, TICK_TIMEOUT)."""
 
 INSTANT_US = 1_000
-"""How long a message with a TTL of 0 lives in a quorum queue (`rabbit_fifo:update_expiry_header`)."""
+"""The time to live in a quorum queue of a message with a TTL of 0 (`rabbit_fifo:update_expiry_header`)."""
 
 
 def expires_us(turn: Turn, queue: Queue) -> int | None:
-    """When messages expire that are published to the queue now; None: never."""
+    """Return when messages expire that are published to the queue now; None: never."""
     ttl_ms = fifo.limits_of(queue).message_ttl_ms
     if ttl_ms is None:
         return None
@@ -51,24 +51,26 @@ def expires_us(turn: Turn, queue: Queue) -> int | None:
 
 
 def expired(turn: Turn, queue: Queue) -> Runs:
-    """The messages whose time is over, wherever in the queue they stand."""
+    """Return the expired messages, wherever in the queue they are."""
     mortal = [batch for batch in queue.batches if batch.expires_us is not None]
     return runs.normal((batch.first, last_expired(batch, turn.now_us)) for batch in mortal) if mortal else EMPTY
 
 
 def last_expired(batch: Batch, now_us: int) -> int:
-    """The last message of a batch whose time is over; the one before the first if there is none."""
+    """Return the last expired message of a batch; the one before the first if there is none."""
     if batch.expires_us is None or batch.expires_us > now_us:
         return batch.first - 1
     if batch.flow is None:
         return batch.last
-    beats, us = batch.flow
-    return min(batch.last, batch.first + (now_us - batch.expires_us) * beats // us)
+    ticks, us = batch.flow
+    return min(batch.last, batch.first + (now_us - batch.expires_us) * ticks // us)
 
 
 def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
-    """Dates the messages that have come to a queue last: they were not published together, but one by one from
-    `first_us` on, so many in so many microseconds (`flow`)."""
+    """Date the messages that have come to a queue last as published one by one from `first_us` on.
+
+    `flow` is their rate: so many messages in so many microseconds.
+    """
     *others, batch = turn.queues[name].batches
     if batch.expires_us is not None:
         expires_us = batch.expires_us - turn.now_us + first_us
@@ -77,8 +79,10 @@ def spread(turn: Turn, name: str, first_us: int, flow: tuple[int, int]) -> None:
 
 
 def drop_expired(turn: Turn, name: str) -> None:
-    """Drops expired messages at the head of the queue, in 4.3 at that of each of its lines, and sets a timer for the
-    next head."""
+    """Drop expired messages at the head of the queue, and set a timer for the next head.
+
+    In 4.3 a quorum queue has several heads (`fifo.lines`).
+    """
     queue = turn.queues.get(name)
     if queue is None or not queue.up or queue.sync is not None:
         return
@@ -96,8 +100,10 @@ def drop_expired(turn: Turn, name: str) -> None:
 
 
 def expired_head(turn: Turn, queue: Queue, line: Runs) -> tuple[list[tuple[int, int]], int | None]:
-    """The messages at the head of a line that have expired, and when the next one will; None: never, or as steady
-    publishers' messages do, one by one as they came, which takes no timer."""
+    """Return the expired messages at the head of a line, and when the next message expires.
+
+    None stands for never, and for messages of steady publishers, which expire one by one as they came, without a timer.
+    """
     gone = []
     for first, last, batch in pieces(queue.batches, line):
         end = min(last, last_expired(batch, turn.now_us))
@@ -109,8 +115,10 @@ def expired_head(turn: Turn, queue: Queue, line: Runs) -> tuple[list[tuple[int, 
 
 
 def set_timer(turn: Turn, name: str, due_us: int) -> None:
-    """Has the queue look at its head again at `due_us`, unless it does so earlier anyway. Of a quorum queue the leader
-    looks, on its own side, whichever side gave the reason."""
+    """Schedule the next check of a queue's head at `due_us`, unless an earlier one is scheduled.
+
+    A quorum queue's leader checks on its own side, whichever side gave the reason.
+    """
     focus = turn.focus
     turn.focus = side_of_timer(turn, turn.queues[name])
     timer_us = turn.queues[name].ttl_timer_us
@@ -122,8 +130,11 @@ def set_timer(turn: Turn, name: str, due_us: int) -> None:
 
 
 def side_of_timer(turn: Turn, queue: Queue) -> MutableSide:
-    """The side on which a queue looks at its head: the one in focus; for a quorum queue that of the leader which the
-    side in focus sees, if the leader's side knows the queue."""
+    """Return the side on which a queue's head is checked.
+
+    It is the current side; for a quorum queue the side of the leader that the current side sees, if that side knows the
+    queue.
+    """
     if not queue.has_group or queue.master == NOWHERE:
         return turn.focus
     side = turn.sides[turn.nodes[queue.master].side]
@@ -131,14 +142,17 @@ def side_of_timer(turn: Turn, queue: Queue) -> MutableSide:
 
 
 def messages_expire(turn: Turn, event: MessagesExpire) -> None:
-    """The timer fires. Without a master, and while it synchronises, nothing is dropped before that is over."""
+    """Handle the timer of a queue's head.
+
+    Without a master, or while it synchronises, nothing is dropped until that is over.
+    """
     if event.queue in turn.queues:
         turn.change_queue(event.queue, ttl_timer_us=None)
         drop_expired(turn, event.queue)
 
 
 def touch(turn: Turn, name: str) -> None:
-    """A classic queue is used, or its last consumer has left: the time until it expires counts from now."""
+    """Restart the expiry of a classic queue that is used or whose last consumer has left."""
     queue = turn.queues.get(name)
     if queue is None or queue.has_group or queue.limits_in_effect.expires_ms is None or queue.consumers:
         return
@@ -148,7 +162,7 @@ def touch(turn: Turn, name: str) -> None:
 
 
 def used(turn: Turn, name: str) -> None:
-    """A queue of either type is used, or a consumer of it has left."""
+    """Restart the expiry of a queue of either type that is used or that a consumer has left."""
     queue = turn.queues.get(name)
     if queue is None or queue.type != QUORUM:
         touch(turn, name)
@@ -158,8 +172,10 @@ def used(turn: Turn, name: str) -> None:
 
 
 def set_expiry(turn: Turn, name: str) -> None:
-    """Has a quorum queue's leader look, at its first tick after the queue's time is over, whether it is unused. Where a
-    new leader ticks at once it finds that of a queue whose time was over before."""
+    """Schedule the tick at which a quorum queue's leader finds it expired, if it stays unused.
+
+    A new leader that ticks at once finds at that tick a queue that had expired before its election.
+    """
     queue = turn.queues[name]
     stop_looking(turn, name)
     expires_ms = fifo.limits_of(queue).expires_ms
@@ -175,29 +191,28 @@ def set_expiry(turn: Turn, name: str) -> None:
 
 
 def stop_looking(turn: Turn, name: str, *also: type) -> None:
-    """Keeps leaders of a quorum queue, present and past, from looking whether it has expired, and from what `also` is
-    planned."""
+    """Unschedule the expiry checks of a quorum queue's leaders, present and past, and events of the kinds `also`."""
     for kind in (QueueExpires, *also):
         for event in {event for _, event in turn.planned(name, kind)}:
             turn.unschedule(event)
 
 
 def is_unused(turn: Turn, queue: Queue) -> bool:
-    """Whether a quorum queue has no consumer in reach and nobody holds any of its messages."""
+    """Return True if a quorum queue has no consumer in reach and no consumer in reach holds any of its messages."""
     suspected = fifo.of(queue).suspected
     holders = (one for one in turn.consumers.values() if one.queue == queue.name and one.name not in suspected)
     return not set(queue.consumers) - suspected and not any(one.held for one in holders)
 
 
 def has_expired(turn: Turn, queue: Queue) -> bool:
-    """Whether a quorum queue is to go at this tick."""
+    """Return True if a quorum queue expires at this tick."""
     expires_ms = fifo.limits_of(queue).expires_ms
     unused_us = turn.now_us - fifo.of(queue).used_us
     return expires_ms is not None and unused_us > expires_ms * 1_000 and is_unused(turn, queue)
 
 
 def lead(turn: Turn, name: str) -> None:
-    """A quorum queue has a new leader, which sets its timers (`rabbit_fifo:state_enter`). A stream's has none."""
+    """Set the timers of a quorum queue's new leader (`rabbit_fifo:state_enter`). A stream has none."""
     if turn.queues[name].type != QUORUM:
         return
     fifo.change(turn, name, led_from_us=turn.now_us)
@@ -210,7 +225,7 @@ def lead(turn: Turn, name: str) -> None:
 
 
 def stop_timers(turn: Turn, queue: Queue) -> None:
-    """Takes the timers of a queue that is gone off the agenda."""
+    """Unschedule the timers of a queue that is deleted."""
     if queue.ttl_timer_us is not None:
         turn.unschedule(MessagesExpire(queue.name))
     if queue.has_group:

@@ -1,8 +1,8 @@
-"""Queues come and go: declare, delete, purge, and what happens to queues that belong to somebody.
+"""Queues are declared, deleted, purged and expire; exclusive queues end with their connection.
 
 Source: `rabbit_amqqueue:declare_classic_queue`, `assert_equivalence`, `delete`, `rabbit_queue_master_location_misc`,
-`rabbit_mirror_queue_master:init_with_existing_bq`. Policy is matched first, then the locator picks a node, and mirrors
-are up before declare-ok. Exclusive queues are never mirrored and never durable in effect.
+`rabbit_mirror_queue_master:init_with_existing_bq`. A declaration first matches the policies, then the locator picks a
+node, and mirrors are up before declare-ok. Exclusive queues are never mirrored and never durable in effect.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ SIMULATED_ARGUMENTS = LIMIT_ARGUMENTS | {
     "x-single-active-consumer",
     "x-max-priority",
 }
-"""Queue arguments that have rules here. Others are carried, and the trace says that they change nothing."""
+"""Queue arguments that hawb has rules for. Others are kept, and the trace says that they change nothing."""
 
 
 RULES = {CLASSIC: queue_arguments, QUORUM: quorum_declaration, STREAM: streams}
-"""What each type makes of a declaration: `refusal`, `inequivalent`."""
+"""The rules of each type for declarations: `refusal`, `inequivalent`."""
 
 
 def declare(turn: Turn, operation: Declare) -> None:
-    """queue.declare"""
+    """Declare a queue (queue.declare)."""
     if not turn.is_running(operation.node):
         return
     if not operation.passive and refuse_reserved(turn, "queue", split_queue(operation.queue)[1]):
@@ -68,24 +68,28 @@ def declare(turn: Turn, operation: Declare) -> None:
         redeclare(turn, operation, queue)
     elif operation.passive:
         turn.refuse(404, f"NOT_FOUND - no {described(operation.queue)}")
-    elif is_valid(turn, operation) and is_one_for_all_sides(turn, operation) and not metadata.stall(turn, operation):
+    elif not is_valid(turn, operation) or not is_one_for_all_sides(turn, operation):
+        return
+    elif not metadata.defer_if_blocked(turn, operation):
         (create if type_of(operation) == CLASSIC else creation.create)(turn, operation)
 
 
 def type_of(operation: Declare) -> object:
-    """The type of queue that is declared (`rabbit_amqqueue:get_queue_type`), or what stands in its place."""
+    """Return the declared type of queue (`rabbit_amqqueue:get_queue_type`), or the value given in its place."""
     return dict(operation.arguments).get("x-queue-type", CLASSIC)
 
 
 def is_known_type(given: object, profile: Profile) -> bool:
-    """Whether a release has queues of that type."""
+    """Return True if a release has queues of that type."""
     return given in TYPES and (given != STREAM or profile.version in streams.STREAM_PROFILES)
 
 
 def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
-    """Whether a name means one quorum queue or stream, if any, on all sides of a partition; if not, the step was
-    refused. A real side would have a queue of its own, whose members' processes may or may not find those of the other
-    side's queue."""
+    """Return True if a name means one quorum queue or stream, if any, on all sides of a partition.
+
+    Otherwise refuse the step: a real side would have a queue of its own, whose members' processes may or may not find
+    those of the other side's queue.
+    """
     others = [side.queues[operation.queue] for side in turn.sides.values() if operation.queue in side.queues]
     if others and {type_of(operation), *(queue.type for queue in others)} != {CLASSIC}:
         turn.refuse(
@@ -99,8 +103,10 @@ def is_one_for_all_sides(turn: Turn, operation: Declare) -> bool:
 
 
 def is_valid(turn: Turn, operation: Declare) -> bool:
-    """Whether RabbitMQ takes a new queue's arguments, which it decides without any other node; if not, the step was
-    refused."""
+    """Return True if RabbitMQ accepts a new queue's arguments; otherwise refuse the step.
+
+    RabbitMQ decides that without any other node.
+    """
     profile, arguments, name = turn.settings.profile, dict(operation.arguments), described(operation.queue)
     if not is_known_type(type_of(operation), profile):
         reason = queue_arguments.unknown_type(type_of(operation), name, profile)
@@ -123,8 +129,11 @@ def is_valid(turn: Turn, operation: Declare) -> bool:
 
 
 def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
-    """Declare a queue that exists. A node that has its record compares that first, and then asks the queue, which may
-    not answer (`rabbit_channel`: `assert_equivalence`, then `maybe_stat`)."""
+    """Declare a queue that exists.
+
+    A node that has its record compares the declaration with it first, and then asks the queue, which may not answer
+    (`rabbit_channel`: `assert_equivalence`, then `maybe_stat`).
+    """
     if not operation.passive and has_record(turn, operation, queue) and not is_same(turn, operation, queue):
         return
     if served(turn, operation) is not None:
@@ -132,7 +141,7 @@ def redeclare(turn: Turn, operation: Declare, queue: Queue) -> None:
 
 
 def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
-    """Whether a queue is declared as it is; if not, the step was refused."""
+    """Return True if a queue is declared as it is; otherwise refuse the step."""
     if operation.exclusive != (queue.owner is not None):
         refuse_locked(turn, queue)
         return False
@@ -150,7 +159,7 @@ def is_same(turn: Turn, operation: Declare, queue: Queue) -> bool:
 
 
 def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, current: str) -> None:
-    """406 for a queue that exists otherwise (`rabbit_misc:assert_args_equivalence`)."""
+    """Refuse a queue that exists with another property (406, `rabbit_misc:assert_args_equivalence`)."""
     turn.refuse(
         406,
         f"PRECONDITION_FAILED - inequivalent arg '{field}' for {described(queue.name)}: "
@@ -159,7 +168,7 @@ def refuse_inequivalent(turn: Turn, queue: Queue, field: str, given: str, curren
 
 
 def create(turn: Turn, operation: Declare) -> None:
-    """A new queue: policy, place, master, mirrors, in this order."""
+    """Create a queue: policy, node, master, mirrors, in this order."""
     vhost, _ = split_queue(operation.queue)
     found, exclusive = in_force(turn, operation.queue, "classic", declaring=True), operation.exclusive
     place = master_node(turn, operation, found)
@@ -194,8 +203,10 @@ def create(turn: Turn, operation: Declare) -> None:
 
 
 def leave_record(turn: Turn, operation: Declare) -> None:
-    """A declaration is committed whose client was told that it timed out: with Khepri its record stays, and nothing
-    runs that would serve it (`rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`)."""
+    """Commit a declaration whose client was told that it timed out: with Khepri a record without a process remains.
+
+    Source: `rabbit_amqqueue_process:init`, `rabbit_quorum_queue:start_cluster`.
+    """
     if type_of(operation) != CLASSIC:
         creation.leave_record(turn, operation)
         return
@@ -208,7 +219,7 @@ def leave_record(turn: Turn, operation: Declare) -> None:
 
 
 def place_mirrors(turn: Turn, name: str) -> None:
-    """The first mirrors of a queue, which are up before declare-ok."""
+    """Start the first mirrors of a queue, which are up before declare-ok."""
     queue = turn.queues[name]
     mirrors = tuple(wanted(turn, queue, bits_of(turn.running()))[1:])
     turn.change_queue(
@@ -220,7 +231,7 @@ def place_mirrors(turn: Turn, name: str) -> None:
 
 
 def tell_not_simulated(turn: Turn, queue: Queue) -> None:
-    """Says which of the queue's arguments change nothing here."""
+    """Record in the trace which of the queue's arguments change nothing in hawb."""
     profile = turn.settings.profile
     of_release = {"x-queue-leader-locator": profile.leader_locator,
                   "x-consumer-timeout": profile.queues_set_consumer_timeout}  # fmt: skip
@@ -230,20 +241,22 @@ def tell_not_simulated(turn: Turn, queue: Queue) -> None:
 
 
 def is_located(turn: Turn, operation: Declare) -> bool:
-    """Whether a locator decides about the node of a queue."""
+    """Return True if a locator decides on the node of a queue."""
     return turn.settings.profile.locates_exclusive or not operation.exclusive
 
 
 def is_mislocated(turn: Turn, operation: Declare) -> bool:
-    """Whether a queue's arguments name a master locator that does not exist, which ends the channel that declares it
-    (`rabbit_queue_master_location_misc:get_location`). 4.0 takes it as not given."""
+    """Return True if a queue's arguments name a master locator that does not exist.
+
+    That ends the channel that declares it (`rabbit_queue_master_location_misc:get_location`). 4.0 ignores the argument.
+    """
     given = dict(operation.arguments).get("x-queue-master-locator", "client-local")
     known = isinstance(given, str) and given in locators.LOCATORS
     return not known and is_located(turn, operation) and not turn.settings.profile.leader_locator
 
 
 def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
-    """The node for a new queue's master."""
+    """Return the node for a new queue's master."""
     if not is_located(turn, operation):
         return operation.node
     asked = None if operation.exclusive else found.mirroring
@@ -265,9 +278,11 @@ def master_node(turn: Turn, operation: Declare, found: InForce) -> int:
 
 
 def locator(turn: Turn, operation: Declare, found: InForce) -> int:
-    """The strategy for a new queue's master. The queue's argument counts before the policies, and these before the
-    configuration; from 4.0 on the policies count first, the configuration does not, and a strategy that does not exist
-    counts as not set."""
+    """Return the strategy that places a new queue's master.
+
+    The queue's argument comes before the policies, and these before the configuration. From 4.0 on policies come first,
+    the configuration is ignored, and so is a strategy that does not exist.
+    """
     arguments = dict(operation.arguments)
     if turn.settings.profile.leader_locator:
         meaning = locators.LEADER_LOCATORS
@@ -282,9 +297,12 @@ def locator(turn: Turn, operation: Declare, found: InForce) -> int:
 
 
 def delete(turn: Turn, operation: Delete) -> None:
-    """queue.delete. A replicated queue without a master or a living mirror is deleted by force
+    """Delete a queue (queue.delete). Deleting a queue that does not exist is no error.
+
+    A replicated queue without a master or a live mirror is deleted by force
     (`rabbit_classic_queue:wait_for_promoted_or_stopped`), and so is one that crashed for good
-    (`rabbit_amqqueue:delete_crashed`); deleting a queue that does not exist is no error."""
+    (`rabbit_amqqueue:delete_crashed`).
+    """
     queue = turn.queues.get(operation.queue)
     if queue is None or not turn.is_running(operation.node):
         return
@@ -292,7 +310,7 @@ def delete(turn: Turn, operation: Delete) -> None:
         served(turn, operation)  # refuses it
     elif has_no_live_replica(turn, queue) and is_stopped(turn, queue) and not turn.settings.profile.mirroring:
         fail(turn, operation, 541, "INTERNAL_ERROR")
-    elif metadata.stall(turn, operation):
+    elif metadata.defer_if_blocked(turn, operation):
         refused = (operation.if_unused and queue.consumers) or (operation.if_empty and ready(queue))
         if turn.setup.khepri and queue.type == QUORUM:
             creation.delete_by_half(turn, queue, operation.node)
@@ -324,7 +342,10 @@ def has_no_live_replica(turn: Turn, queue: Queue) -> bool:
 
 
 def purge(turn: Turn, operation: Purge) -> None:
-    """queue.purge: ready messages go, and in 4.3 all that waits in a quorum queue; unacknowledged ones stay."""
+    """Purge a queue (queue.purge): ready messages go, unacknowledged ones stay.
+
+    In 4.3 the waiting messages of a quorum queue go as well.
+    """
     if not turn.is_running(operation.node) or (queue := served(turn, operation)) is None:
         return
     numbers = fifo.purged(turn, queue) if queue.type == QUORUM else ready(queue)
@@ -334,8 +355,10 @@ def purge(turn: Turn, operation: Purge) -> None:
 
 
 def expire(turn: Turn, event: QueueExpires) -> None:
-    """A queue was unused for as long as it may be, and goes. A queue that synchronises looks at that afterwards, the
-    leader of one without a majority at its next tick."""
+    """Delete a queue that was unused for its whole time.
+
+    A queue that synchronises checks afterwards; the leader of one without a majority at its next tick.
+    """
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.has_group:
         if queue.master != event.node or not expiry.has_expired(turn, queue):
@@ -356,28 +379,30 @@ def expire(turn: Turn, event: QueueExpires) -> None:
 
 
 def auto_delete(turn: Turn, event: AutoDelete) -> None:
-    """The last consumer of an auto-delete queue has left, and no other has come."""
+    """Delete an auto-delete queue whose last consumer has left, if no other has come."""
     queue = turn.queues.get(event.queue)
     if queue is not None and not queue.consumers:
         remove(turn, event.queue, "auto_delete")
 
 
 def connection_closes(turn: Turn, event: ConnectionCloses) -> None:
-    """A client closes a connection: its exclusive queues go with it."""
+    """Close a client's connection, and delete its exclusive queues."""
     turn.connections -= {(event.connection, event.node, event.vhost)}
     connection_gone(turn, (event.connection, event.node), event.vhost)
 
 
 def connection_gone(turn: Turn, owner: tuple[str, int], vhost: str) -> None:
-    """A connection to a virtual host is gone, and its exclusive queues with it."""
+    """Delete the exclusive queues of a connection to a virtual host that is gone."""
     for name in turn.queue_names():
         if (turn.queues[name].owner, turn.queues[name].vhost) == (owner, vhost):
             remove(turn, name, "exclusive_owner_gone")
 
 
 def remove(turn: Turn, name: str, reason: str) -> None:
-    """Removes the queue with whatever it still held. Its consumers are told, and operations that wait for it are
-    answered: for a quorum queue, which is one for all sides, on all of them."""
+    """Delete the queue with all its messages, cancel its consumers, and answer the operations that wait for it.
+
+    A quorum queue is one for all sides and is deleted on all of them.
+    """
     release(turn, name)
     queue = turn.queues[name]
     expiry.stop_timers(turn, queue)

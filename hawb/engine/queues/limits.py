@@ -1,19 +1,19 @@
-"""How long a queue may get, and when its master keeps to new limits.
+"""Length limits of a queue, and when its master applies new limits.
 
 Source: `rabbit_amqqueue_process` (`will_overflow`, `maybe_drop_head`, `process_args_policy`). Lengths count ready
-messages. Under drop-head a queue that is too long drops what would be delivered next, in a priority queue so the most
-urgent; under reject-publish its master refuses a message that would make it too long, though a consumer may be waiting
-for it, and what is given back may still make it longer.
+messages. Under drop-head a queue that is too long drops the message that would be delivered next, in a priority queue
+the most urgent. Under reject-publish its master refuses a message that would make it too long, even if a consumer is
+waiting; requeued messages may still make it longer.
 
-A master that starts, or takes over, begins with drop-head and looks at lengths before it learns the overflow behaviour:
+A master that starts, or is promoted, begins with drop-head and checks lengths before it reads the overflow behaviour:
 whatever that is, it drops messages over the limit.
 
-A quorum queue (`rabbit_fifo:evaluate_limit`) compares lengths after each command, when consumers have been served, and
-counts dead letters that wait for their targets, and messages that wait to be tried again, which are never dropped.
-Under reject-publish it rejects nothing itself: when it is too long it tells the channels that publish to it, which from
-then on reject messages for it, and when it is down to SOFT_LIMIT of its limit it tells them to go on. So it takes one
-message more than it may hold, and whatever is on its way. (4.3.5 would look for ever for something to drop where all
-that is over the limit waits to be tried again. Here it drops what is ready, and stops.)
+A quorum queue (`rabbit_fifo:evaluate_limit`) compares lengths after each command, once consumers have been served. It
+counts dead letters that wait for their targets, and messages that wait for a retry, which are never dropped. Under
+reject-publish it rejects nothing itself: when it is too long it informs the channels that publish to it, which then
+reject messages for it, and when it is down to SOFT_LIMIT of its limit it lets them go on. So it takes one message more
+than its limit, and whatever is under way. (4.3.5 would search endlessly for a message to drop where all that is over
+the limit waits for a retry. hawb drops what is ready, and stops.)
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ from hawb.rules.quorum_declaration import QuorumSettings
 
 
 def room(queue: Queue, count: int, message_bytes: int) -> int:
-    """How many of `count` messages of a size the queue takes if no consumer takes any: under drop-head all, and a
-    quorum queue all that gets there."""
+    """Return how many of `count` messages of a size the queue takes if no consumer takes any.
+
+    Under drop-head it takes all, and so does a quorum queue.
+    """
     limits = limits_of(queue)
     if limits.overflow == DROP_HEAD or queue.has_group:
         return count
@@ -49,7 +51,7 @@ def room(queue: Queue, count: int, message_bytes: int) -> int:
 
 
 def excess(queue: Queue) -> Runs:
-    """The messages at the head that have to be dropped so that the queue is no longer too long."""
+    """Return the messages at the head that have to be dropped so that the queue is no longer too long."""
     limits = limits_of(queue)
     if limits.max_length is None and limits.max_length_bytes is None:
         return EMPTY
@@ -63,7 +65,7 @@ def excess(queue: Queue) -> Runs:
 
 
 def excess_bytes(queue: Queue, waiting: Runs, max_bytes: int) -> Runs:
-    """The fewest messages from the head on without which the others have at most so many bytes."""
+    """Return the fewest messages from the head on without which the rest have at most `max_bytes`."""
     over_bytes = size_bytes(queue, waiting) - max_bytes
     gone = []
     for number, last, batch in pieces(queue.batches, in_order(queue, waiting)):
@@ -78,14 +80,14 @@ def excess_bytes(queue: Queue, waiting: Runs, max_bytes: int) -> Runs:
 
 
 def drop_excess(turn: Turn, name: str) -> None:
-    """Under drop-head a queue that is too long drops its head."""
+    """Drop the head of a queue that is too long, under drop-head."""
     queue = turn.queues.get(name)
     if queue is not None and queue.up and queue.sync is None and limits_of(queue).overflow == DROP_HEAD:
         drop_head(turn, queue)
 
 
 def drop_head(turn: Turn, queue: Queue) -> None:
-    """Drops messages at the head that are over the limit."""
+    """Drop messages at the head that are over the limit."""
     gone = excess(queue)
     if gone:
         turn.emit("messages_dropped", queue=queue.name, ids=gone, reason=MAXLEN)
@@ -93,8 +95,11 @@ def drop_head(turn: Turn, queue: Queue) -> None:
 
 
 def policy_changed(turn: Turn, event: PolicyChanged) -> None:
-    """The master hears that its queue's policy has changed. While it synchronises it hears nothing, and without a
-    master nobody hears: the next master begins with the record as it is then."""
+    """Let a master apply the changed policy of its queue.
+
+    It does so only after a synchronisation. Without a master nothing happens: the next master begins with the record as
+    it is then.
+    """
     queue = turn.queues.get(event.queue)
     if queue is None or not queue.up or queue.master != event.node:
         return
@@ -105,8 +110,7 @@ def policy_changed(turn: Turn, event: PolicyChanged) -> None:
 
 
 def adopt(turn: Turn, name: str, *, starting: bool = False) -> None:
-    """A queue's master keeps to the limits on its record from now on. The time for which the queue has been unused
-    counts anew."""
+    """Let a queue's master apply the limits on its record. The queue's expiry restarts."""
     queue = turn.queues[name]
     had = queue.limits_in_effect
     if had.expires_ms is not None or queue.limits.expires_ms is not None:
@@ -122,9 +126,11 @@ def adopt(turn: Turn, name: str, *, starting: bool = False) -> None:
 
 
 def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
-    """A quorum queue has committed that it keeps to other settings from now on. The time for which it has been unused
-    counts anew. Dead letters that still wait go with the strategy that kept them (`rabbit_fifo_dlx:switch_from`).
-    Consumers are served and lengths compared after that, as after any command."""
+    """Apply settings that a quorum queue has committed.
+
+    Its expiry restarts. Waiting dead letters are dropped with the strategy that kept them
+    (`rabbit_fifo_dlx:switch_from`). Consumers are served and lengths compared afterwards, as after any command.
+    """
     kept = fifo.keeps_dead_letters(turn.queues[name])
     queue = turn.change_queue(name, quorum_settings=settings)
     if kept and not fifo.keeps_dead_letters(queue):
@@ -133,15 +139,19 @@ def adopt_settings(turn: Turn, name: str, settings: QuorumSettings) -> None:
 
 
 def length_and_bytes(queue: Queue) -> tuple[int, int]:
-    """The length and the bytes that count for a quorum queue's limits: ready messages, those that wait to be tried
-    again, and dead letters that wait."""
+    """Return the length and the bytes that count for a quorum queue's limits.
+
+    They count ready messages, those that wait for a retry, and waiting dead letters.
+    """
     counted = runs.union(runs.union(ready(queue), fifo.delayed(queue)), fifo.discarded(queue))
     return runs.size(counted), size_bytes(queue, counted)
 
 
 def tell_publishers(turn: Turn, name: str) -> None:
-    """After a command a quorum queue tells channels to reject what is published, once each, or to go on. Before 4.0
-    nobody tells them when the limit that made them reject is gone."""
+    """Let a quorum queue inform channels, after a command, to reject what is published, once each, or to go on.
+
+    Before 4.0 they are not informed when the limit that made them reject is removed.
+    """
     queue = turn.queues.get(name)
     if queue is None or not fifo.of(queue).enqueuers:
         return
@@ -162,12 +172,12 @@ def tell_publishers(turn: Turn, name: str) -> None:
 
 
 def go_on(turn: Turn, queue: Queue) -> tuple[Enqueuer, ...]:
-    """Tells every channel to go on."""
+    """Return the channels, each informed to go on."""
     return tuple(hears(turn, queue, one, rejecting=False) for one in fifo.of(queue).enqueuers)
 
 
 def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> Enqueuer:
-    """A channel that will hear, a link's latency from now, whether to reject messages."""
+    """Return a channel that is informed, after a link's latency, whether to reject messages."""
     from_us = enqueuer.from_us
     if enqueuer.rejecting != rejecting:
         from_us = turn.now_us + turn.link_us(queue.master, enqueuer.channel[1])
@@ -175,9 +185,11 @@ def hears(turn: Turn, queue: Queue, enqueuer: Enqueuer, *, rejecting: bool) -> E
 
 
 def register(turn: Turn, name: str, channel: tuple) -> bool:
-    """Registers a channel (its second field is the node) that is about to publish for the first time, from 3.10 on.
-    Returns whether it is told to reject messages. A channel that the queue knows already hears what holds now
-    (`rabbit_fifo`, `register_enqueuer`)."""
+    """Register a channel (its second field is the node) that is about to publish for the first time, from 3.10 on.
+
+    Return True if it is informed to reject messages. A channel that is registered already learns the present state
+    (`rabbit_fifo`, `register_enqueuer`).
+    """
     queue = turn.queues[name]
     rejecting = limits_of(queue).overflow != DROP_HEAD and rules.is_too_long(limits_of(queue), *length_and_bytes(queue))
     others = tuple(one for one in fifo.of(queue).enqueuers if one.channel != channel)
@@ -188,12 +200,12 @@ def register(turn: Turn, name: str, channel: tuple) -> bool:
 
 
 def unregister(turn: Turn, name: str, channel: tuple) -> None:
-    """A channel that published is gone."""
+    """Remove a channel that published and is gone."""
     left = tuple(one for one in fifo.of(turn.queues[name]).enqueuers if one.channel != channel)
     fifo.change(turn, name, enqueuers=left)
 
 
 def rejects(turn: Turn, queue: Queue, channel: tuple) -> bool:
-    """Whether a channel rejects now what is published to a quorum queue."""
+    """Return True if a channel now rejects messages published to a quorum queue."""
     known = next((one for one in fifo.of(queue).enqueuers if one.channel == channel), None)
     return known is not None and known.rejecting == (turn.now_us >= known.from_us)

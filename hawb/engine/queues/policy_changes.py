@@ -1,12 +1,12 @@
-"""Policies and operator policies set and cleared, and the consequences for queues.
+"""Policies and operator policies are set and cleared, and queues react.
 
 Both kinds are matched in the same way, each by itself: one policy and one operator policy apply to a queue, and their
-definitions are merged key by key. The kinds are told apart by the prefix that operator policies' names have everywhere,
-in a cluster's state, a queue's record and the trace (`USER`, `OPERATOR`).
+definitions are merged key by key. In a cluster's state, a queue's record and the trace, names of operator policies have
+a prefix (`USER`, `OPERATOR`).
 
-Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes the record of each queue it
-now applies to at once; the queue's master looks at its mirrors a little later and sees only the last of several quick
-changes (`hawb.engine.classic.mirrors.take_effect`).
+Source: `rabbit_policy`, `rabbit_mirror_queue_misc:update_mirrors`. Setting a policy changes at once the record of each
+queue that it now applies to. The queue's master checks its mirrors a little later and sees only the last of several
+quick changes (`hawb.engine.classic.mirrors.take_effect`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from hawb.rules.quorum_declaration import QuorumSettings
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 SIMULATED_SETTINGS = HA_SETTINGS | limits.LIMIT_SETTINGS | {"queue-master-locator", "consumer-timeout"}
-"""Policy settings that have rules here. Others are carried, and the trace says that they change nothing."""
+"""Policy settings that hawb has rules for. Others are kept, and the trace says that they change nothing."""
 
 USER, OPERATOR = "", "operator_"
 """The two kinds of policies, by the prefix of their names."""
@@ -64,16 +64,16 @@ class InForce:
 
     @cached_property
     def definition(self) -> Mapping[str, object]:
-        """The definition of both together."""
+        """Return the merged definition of both."""
         return policies.effective_definition(self.policy, self.operator_policy)
 
     @cached_property
     def mirroring(self) -> Mirroring | None:
-        """The mirroring that both together ask for."""
+        """Return the mirroring that the merged definition asks for."""
         return policies.mirroring(self.definition)
 
     def record(self, queue_type: str, arguments: tuple[tuple[str, object], ...]) -> dict[str, object]:
-        """The fields of a queue's record about its policies, for a queue with these arguments."""
+        """Return the fields of a queue's record that depend on its policies, for a queue with these arguments."""
         limited = queue_type == CLASSIC
         return {
             "policy": name_of(self.policy),
@@ -87,8 +87,10 @@ _together = lru_cache(maxsize=256)(InForce)
 
 
 class _Known:
-    """Policies that a side knows. Equal only to the very same policies: to compare thousands takes longer than to match
-    a queue."""
+    """Policies that a side knows.
+
+    They are equal only to the very same object: comparing thousands of policies takes longer than matching a queue.
+    """
 
     def __init__(self, given: tuple[Policy, ...]) -> None:
         self.given = given
@@ -102,7 +104,7 @@ class _Known:
 
 @lru_cache(maxsize=16)
 def _by_vhost(known: _Known) -> dict[str, ByBeginning[Policy]]:
-    """Policies by their virtual hosts, and there by the beginnings of the names that they could match."""
+    """Return policies by their virtual hosts, and there by the beginnings of the names that they could match."""
     found: dict[str, list[Policy]] = defaultdict(list)
     for policy in known.given:
         found[policy.vhost].append(policy)
@@ -110,8 +112,8 @@ def _by_vhost(known: _Known) -> dict[str, ByBeginning[Policy]]:
 
 
 def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
-    """`rabbitmqctl set_policy` or `set_operator_policy`, with RabbitMQ's validation done by the caller."""
-    if metadata.stall(turn, SetPolicy(turn.first_running(), policy, kind)):
+    """Run `rabbitmqctl set_policy` or `set_operator_policy`. The caller has validated the policy."""
+    if metadata.defer_if_blocked(turn, SetPolicy(turn.first_running(), policy, kind)):
         return
     left = [other for other in of_kind(turn, kind) if (other.vhost, other.name) != (policy.vhost, policy.name)]
     setattr(turn, f"{kind}policies", (*left, policy))
@@ -120,12 +122,15 @@ def set_policy(turn: Turn, policy: Policy, kind: str = USER) -> None:
 
 
 def of_kind(turn: Turn, kind: str) -> tuple[Policy, ...]:
-    """All policies, or all operator policies."""
+    """Return all policies, or all operator policies."""
     return getattr(turn, f"{kind}policies")
 
 
 def tell(turn: Turn, event: str, policy: Policy) -> int:
-    """Writes a trace entry about a policy, with the settings that change nothing here; returns its number."""
+    """Write a trace entry about a policy, and return its number.
+
+    Write another one on the settings that change nothing in hawb.
+    """
     entry = turn.emit(
         event, name=policy.name, pattern=policy.pattern, definition=policy.definition, priority=policy.priority,
         vhost=policy.vhost,
@@ -138,8 +143,8 @@ def tell(turn: Turn, event: str, policy: Policy) -> int:
 
 
 def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
-    """`rabbitmqctl clear_policy` or `clear_operator_policy`"""
-    if metadata.stall(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
+    """Run `rabbitmqctl clear_policy` or `clear_operator_policy`."""
+    if metadata.defer_if_blocked(turn, ClearPolicy(turn.first_running(), name, vhost, kind)):
         return
     had = of_kind(turn, kind)
     left = tuple(policy for policy in had if (policy.vhost, policy.name) != (vhost, name))
@@ -153,13 +158,15 @@ def clear_policy(turn: Turn, name: str, vhost: str, kind: str = USER) -> None:
 
 
 def in_force(turn: Turn, name: str, queue_type: str, *, declaring: bool = False) -> InForce:
-    """The policies that apply to a queue."""
+    """Return the policies that apply to a queue."""
     return _together(*(applying(turn, name, queue_type, kind, declaring) for kind in (USER, OPERATOR)))
 
 
 def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool) -> Policy | None:
-    """The one policy of a kind that applies to a queue. Writes to the trace where RabbitMQ leaves the choice open, and
-    where a pattern was given up."""
+    """Return the one policy of a kind that applies to a queue; None if there is none.
+
+    Write a trace entry where RabbitMQ leaves the choice open, and where matching a pattern was given up.
+    """
     vhost, short = split_queue(name)
     there = _by_vhost(_Known(of_kind(turn, kind))).get(vhost)
     if there is None:
@@ -180,14 +187,16 @@ def applying(turn: Turn, name: str, queue_type: str, kind: str, declaring: bool)
 
 
 def name_of(policy: Policy | None) -> str | None:
-    """The name of a policy as a queue's record has it."""
+    """Return the name of a policy as a queue's record has it."""
     return None if policy is None else policy.name
 
 
 def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
-    """Matches the policies anew for every queue of a virtual host, after policies of one kind have changed. A queue of
-    which only disks have a record is passed over, and comes back under the policy that was in force when it went, until
-    policies change again (`rabbit_policy:update_policies`, which goes by the table in memory)."""
+    """Match the policies of one kind again for every queue of a virtual host.
+
+    A queue whose record is on disks only is passed over: it comes back under the policy of when it went, until policies
+    change again (`rabbit_policy:update_policies`, which reads the table in memory).
+    """
     for name in turn.queue_names():
         if turn.queues[name].vhost == vhost and not turn.queues[name].absent:
             reconsider(turn, name, kind)
@@ -195,13 +204,15 @@ def reconsider_all(turn: Turn, vhost: str, kind: str) -> None:
 
 
 def reconsider(turn: Turn, name: str, kind: str) -> None:
-    """Matches the policies anew for one queue. Other nodes than before may get a mirror now, those included whose
-    process has crashed for good and is off the record."""
+    """Match the policies of one kind again for one queue.
+
+    Other nodes than before may get a mirror, including those whose process has crashed for good and is off the record.
+    """
     had = turn.queues[name]
     found = in_force(turn, name, had.type)
     record = found.record(had.type, had.arguments)
     wanted = group_settings(turn, found, had.type, had.arguments) if had.has_group else None
-    settled = wanted == (had.untold_settings or had.quorum_settings)
+    settled = wanted == (had.pending_settings or had.quorum_settings)
     if settled and all(getattr(had, field) == value for field, value in record.items()):
         return
     field = f"{kind}policy"
@@ -209,26 +220,25 @@ def reconsider(turn: Turn, name: str, kind: str) -> None:
     crashed = had.crashed & bits_of({had.master, *had.mirrors} - {NOWHERE})
     # rabbit_amqqueue:update writes the record to disk as it is, with mirrors; store_queue writes it without.
     on_disk = on_record(had) if had.durable else ()
-    # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end that before it would tell
-    # the queue of another (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
-    untold = wanted if had.mirroring is not None or requests.is_deaf(turn, had) else None
-    queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, untold_settings=untold, **record)
+    # 3.8 gives a quorum queue that is being declared a policy that mirrors, and fails to end the mirroring before it
+    # would inform the queue of another policy (`rabbit_amqqueue:policy_changed`, `update_mirroring`).
+    pending = wanted if had.mirroring is not None or requests.misses_policy(turn, had) else None
+    queue = turn.change_queue(name, crashed=crashed, mirrors_on_disk=on_disk, pending_settings=pending, **record)
     queue = turn.change_queue(name, mirrored=queue.type == CLASSIC and is_replicated(queue))
     entry = turn.emit(f"{field}_applied", queue=name, policy=getattr(queue, field), was=was)
     if queue.type == CLASSIC:
         for event in (PolicyTakesEffect(name), PolicyChanged(name, queue.master)):
             turn.schedule(turn.settings.timing.link_latency_us, event, entry)
     elif queue.type == STREAM:
-        turn.change_queue(name, quorum_settings=wanted, untold_settings=None)
-    elif untold is None:
+        turn.change_queue(name, quorum_settings=wanted, pending_settings=None)
+    elif pending is None:
         requests.put(turn, name, AdoptPolicy(name), NOWHERE)
 
 
 def group_settings(
     turn: Turn, found: InForce, kind: str, arguments: tuple[tuple[str, object], ...]
 ) -> QuorumSettings:
-    """The settings that a quorum queue or stream keeps to under the policies that apply to it, and with its
-    arguments."""
+    """Return the settings of a quorum queue or stream under the policies that apply to it, and with its arguments."""
     settings = turn.settings
     if kind == STREAM:
         return streams.settings(found.definition, dict(arguments))
@@ -238,7 +248,7 @@ def group_settings(
 
 
 def adopt(turn: Turn, event: AdoptPolicy) -> None:
-    """A quorum queue keeps to another policy, as `rabbit_quorum_queue:policy_changed` has told it."""
+    """Let a quorum queue apply a changed policy, as `rabbit_quorum_queue:policy_changed` asks."""
     queue = turn.queues[event.queue]
     wanted = group_settings(turn, in_force(turn, queue.name, queue.type), queue.type, queue.arguments)
     lengths.adopt_settings(turn, queue.name, wanted)
@@ -246,28 +256,32 @@ def adopt(turn: Turn, event: AdoptPolicy) -> None:
 
 
 def watch(turn: Turn, name: str) -> None:
-    """A new leader is to look at its first tick whether its queue keeps to its policy, since 4.0.0
-    (`rabbit_quorum_queue:handle_tick`, `maybe_apply_policies`)."""
+    """Schedule the check at a new leader's first tick of whether its queue applies its policy, since 4.0.0.
+
+    Source: `rabbit_quorum_queue:handle_tick`, `maybe_apply_policies`.
+    """
     queue, profile = turn.queues[name], QUORUM_PROFILES[turn.settings.profile.version]
-    if profile.compares_policies and queue.untold_settings is not None:
+    if profile.compares_policies and queue.pending_settings is not None:
         delay_us = 0 if profile.ticks_at_once else expiry.TICK_US
         turn.schedule(delay_us, PolicyCompared(name, queue.master), priority=TIMER)
 
 
 def compared(turn: Turn, event: PolicyCompared) -> None:
-    """Tells a queue of a policy that changed while it had no leader, unless it was told meanwhile."""
+    """Let a quorum queue apply a policy that changed while it had no leader, unless it has done so meanwhile."""
     queue = turn.queues.get(event.queue)
     if queue is not None and queue.master == event.node and seems_changed(turn, queue):
-        turn.change_queue(event.queue, untold_settings=None)
+        turn.change_queue(event.queue, pending_settings=None)
         requests.put(turn, event.queue, AdoptPolicy(event.queue), NOWHERE)
 
 
 def seems_changed(turn: Turn, queue: Queue) -> bool:
-    """Whether a leader that compares sees that its queue is to keep to something else: not by the delivery limit alone
-    where that is overlooked."""
-    untold, known = queue.untold_settings, queue.quorum_settings
-    if untold is None or known is None:
-        return untold is not None
+    """Return True if a leader that compares finds that its queue's settings differ from its policy's.
+
+    Where a release overlooks the delivery limit, that alone is no difference.
+    """
+    pending, known = queue.pending_settings, queue.quorum_settings
+    if pending is None or known is None:
+        return pending is not None
     if QUORUM_PROFILES[turn.settings.profile.version].overlooks_delivery_limit:
-        return replace(untold, delivery_limit=known.delivery_limit) != known
+        return replace(pending, delivery_limit=known.delivery_limit) != known
     return True

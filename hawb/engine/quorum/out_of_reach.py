@@ -76,7 +76,7 @@ def lose(turn: Turn, consumer: Consumer) -> None:
     spent = return_held(turn, consumer, "consumer_gone")
     if consumer.name in turn.queues[consumer.queue].consumers:
         fifo.overpay(turn, consumer.queue, consumer.name, spent)
-        hold_off(turn, consumer.queue, consumer.name)
+        suspect_consumer(turn, consumer.queue, consumer.name)
 
 
 def return_held(turn: Turn, consumer: Consumer, reason: str) -> int:
@@ -91,7 +91,7 @@ def return_held(turn: Turn, consumer: Consumer, reason: str) -> int:
     return put_back(turn, consumer.queue, held, reason)
 
 
-def hold_off(turn: Turn, name: str, consumer: str) -> None:
+def suspect_consumer(turn: Turn, name: str, consumer: str) -> None:
     """Suspect a consumer, which gets back the credit for its messages.
 
     An active one goes to the end of the waiting consumers.
@@ -158,7 +158,7 @@ def hold_ended(turn: Turn, name: str, consumer: str) -> None:
     if consumer not in queue.consumers:
         fifo.change(turn, name, suspected=fifo.of(queue).suspected - {consumer})
     if queue.active_consumer == consumer and is_single_active(queue):
-        hold_off(turn, name, consumer)
+        suspect_consumer(turn, name, consumer)
         activate_next(turn, name)
     if is_single_active(queue) or consumer not in queue.consumers:
         expiry.used(turn, name)

@@ -304,7 +304,7 @@ def suspect(turn: Turn, name: str, node: int) -> None:
         turn.focus = focus
 
 
-def is_deaf(turn: Turn, queue: Queue) -> bool:
+def misses_policy(turn: Turn, queue: Queue) -> bool:
     """Return True if a change of its policy does not reach a quorum queue.
 
     The change is one command to the leader that the record names, the last known one, and fails if that one is gone

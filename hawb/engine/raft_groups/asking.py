@@ -1,6 +1,8 @@
-"""What clients ask of a queue, until a leader has it in its log: a proposal waits, and its channel sends it again to
-each new leader that it hears of, which takes only what its log lacks. (A real one takes all of it, and
-`rabbit_fifo:apply_enqueue` passes over a sequence number that it has had: done once either way.)
+"""Clients' proposals to a queue, until a leader has them in its log.
+
+A proposal waits, and its channel sends it again to each new leader that it learns of, which takes only what its log
+lacks. (A real leader takes all of it, and `rabbit_fifo:apply_enqueue` skips a sequence number that it has seen: the
+message is enqueued once either way.)
 
 Source: `rabbit_fifo_client` (`handle_ra_event`, `resend_all_pending`), `ra`.
 """
@@ -31,7 +33,7 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def ask(t, g, p):
-    """A channel, or the leader itself (NOWHERE), wants something done."""
+    """Add the proposal of a channel, or of the leader itself (NOWHERE)."""
     channel = channel_of(t, p)
     if not is_registered(t, g, channel):
         await_registration(t, g, channel)
@@ -39,8 +41,10 @@ def ask(t, g, p):
 
 
 def offer(t, g, p):
-    """A proposal gets to the leader that its channel knows of, if it reaches it. One that does not take it, or has left
-    the group, leaves it waiting for the next."""
+    """Send a proposal to the leader that its channel knows of, if it reaches that leader.
+
+    A leader that does not take it, or has left the group, leaves it waiting for the next leader.
+    """
     leader, channel = record(t, g).master, channel_of(t, p)
     if leader == NOWHERE or not is_member(t, g, leader) or not (p.node == NOWHERE or linked(t, p.node, leader)):
         return
@@ -54,8 +58,11 @@ def offer(t, g, p):
 
 
 def offer_again(t, g, leader, by):
-    """The chosen of the proposals that wait and that a leader has not in its log get to it. A channel that knows of
-    another leader, since it does not hear of this one, has sent that what it has, and sends it nothing again."""
+    """Send a leader the chosen waiting proposals that are not in its log.
+
+    A channel that knows of another leader, because it cannot reach this one, has sent them there and sends nothing
+    here.
+    """
     for p in waiting_of(t, g):
         if p.node != GONE and is_chosen(p, by) and not is_taken(t, g, leader, p.number):
             look_from(t, leader if p.node == NOWHERE else p.node)
@@ -64,12 +71,12 @@ def offer_again(t, g, leader, by):
 
 
 def is_taken(t, g, leader, number):
-    """Whether a leader has a proposal that waits in its log, committed or not."""
+    """Return True if a leader has a waiting proposal in its log, committed or not."""
     return is_in_log(t, g, leader, number, member_of(t, g, leader).commit_index) or is_to_be_done(t, g, number)
 
 
 def has_under_way(t, g, by):
-    """Whether any of the chosen is not done yet, so that what its channel sends next comes behind it."""
+    """Return True if any chosen proposal is not applied yet, so that what its channel sends next comes behind it."""
     for p in waiting_of(t, g):
         if p.node != GONE and is_chosen(p, by):
             return True
@@ -77,14 +84,17 @@ def has_under_way(t, g, by):
 
 
 def is_in_sight(t, g, p):
-    """Whether a leader, whose side is in focus, hears of what waits: what it has noticed itself, and what channels
-    there wait with. Channels that wait to be known are elsewhere too: members that they have asked hear of it."""
+    """Return True if a leader, whose side is the current one, receives a waiting proposal.
+
+    It receives its own proposals and those of channels on its side. Channels that wait for their registration may be on
+    another side: the members that they have asked pass the proposal on.
+    """
     here = p.node == NOWHERE or (p.node != GONE and t.nodes[p.node].side == focused(t))
     return here or not is_registered(t, g, channel_of(t, p))
 
 
 def drop_orphans(t, g):
-    """Withdraws what no member has in its log and nobody is left to send."""
+    """Withdraw proposals that are in no member's log and whose channel is gone."""
     k = 0
     while k < len(waiting_of(t, g)):
         p = waiting_of(t, g)[k]
@@ -97,13 +107,14 @@ def drop_orphans(t, g):
 
 
 def set_unsent_aside(t, g):
-    """Count the messages as refused that no log has any more, and whose channels reach a leader with a majority:
-    nothing makes such a channel send again, until it publishes to the queue next, or hears of another leader.
+    """Count messages as refused that are in no log any more although their channels reach a leader with a majority.
 
-    A new leader tells the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other
-    side of a partition hears nothing, then or when the links work again. Its next message goes to the former leader,
-    which rejects it; then the channel sends all again that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3
-    the leader tells the channels of a node that is connected again as well (`rabbit_fifo`, nodeup)."""
+    Such a channel does not send them again until it next publishes to the queue, or learns of another leader. A new
+    leader informs the channels that it is connected to, once (`rabbit_fifo:state_enter`). A channel on the other side
+    of a partition learns nothing, then or when the links work again. Its next message goes to the former leader, which
+    rejects it; then the channel sends again all that is pending (`rabbit_fifo_client:handle_ra_event`). In 4.3 the
+    leader also informs the channels of a node that is connected again (`rabbit_fifo`, nodeup).
+    """
     focus = focused(t)
     for p in waiting_of(t, g):
         has_channel = p.node != NOWHERE and p.node != GONE and is_registered(t, g, channel_of(t, p))
@@ -115,7 +126,10 @@ def set_unsent_aside(t, g):
 
 
 def end_waiting(t, g, number):
-    """A proposal is committed, and waits no more. Whether its channel is still there, which has not given it up."""
+    """Remove a committed proposal from those that wait.
+
+    Return True if its channel is still there and has not given it up.
+    """
     waits = False
     for p in waiting_of(t, g):
         if p.number == number:
@@ -126,7 +140,7 @@ def end_waiting(t, g, number):
 
 
 def is_in_any_log(t, g, number):
-    """Whether any member has a proposal that is not applied in its log."""
+    """Return True if a proposal is in any member's log and not applied."""
     for node in range(t.setup.nodes):
         if is_member(t, g, node) and is_in_log(t, g, node, number, g.applied):
             return True

@@ -1,8 +1,8 @@
-"""When members stand for election.
+"""Members without a leader stand for election.
 
-Members that miss their leader do so one after the other, in an order drawn from the seed, so that the first has been
-elected when `election_s` is over, unless another has a better log. One that could not win, since it does not reach a
-majority, does not try before something has come back: its asking would change nothing.
+They do so one after the other, in an order drawn from the seed, so that the first one is elected when `election_s` is
+over, unless another member has a better log. A member that does not reach a majority cannot win, and does not try
+before a node or link has come back: its requests would change nothing.
 
 Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 """
@@ -31,18 +31,18 @@ from hawb.rules.quorum import majority
 SHARED = True  # the kernel of studies compiles this module
 
 LEAST_PATIENCE_US = 1_000
-"""However short elections are made, a member that was not elected waits before it asks again."""
+"""The least time before a member that was not elected asks again, however short elections are."""
 
 
 def call_elections(t, g):
-    """Members that miss their leader get ready to be elected."""
+    """Set the election timer of each member without a leader."""
     for node in range(t.setup.nodes):
-        if hosts(t, g, node) and misses_leader(t, g, node):
+        if hosts(t, g, node) and lacks_leader(t, g, node):
             arm(t, g, node)
 
 
-def misses_leader(t, g, node):
-    """Whether a member knows of no leader that runs."""
+def lacks_leader(t, g, node):
+    """Return True if a member knows of no running leader."""
     if not is_member(t, g, node) or member_of(t, g, node).role == LEADER:
         return False
     leader = member_of(t, g, node).leader
@@ -52,16 +52,18 @@ def misses_leader(t, g, node):
 
 
 def is_suspected(t, g, node, other):
-    """Whether a node takes another for dead."""
+    """Return True if a node takes another for down."""
     if reached(t, g, node) >> other & 1:
         return False
     return has_given_up(t, node, other) or not (hosts(t, g, other) or t.nodes[other].silent)
 
 
 def arm(t, g, node):
-    """Sets a member's election timer where a majority hears it. Who was refused for its log, or is a stranger to a
-    leader that has struck it off, asks in vain again, and a real one does so for ever: here it rests until somebody
-    else is within reach, or that leader gives way."""
+    """Set a member's election timer if it reaches a majority that may vote for it.
+
+    A member that was refused because of its log, or that a leader has removed, asks again for ever in RabbitMQ. In hawb
+    it rests until another member is in reach, or that leader steps down.
+    """
     member = member_of(t, g, node)
     group = members_of(t, member)
     if not group:
@@ -76,7 +78,7 @@ def arm(t, g, node):
 
 
 def those_who_hear(t, g, candidate, electors):
-    """Those of `electors` that would not turn down a candidate, or pass over it, in any case."""
+    """Return those of `electors`, as bits, that would not refuse or ignore a candidate in any case."""
     found = 0
     for node in range(t.setup.nodes):
         if electors >> node & 1:
@@ -87,9 +89,11 @@ def those_who_hear(t, g, candidate, electors):
 
 
 def patience_us(t, g, node):
-    """How long a member waits before it asks: the first in the drawn order so long that after its two rounds of
-    questions and answers `election_s` is over, each further one as much longer. Who has asked waits long enough for the
-    answers, however slow the links are."""
+    """Return how long a member waits before it asks for votes, in microseconds.
+
+    The first member in the drawn order waits so long that its two rounds of requests and replies end when `election_s`
+    is over, and each further one as much longer. A member that has asked waits long enough for replies over slow links.
+    """
     round_us = 4 * t.setup.link_us
     apart_us = max(t.setup.election_us, 2 * round_us)
     asked = member_of(t, g, node).role != FOLLOWER
@@ -98,7 +102,7 @@ def patience_us(t, g, node):
 
 
 def place(t, g, node):
-    """A member's place among those that run, in the order drawn for the latest term."""
+    """Return a member's place among the running ones, in the order drawn for the latest term."""
     here, before = hosted(t, g), 0
     for other in drawn(t, g, latest_term(t, g)):
         if other == node:
@@ -108,7 +112,7 @@ def place(t, g, node):
 
 
 def latest_term(t, g):
-    """The latest term of any member."""
+    """Return the latest term of any member."""
     term = 0
     for node in range(t.setup.nodes):
         if is_member(t, g, node):

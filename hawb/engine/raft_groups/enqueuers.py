@@ -1,11 +1,10 @@
-"""Channels that publish to quorum queues, and proposals that wait: what the rules that stand once (`registration` and
-`asking` in `hawb.engine.raft_groups`) need of a turn for them.
+"""Channels that publish to quorum queues, and waiting proposals: the ports of `registration` and `asking`.
 
-Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.enqueuers`. What a port promises is said
-here for both. `p` is a proposal, `g` the group that it waits for.
+This module is the engine's implementation; the kernel's is in `hawb.study.kernel.enqueuers`. The docstrings here
+describe both. `p` is a proposal, `g` the group that it waits for.
 
-Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10. Before that a channel just sends, and its
-queue knows it once it has taken a message from it (`rabbit_fifo:apply_enqueue`).
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10. Before that a channel sends without
+registration, and its queue knows it once it has taken a message from it (`rabbit_fifo:apply_enqueue`).
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from hawb.engine.raft_groups.group import Channel, Group, Proposal, proposals
 from hawb.rules.quorum_profiles import QUORUM_PROFILES, QuorumProfile
 
 REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP = RegistrationGivenUp, ProposalGivenUp
-"""What may be planned of a proposal."""
+"""The kinds of events of a proposal."""
 STEADY = "publisher "
 """The beginning of the connection's name of a publisher with a rate."""
 NO_CHANNEL = None
-"""In place of a channel: none that has to be known."""
+"""In place of a channel: no registration needed."""
 ALL = 2**62
-"""In place of a number of messages."""
+"""In place of a number of messages: all of them."""
 
 
 def profile_of(turn: Turn) -> QuorumProfile:
-    """How the cluster's release differs."""
+    """Return the rules in which the cluster's release differs."""
     return QUORUM_PROFILES[turn.settings.profile.version]
 
 
@@ -51,62 +50,62 @@ def profile_of(turn: Turn) -> QuorumProfile:
 
 
 def channel_over(turn: Turn, operation: object) -> Channel | None:
-    """The channel that has to be known to a queue before it may publish to it; None where that is not asked."""
+    """Return the channel that has to be registered with a queue before this operation; None if none has to be."""
     return sender(operation) if profile_of(turn).registers_enqueuers else None
 
 
 def channel_of(t: Turn, p: Proposal) -> Channel | None:
-    """The channel that has to be known before what it asks gets to a leader; NO_CHANNEL where none has to be."""
+    """Return the channel that has to be registered before a proposal reaches a leader; NO_CHANNEL if none has to be."""
     return channel_over(t, p.operation)
 
 
 def sender(operation: object) -> Channel | None:
-    """The channel over which messages were published; None for anything else."""
+    """Return the channel over which messages were published; None for any other operation."""
     if not isinstance(operation, Enqueue | Publish) or operation.connection is None:
         return None
     return operation.connection, operation.node, operation.mode
 
 
 def node_of(channel: Channel) -> int:
-    """The node at which a channel is."""
+    """Return the node at which a channel is."""
     return channel[1]
 
 
 def is_known(t: Turn, g: Group, channel: Channel) -> bool:
-    """Whether the queue knows a channel, which to a stream is all the same."""
+    """Return True if the queue knows a channel. A stream needs no registration."""
     return t.queues[g.name].type == STREAM or any(one.channel == channel for one in fifo.of(t.queues[g.name]).enqueuers)
 
 
 def note_known(t: Turn, g: Group, channel: Channel) -> None:
-    """The queue gets to know a channel."""
+    """Register a channel with the queue."""
     limits.register(t, g.name, channel)
 
 
 def whom_it_asks(t: Turn, g: Group, channel: Channel) -> int:
-    """The node of the leader that a channel asks for its version; NOWHERE where no channel does."""
+    """Return the node of the leader that a channel asks for its version; NOWHERE in a release without that request."""
     return dict(g.asked).get(channel, last_leader(t, g)) if profile_of(t).asks_leader_first else -1
 
 
 def note_asked(t: Turn, g: Group, channel: Channel) -> None:
-    """A channel goes on asking the leader that there is now, or was last."""
+    """Note that a channel goes on asking the present leader, or the last one."""
     if profile_of(t).asks_leader_first:
         note_leader(t, g, channel)
 
 
 def note_leader(t: Turn, g: Group, channel: Channel) -> None:
-    """Note the leader that there is now, or was last, unless a channel has begun with another one."""
+    """Note the present leader, or the last one, unless a channel has begun with another one."""
     if channel not in dict(g.asked):
         g.asked = (*g.asked, (channel, last_leader(t, g)))
 
 
 def note_sender(t: Turn, g: Group, channel: Channel | None) -> None:
-    """Note with which leader a channel begins that sends messages now, in releases that do not register it first."""
+    """Note the leader with which a channel begins to send messages, in releases that do not register it first."""
     if not hears_of_leaders(t, g, channel):
         note_leader(t, g, channel)
 
 
 def note_taken(t: Turn, g: Group, operation: object) -> None:
-    """Let the queue know the channel whose messages it takes, in releases that do not register it first."""
+    """Register the channel whose messages a queue takes, in releases that do not register it first."""
     channel = sender(operation)
     if not hears_of_leaders(t, g, channel):
         note_known(t, g, channel)
@@ -119,18 +118,22 @@ def sends_at_once(t: Turn, g: Group) -> bool:
 
 
 def hears_of_leaders(t: Turn, g: Group, channel: Channel | None) -> bool:
-    """Return True if a new leader sends a channel a leader_change, with which the channel sends all again that is
-    pending: a leader sends it to the channels that it knows (`rabbit_fifo:state_enter`). Here that is so of each
-    publisher with a rate, which goes on publishing, and passes the soft limit soon."""
+    """Return True if a new leader sends a channel a leader_change, with which it sends again all that is pending.
+
+    A leader sends it to the channels that it knows (`rabbit_fifo:state_enter`). In hawb it also reaches each publisher
+    with a rate, which goes on publishing and soon passes the soft limit.
+    """
     if channel is None or channel[0].startswith(STEADY) or not sends_at_once(t, g):
         return True
     return is_known(t, g, channel)
 
 
 def gets_to_leader(t: Turn, g: Group, channel: Channel | None) -> bool:
-    """Return True if what a channel sends gets to the leader. A channel that does not hear of leaders sends it to the
-    one that it began with (`rabbit_fifo_client:pick_node`): that node rejects it and names its leader, or does not
-    answer."""
+    """Return True if what a channel sends reaches the leader.
+
+    A channel that is not informed of leaders sends to the one that it began with (`rabbit_fifo_client:pick_node`): that
+    node rejects the message and names its leader, or does not answer.
+    """
     if not streams.writes_to_leader(t, g, channel):
         return False
     node = dict(g.asked).get(channel, NOWHERE)
@@ -140,13 +143,13 @@ def gets_to_leader(t: Turn, g: Group, channel: Channel | None) -> bool:
 
 
 def last_leader(t: Turn, g: Group) -> int:
-    """The leader that the records of the side in focus name: the one that it knows, or the last there was."""
+    """Return the leader that the current side's records name: the present one, or the last one."""
     queue = t.queues[g.name]
     return queue.holder if queue.master == NOWHERE else queue.master
 
 
 def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
-    """The channels of the chosen connections are gone, and with them whom they asked."""
+    """Drop the channels of the chosen connections, and the leaders that they asked."""
     for name, group in turn.groups.items():
         vhost = split_queue(name)[0]
         left = tuple((channel, node) for channel, node in group.asked if not chosen((*channel[:2], vhost)))
@@ -155,13 +158,12 @@ def forget(turn: Turn, chosen: Callable[[tuple[str, int, str]], bool]) -> None:
 
 
 def rejects(t: Turn, g: Group, channel: Channel | None) -> bool:
-    """Whether a channel rejects what it was to publish, since it has been told that the queue is full."""
+    """Return True if a channel rejects messages because the queue has reported that it is full."""
     return channel is not None and limits.rejects(t, t.queues[g.name], channel)
 
 
 def silent_us(t: Turn, a: int, b: int) -> int:
-    """How long it takes until the connection of two nodes, between which a link drops everything, is given up; 0 where
-    it is by now."""
+    """Return the time until the connection of two nodes over a cut link is given up; 0 if it has been."""
     given_up = LinksTimeOut(t.cuts[min(a, b), max(a, b)])
     return next((entry[TIME_US] - t.now_us for entry in t.agenda if entry[EVENT] == given_up), 0)
 
@@ -170,28 +172,28 @@ def silent_us(t: Turn, a: int, b: int) -> int:
 
 
 def is_chosen(p: Proposal, by: Callable[[Proposal], bool]) -> bool:
-    """Whether somebody who chooses means a proposal."""
+    """Return True if a choice (`by`) includes a proposal."""
     return by(p)
 
 
 def is_in_log(_: Turn, g: Group, node: int, number: int, after: int) -> bool:
-    """Whether a member's log has a proposal behind an index."""
+    """Return True if a member's log has a proposal behind an index."""
     return any(p.number == number for p in proposals(g.members[node].log, after))
 
 
 def withdraw(_: Turn, g: Group, number: int) -> None:
-    """A proposal is decided, or waits no more."""
+    """Remove a proposal that is decided, or no longer waits."""
     g.waiting = tuple(p for p in g.waiting if p.number != number)
 
 
 def plan_giving_up(t: Turn, g: Group, p: Proposal, patience_us: int) -> None:
-    """A channel waits so long to be known before it sends a message."""
+    """Schedule when a channel gives up the registration for which a message waits."""
     event = RegistrationGivenUp(g.name, p.number, g.number)
     t.schedule(patience_us, event, priority=TIMER if patience_us else REACTION, step=p.step)
 
 
 def refuse_orphan(t: Turn, g: Group, p: Proposal) -> None:
-    """The messages of a proposal were never taken, since their client's node is gone."""
+    """Count the messages of a proposal as refused: they were never taken, since their client's node is gone."""
     numbers = runs.common(p.numbers, t.queues[g.name].pending) if g.name in t.queues else ()
     if numbers:
         t.change_queue(g.name, pending=runs.minus(t.queues[g.name].pending, numbers))
@@ -199,8 +201,10 @@ def refuse_orphan(t: Turn, g: Group, p: Proposal) -> None:
 
 
 def set_aside(t: Turn, g: Group, p: Proposal) -> None:
-    """Count the messages of a proposal as refused, while their channel keeps them. Those to a stream stay uncommitted:
-    their channel goes on writing to the former leader (`hawb.engine.streams`)."""
+    """Count the messages of a proposal as refused, while their channel keeps them.
+
+    Messages to a stream stay uncommitted: their channel goes on writing to the former leader (`hawb.engine.streams`).
+    """
     queue = t.queues[g.name]
     numbers = runs.common(p.numbers, queue.pending)
     if numbers and queue.type == QUORUM and sender(p.operation) is not None:
@@ -209,7 +213,7 @@ def set_aside(t: Turn, g: Group, p: Proposal) -> None:
 
 
 def take_up(t: Turn, g: Group, p: Proposal) -> None:
-    """Let the messages of a proposal that was set aside be pending again: their channel sends them to a leader."""
+    """Make the messages of a proposal that was set aside pending again: their channel sends them to a leader."""
     refused = runs.minus(p.numbers, t.queues[g.name].pending)
     if refused:
         be_pending(t, g.name, p.operation, p.numbers)
@@ -217,7 +221,7 @@ def take_up(t: Turn, g: Group, p: Proposal) -> None:
 
 
 def be_pending(t: Turn, name: str, operation: Enqueue, numbers: Runs) -> None:
-    """Let a queue know messages that no majority has yet."""
+    """Record messages of a queue that no majority has yet."""
     queue = t.queues[name]
     sent = Batch(
         numbers[0][0], numbers[-1][1], operation.size_bytes, operation.persistent, operation.priority,
@@ -227,8 +231,10 @@ def be_pending(t: Turn, name: str, operation: Enqueue, numbers: Runs) -> None:
 
 
 def reject_first(t: Turn, g: Group, p: Proposal, most: int) -> None:
-    """A channel does not send up to `most` messages of a proposal, and says so to their publisher; the rest stands in
-    its place. It rejects all that it was to publish to a queue that is full, and some where nobody makes it known."""
+    """Let a channel reject up to `most` messages of a proposal; the rest stays in its place.
+
+    A channel rejects all that it was to publish to a full queue, and some where no member registers it.
+    """
     failed = runs.head(p.numbers, most)
     left = runs.minus(p.numbers, failed)
     place = g.waiting.index(p)
@@ -242,7 +248,7 @@ def reject_first(t: Turn, g: Group, p: Proposal, most: int) -> None:
 
 
 def reject(t: Turn, g: Group, node: int, numbers: Runs, reason: str) -> None:
-    """A channel does not send messages, and says so to their publisher."""
+    """Let a channel reject messages to their publisher instead of sending them."""
     t.change_queue(g.name, pending=runs.minus(t.queues[g.name].pending, numbers))
     bookkeeping.refuse(t, g.name, numbers, reason)
     confirms.group_answers(t, g.name, node, numbers, numbers, 0)
@@ -253,4 +259,4 @@ PORTS = (
     "note_known", "whom_it_asks", "note_asked", "silent_us", "rejects", "is_chosen", "is_in_log", "withdraw",
     "plan_giving_up", "refuse_orphan", "set_aside", "take_up", "reject_first",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The ports that engine and kernel both implement."""

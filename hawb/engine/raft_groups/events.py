@@ -1,7 +1,7 @@
-"""What can stand on the agenda for a Raft group: messages and writes on their way, its timers, and what comes of them.
+"""Events of a Raft group on the agenda: messages and writes under way, timers, and their consequences.
 
-Plain values without behaviour; `hawb.engine.advance` says who handles each. `group` is the group's number, for an event
-may outlive its group.
+They are plain values without behaviour; `hawb.engine.advance` lists the handler of each. `group` is the group's number,
+for an event may outlive its group.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ class RaftArrives(Struct, frozen=True):
 
 
 class RaftWritten(Struct, frozen=True):
-    """The disk of a member has what a write asked for; `boot` tells it from one before the node was started again."""
+    """The disk of a member has written what the member asked for.
+
+    `boot` is the node's boot count, which distinguishes the write from one before the node was started again.
+    """
 
     queue: str
     node: int
@@ -33,7 +36,7 @@ class RaftWritten(Struct, frozen=True):
 
 
 class RemovalWritten(Struct, frozen=True):
-    """The disk of the leader at `node` has by now that a member is to go, which is deleted at `removed`."""
+    """The disk of the leader at `node` has the removal of the member at `removed`, which is then deleted."""
 
     queue: str
     node: int
@@ -42,8 +45,7 @@ class RemovalWritten(Struct, frozen=True):
 
 
 class MemberAwaited(Struct, frozen=True):
-    """Who has added a member, at `index` of the log of the leader at `node`, has waited long enough for that to be in
-    effect."""
+    """The command that added a member, at `index` of the log of the leader at `node`, times out."""
 
     queue: str
     node: int
@@ -52,7 +54,7 @@ class MemberAwaited(Struct, frozen=True):
 
 
 class ElectionDue(Struct, frozen=True):
-    """A member that misses a leader asks for votes."""
+    """A member without a leader asks for votes."""
 
     queue: str
     node: int
@@ -60,7 +62,7 @@ class ElectionDue(Struct, frozen=True):
 
 
 class HandoverDue(Struct, frozen=True):
-    """The time is over in which the member that a leader hands over to could have been elected."""
+    """The time is over in which the target of a leadership transfer could have been elected."""
 
     queue: str
     node: int
@@ -68,7 +70,7 @@ class HandoverDue(Struct, frozen=True):
 
 
 class LeaderElected(Struct, frozen=True):
-    """Channels hear of a quorum queue's new leader, and send it again what is not decided."""
+    """Channels learn of a quorum queue's new leader, and send it again what is not decided."""
 
     queue: str
     node: int
@@ -76,7 +78,7 @@ class LeaderElected(Struct, frozen=True):
 
 
 class MajorityReached(Struct, frozen=True):
-    """Channels hear that a quorum queue's leader can commit what they had asked of it."""
+    """Channels learn that a quorum queue's leader can commit their proposals."""
 
     queue: str
     node: int
@@ -84,8 +86,10 @@ class MajorityReached(Struct, frozen=True):
 
 
 class LogCut(Struct, frozen=True):
-    """A member of a quorum queue has cut off entries that its leader does not have, or its disk is lost: that happens
-    whether the side on which it did is still there or not."""
+    """A member of a quorum queue has truncated entries that its leader does not have, or its disk is lost.
+
+    The event happens whether the side on which it was scheduled is still there or not.
+    """
 
     of_all_sides: ClassVar = True
     queue: str
@@ -98,14 +102,13 @@ class MembersAbreast(Struct, frozen=True):
 
 
 class LinksSuspected(Struct, frozen=True):
-    """Links have been silent for so long that the failure detector takes the nodes at their ends for dead."""
+    """Links have been silent for so long that the failure detector takes the nodes at their ends for down."""
 
     links: tuple[tuple[int, int], ...]
 
 
 class RegistrationGivenUp(Struct, frozen=True):
-    """The time is over that a channel waits to be known to a quorum queue, before it sends the messages of a proposal
-    of this `number`."""
+    """A channel gives up its registration with a quorum queue, for which the messages of proposal `number` wait."""
 
     queue: str
     number: int
@@ -113,7 +116,7 @@ class RegistrationGivenUp(Struct, frozen=True):
 
 
 class ProposalGivenUp(Struct, frozen=True):
-    """The time is over that a channel waits for a quorum queue's answer."""
+    """A channel gives up waiting for a quorum queue's answer."""
 
     queue: str
     number: int

@@ -1,4 +1,4 @@
-"""What flows to a leader that can commit, and is committed without time passing."""
+"""Commands that flow to a leader that can commit, and are committed without time passing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ SHARED = True  # the kernel of studies compiles this module
 
 
 def commit_at_once(t, g, says, count, size_bytes):
-    """A leader that can commit takes in what flowed to it since the last event: `count` commands of a kind, which by
-    now every member that it reaches has on disk."""
+    """Commit what flowed to a leader since the last event: `count` commands of a kind.
+
+    By now every member that the leader reaches has them on disk.
+    """
     leader = latest_leader(t, g, EVERYBODY)
     others = reached(t, g, leader) & members_of(t, member_of(t, g, leader)) & ~(1 << leader)
     count_replicated(t, g, bits_in(others) * count * size_bytes)
@@ -41,9 +43,11 @@ def commit_at_once(t, g, says, count, size_bytes):
 
 
 def enter_at_once(t, g, p, count, size_bytes):
-    """A leader that can commit takes in what flowed to it over a channel that has more under way: `count` messages, a
-    proposal that stands behind what was sent before. By now all of it is committed, and is to be done in the order of
-    the log (`rabbit_fifo_client`, sequence numbers)."""
+    """Commit what flowed to a leader over a channel that has more under way.
+
+    It is a proposal of `count` messages behind those that were sent before, to be applied in the order of the log
+    (`rabbit_fifo_client`, sequence numbers).
+    """
     leader = latest_leader(t, g, EVERYBODY)
     member, out = member_of(t, g, leader), outbox(t)
     others = reached(t, g, leader) & members_of(t, member) & ~(1 << leader)
@@ -56,7 +60,7 @@ def enter_at_once(t, g, p, count, size_bytes):
 
 
 def is_steady(t, g, node, others):
-    """Whether a leader and all that it reaches are abreast of each other, so that nothing else is on its way."""
+    """Return True if a leader and all members that it reaches are level, so that nothing else is under way."""
     leads = member_of(t, g, node)
     last, group = leads.last_index, members_of(t, leads)
     if leads.commit_index != last or leads.written != last or g.applied != last or leads.role != LEADER:
@@ -74,7 +78,7 @@ def is_steady(t, g, node, others):
 
 
 def is_abreast(peer, member, leads):
-    """Whether a member has all that its leader has, on disk and committed, and the leader knows it."""
+    """Return True if a member has all that its leader has, on disk and committed, and the leader knows it."""
     last = leads.last_index
     if peer.match_index != last or peer.commit_sent != last or peer.commit_index != last or member.asked:
         return False
@@ -86,7 +90,7 @@ def is_abreast(peer, member, leads):
 
 
 def pass_on(t, g, node, others, says, count):
-    """What `pump` comes to then."""
+    """Apply the result of `pump` to members that are level."""
     leads = member_of(t, g, node)
     extend(t, leads, leads, says, count)
     last = leads.last_index
@@ -102,8 +106,7 @@ def pass_on(t, g, node, others, says, count):
 
 
 def pump(t, g, node, here, says, count):
-    """Carries what members say to each other until nobody says any more, without time passing, as far as those hear who
-    are here."""
+    """Exchange members' messages until none is left, without time passing, among the nodes `here`."""
     member, out = member_of(t, g, node), outbox(t)
     last, generation = member.last_index, member.generation
     append(out, member, says, count, offset_of(member, says))
@@ -112,7 +115,7 @@ def pump(t, g, node, here, says, count):
 
 
 def elect_at_once(t, g, node):
-    """A member asks to be elected, and is if it can be, without time passing."""
+    """Let a member stand for election, and elect it if it can win, without time passing."""
     member, out = member_of(t, g, node), outbox(t)
     last, generation = member.last_index, member.generation
     on_election_timeout(out, member)
@@ -121,7 +124,7 @@ def elect_at_once(t, g, node):
 
 
 def carry_all(t, g, here, out):
-    """Carries what members say until nobody says any more, as far as those hear who are here."""
+    """Deliver members' outputs until none is left, among the nodes `here`."""
     k = 0
     while k < len(wishes(out)):
         wish = wishes(out)[k]
@@ -133,7 +136,7 @@ def carry_all(t, g, here, out):
 
 
 def carry(t, g, out, wish):
-    """A message arrives, or the disk has done what it was asked for."""
+    """Deliver a message, or complete a disk write."""
     member = member_of(t, g, wish.target if wish.wish == SEND else wish.source)
     last, generation = member.last_index, member.generation
     if wish.wish == SEND:

@@ -1,11 +1,11 @@
-"""What happens at members of a group, and what they want done: their host carries their messages and writes their logs.
+"""Inputs to members of a group, and their outputs: the host delivers their messages and writes their logs.
 
-What `hawb.raft` leaves open is decided here, and in `elections`:
+This module and `elections` decide what `hawb.raft` leaves open:
 
-- A message takes a link's latency and the transfer of the bodies that it carries, and overtakes none. A link that
-  drops everything drops it; when something is back leaders send again what was not answered (Ra looks at each tick,
-  once a second).
-- A member's log counts once it is on disk, a disk write after it was sent there.
+- A message takes a link's latency and the transfer of the bodies that it carries, and overtakes no other. A cut link
+  drops it; when a node or link is back leaders send again what was not answered (Ra does so at each tick, once a
+  second).
+- A member's log counts once it is on disk, one disk write after it was sent there.
 
 Source: `ra_server_proc`, `rabbit_quorum_queue`.
 """
@@ -13,7 +13,7 @@ Source: `ra_server_proc`, `rabbit_quorum_queue`.
 from __future__ import annotations
 
 from hawb.engine.cluster.node_ports import linked
-from hawb.engine.raft_groups.elections import arm, call_elections, misses_leader
+from hawb.engine.raft_groups.elections import arm, call_elections, lacks_leader
 from hawb.engine.raft_groups.group import GONE
 from hawb.engine.raft_groups.leadership import hosts, latest_leader, level, refresh
 from hawb.engine.raft_groups.ports import (
@@ -52,11 +52,11 @@ from hawb.raft.server import on_message
 
 SHARED = True  # the kernel of studies compiles this module
 
-# What happens at a member
+# Inputs of a member
 
 
 def message_arrives(t, g, node, message):
-    """A message reaches a member that runs."""
+    """Pass a message to a running member."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_message(out, member, message)
@@ -64,7 +64,7 @@ def message_arrives(t, g, node, message):
 
 
 def written(t, g, node, event):
-    """A member's disk has done what it was asked for."""
+    """Report to a member that its disk has written what it asked for."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_written(out, member, event)
@@ -72,7 +72,7 @@ def written(t, g, node, event):
 
 
 def stand_for_election(t, g, node):
-    """A member asks to be elected."""
+    """Let a member stand for election."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_election_timeout(out, member)
@@ -80,13 +80,13 @@ def stand_for_election(t, g, node):
 
 
 def election_due(t, g, node):
-    """A member's timer is over: it asks for votes if it still misses a leader."""
-    if hosts(t, g, node) and misses_leader(t, g, node):
+    """Let a member whose election timer fires ask for votes, if it still has no leader."""
+    if hosts(t, g, node) and lacks_leader(t, g, node):
         stand_for_election(t, g, node)
 
 
 def command(t, g, node, proposal):
-    """A leader takes what a client asks into its log."""
+    """Append a client's proposal to the leader's log."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     enter(t, g, member, out, proposal)
@@ -94,24 +94,24 @@ def command(t, g, node, proposal):
 
 
 def tick(t, g, node):
-    """A leader sends again."""
+    """Let a leader send again what was not answered."""
     member, out = member_of(t, g, node), outbox(t)
     before = as_it_is(t, member)
     on_tick(out, member)
     finish(t, g, member, out, before)
 
 
-# What a member wants done
+# Outputs of a member
 
 
 def as_it_is(t, member):
-    """What a step may change that its host looks at."""
+    """Return the fields that a step may change and that the host compares afterwards."""
     leads_to = member.transferring_to
     return member.role, member.leader, member.last_index, member.generation, configured_at(t, member), leads_to
 
 
 def finish(t, g, member, out, before):
-    """What a member wants done after a step is done; before it the member was so."""
+    """Act on a member's outputs after a step; `before` is what `as_it_is` returned before it."""
     role, leader, last, generation, configured, transferring_to = before
     node = member.id
     end_step(out, member, last, generation)
@@ -121,7 +121,7 @@ def finish(t, g, member, out, before):
     if retired:
         plan(t, g, 0, LOG_CUT, node)
         call_elections(t, g)
-    if not misses_leader(t, g, node):
+    if not lacks_leader(t, g, node):
         unplan(t, g, ELECTION_DUE, node)
     if member.role == LEADER and role != LEADER:
         crown(t, g, member)
@@ -143,8 +143,11 @@ def finish(t, g, member, out, before):
 
 
 def do(t, g, wish):
-    """One thing that a member wants done. Term and vote are written before anything leaves; the queue is one for all
-    members, and a snapshot changes nothing in it."""
+    """Act on one output of a member.
+
+    Term and vote are written before anything is sent. The queue is one for all members, so a snapshot changes nothing
+    in it.
+    """
     if wish.wish == SEND:
         send(t, g, wish)
     elif wish.wish == WRITE:
@@ -158,21 +161,21 @@ def do(t, g, wish):
 
 
 def send(t, g, message):
-    """A message leaves, and overtakes none that was sent before over the same link."""
+    """Send a message, which overtakes none that was sent before over the same link."""
     if linked(t, message.source, message.target):
         delay_us = t.setup.link_us + transfer_us(t, g, message)
         plan_arrival(t, g, message, max(delay_us, behind_us(t, g, message.source, message.target)))
 
 
 def commit(t, g, wish):
-    """What nobody has committed before is on its way into the queue."""
+    """Apply entries to the queue that no member has committed before."""
     last = take_committed(t, g, wish)
     if last > g.applied:
         apply_up_to(t, g, last)
 
 
 def apply_up_to(t, g, index):
-    """What is committed is taken in. What stands in other logs at the same places is nowhere any more."""
+    """Mark entries up to `index` as applied. Different entries at those indices in other logs are dropped."""
     g.applied = index
     for p in waiting_of(t, g):
         if p.node == GONE:
@@ -180,11 +183,14 @@ def apply_up_to(t, g, index):
             break
 
 
-# Members that come and go
+# Members start and stop
 
 
 def member_up(t, g, node):
-    """A member begins with what is on its disk, leaders send what was missed, and who misses a leader gets ready."""
+    """Start a member from its disk.
+
+    Leaders send what it missed, and members without a leader set their election timers.
+    """
     g.stopped &= ~(1 << node)
     if is_member(t, g, node):
         begin_again(t, member_of(t, g, node))
@@ -195,7 +201,10 @@ def member_up(t, g, node):
 
 
 def look_around(t, g):
-    """Something is back: leaders send what was missed, and who misses a leader gets ready."""
+    """Let leaders send what was missed, once a node or link is back.
+
+    Members without a leader set their election timers.
+    """
     left = hosted(t, g)
     leader = latest_leader(t, g, left)
     while leader != NOWHERE:
@@ -208,13 +217,13 @@ def look_around(t, g):
 
 
 def member_down(t, g):
-    """A node is gone, noticed or not: nothing is committed with it any more."""
+    """Update a group after a node went down, noticed or not: nothing is committed with its member any more."""
     refresh(t, g)
     level(t, g)
 
 
 def stop_member(t, g, node):
-    """A member's process ends, while its node runs on: the others notice at once."""
+    """Stop a member's process while its node keeps running: the other members notice at once."""
     g.stopped |= 1 << node
     member_down(t, g)
     call_elections(t, g)

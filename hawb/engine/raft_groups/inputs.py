@@ -1,8 +1,7 @@
-"""What reaches members of quorum queues' Raft groups: messages, what disks have done, timers, and nodes and links that
-come and go.
+"""Inputs that reach members of quorum queues' Raft groups: messages, disk writes, timers, nodes and links.
 
-Who dies with its connections is missed at once. Behind a link that falls silent the failure detector (aten) suspects a
-node after SUSPICION_US, whatever net_ticktime is.
+A node that goes down with its connections is noticed at once. Behind a silent link the failure detector (aten) suspects
+a node after SUSPICION_US, whatever net_ticktime is.
 
 Source: `ra_server_proc`, `aten`, `rabbit_quorum_queue`.
 """
@@ -29,14 +28,14 @@ from hawb.raft.messages import AppendEntries, ConditionTimeout, ForceMemberChang
 from hawb.raft.step import HANDLERS
 
 SUSPICION_US = 6_000_000
-"""How long a silent node goes unsuspected: aten looks every 5 s (poll_interval), and Ra waits as long again before it
-calls an election, 5 to 11 s in all; ten times on a 3.10.8 cluster that was not just booted it took 5.3 to 10.3 s."""
+"""The time until a silent node is suspected: aten checks every 5 s (poll_interval), and Ra waits as long again before
+it calls an election, 5 to 11 s in all; ten runs on a 3.10.8 cluster that was not just booted took 5.3 to 10.3 s."""
 
 OfMember = RaftArrives | RaftWritten | ElectionDue | HandoverDue
 
 
 def at_member(handle: Callable[[Turn, Group, OfMember], None]) -> Callable[[Turn, OfMember], None]:
-    """The handler of an event that is about something if its group is still there, and its member runs."""
+    """Return a handler that does nothing unless the event's group is still there and its member runs."""
 
     def handle_event(turn: Turn, event: OfMember) -> None:
         group = turn.groups.get(event.queue)
@@ -48,9 +47,12 @@ def at_member(handle: Callable[[Turn, Group, OfMember], None]) -> Callable[[Turn
 
 @at_member
 def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
-    """A message reaches a member, unless the link has been cut meanwhile. A leader that hears of another in its term,
-    whom somebody elected who had lost the disk with an earlier vote, exits and is started again as a follower
-    (`ra_server:handle_leader`, leader_saw_append_entries_rpc_in_current_term)."""
+    """Pass a message to a member, unless the link has been cut meanwhile.
+
+    A leader that receives a message of another leader in its term crashes and is started again as a follower
+    (`ra_server:handle_leader`, leader_saw_append_entries_rpc_in_current_term). That happens only if a member voted for
+    both after it had lost the disk with its first vote.
+    """
     member, message = group.members[event.node], event.message
     if not turn.linked(message.source, event.node):
         return
@@ -63,14 +65,14 @@ def arrive(turn: Turn, group: Group, event: RaftArrives) -> None:
 
 @at_member
 def written(turn: Turn, group: Group, event: RaftWritten) -> None:
-    """A member's disk has done what it was asked for."""
+    """Report to a member that its disk has written what it asked for."""
     if turn.nodes[event.node].boots == event.boot:
         hosting.written(turn, group, event.node, event.written)
 
 
 @at_member
 def handover_due(turn: Turn, group: Group, event: HandoverDue) -> None:
-    """A leader that was to hand over and still leads takes commands again, those first that have waited for it."""
+    """Let a leader that was to hand over and still leads take commands again, those first that have waited."""
     if group.members[event.node].transferring_to != NOWHERE:
         ask_leader(turn, event.queue, event.node, ConditionTimeout())
         turn.schedule(0, MajorityReached(event.queue, event.node, event.group))
@@ -78,12 +80,12 @@ def handover_due(turn: Turn, group: Group, event: HandoverDue) -> None:
 
 @at_member
 def election_due(turn: Turn, group: Group, event: ElectionDue) -> None:
-    """A member's timer is over."""
+    """Handle a member's election timer."""
     hosting.election_due(turn, group, event.node)
 
 
 def ask_leader(turn: Turn, name: str, node: int, asked: object) -> None:
-    """An operator asks something of a leader, or of a member that is to be one."""
+    """Pass an operator's request to a leader, or to a member that is to become one."""
     group = turn.groups.own(name)
     member, out = group.members[node], []
     before = hosting.as_it_is(turn, member)
@@ -92,17 +94,19 @@ def ask_leader(turn: Turn, name: str, node: int, asked: object) -> None:
 
 
 def stand_alone(turn: Turn, name: str, node: int) -> None:
-    """A member becomes all of its group, and leads it in a later term; what the others had on disk is of no use any
-    more (`ra_server_proc:force_shrink_members_to_current_member`)."""
+    """Make a member the only one of its group, which it leads in a later term; the other members' disks are dropped.
+
+    Source: `ra_server_proc:force_shrink_members_to_current_member`.
+    """
     group = turn.groups.own(name)
     for other in [other for other in group.members if other != node]:
         lose_disk(turn, name, other)
-    group.members[node].role = FOLLOWER  # who led steps down first
+    group.members[node].role = FOLLOWER  # a leader steps down first
     ask_leader(turn, name, node, ForceMemberChange())
 
 
 def crash_member(turn: Turn, name: str, node: int) -> None:
-    """A member's process dies and is started again at once; the others notice."""
+    """Crash a member's process, which is started again at once; the other members notice."""
     turn.because = turn.emit("process_crashed", node=node, queue=name, final=False)
     hosting.stop_member(turn, turn.groups.own(name), node)
     hosting.member_up(turn, turn.groups.own(name), node)
@@ -112,9 +116,12 @@ def crash_member(turn: Turn, name: str, node: int) -> None:
 
 
 def node_up(turn: Turn, node: int) -> None:
-    """A node is up: leaders reach its members again, and who misses a leader may have a majority. It starts none of a
-    queue that its records lack, as those of another side of a partition may (`rabbit_quorum_queue:recover`). Its member
-    of the metadata store runs already."""
+    """Start the members of a node that is up.
+
+    Leaders reach them again, and members without a leader may have a majority. The node starts no member of a queue
+    that its records lack, as those of another side of a partition may (`rabbit_quorum_queue:recover`). Its member of
+    the metadata store runs already.
+    """
     turn.suspected = frozenset(link for link in turn.suspected if node not in link)
     known = turn.sides[turn.nodes[node].side].queues
     for name in sorted(turn.groups):
@@ -127,19 +134,19 @@ def node_up(turn: Turn, node: int) -> None:
 
 
 def node_down(turn: Turn) -> None:
-    """A node is gone, noticed or not."""
+    """Update all groups after a node went down, noticed or not."""
     for name in sorted(turn.groups):
         hosting.member_down(turn, turn.groups.own(name))
 
 
-def node_missed(turn: Turn) -> None:
-    """Somebody is known to be gone."""
+def node_noticed_down(turn: Turn) -> None:
+    """Let members without a leader set their election timers, after a node was noticed as down."""
     for name in sorted(turn.groups):
         elections.call_elections(turn, turn.groups.own(name))
 
 
 def lose_disk(turn: Turn, name: str, node: int) -> None:
-    """What a member had on its node's disk is gone."""
+    """Lose what a member had on its node's disk."""
     group = turn.groups.own(name)
     group.members.pop(node, None)
     turn.schedule(0, LogCut(name))
@@ -148,7 +155,7 @@ def lose_disk(turn: Turn, name: str, node: int) -> None:
 
 
 def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:
-    """Links, or the nodes at their ends, have fallen silent; it takes a while until that is suspected."""
+    """Schedule the suspicion of links, or of nodes at their ends, that have fallen silent."""
     if turn.groups:
         turn.schedule(SUSPICION_US, LinksSuspected(tuple(links)), priority=TIMER)
     for name in sorted(turn.groups):
@@ -156,16 +163,16 @@ def links_silent(turn: Turn, links: Iterable[tuple[int, int]]) -> None:
 
 
 def suspect(turn: Turn, event: LinksSuspected) -> None:
-    """The failure detector has heard nothing over these links for long enough, as far as they are still silent."""
+    """Let the failure detector suspect the nodes at the ends of these links, as far as the links are still silent."""
     silent = {link for link in event.links if not (turn.linked(*link) and all(map(turn.runs_anywhere, link)))}
     if silent:
         turn.suspected |= silent
         turn.because = turn.emit("nodes_suspected", links=[turn.settings.named(link) for link in sorted(silent)])
-        node_missed(turn)
+        node_noticed_down(turn)
 
 
 def links_healed(turn: Turn) -> None:
-    """All links work again."""
+    """Drop all suspicions once all links work again."""
     turn.suspected = frozenset()
     for name in sorted(turn.groups):
         hosting.look_around(turn, turn.groups.own(name))

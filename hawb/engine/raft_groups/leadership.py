@@ -1,8 +1,8 @@
-"""Who leads a group, whether that can commit, and which members have come how far.
+"""Which member leads a group, whether it can commit, and how far members have come.
 
-The group is one, whatever sides the cluster falls into; each side has its own idea of the leader. There is one queue,
-taken as far as anything is committed: by Raft's state-machine safety it is the same at every member that has come so
-far, and what a member holds that has not is what the queue held when it last had.
+The group is one, whatever sides the cluster splits into; each side has its own view of the leader. There is one queue,
+in the state of all that is committed: by Raft's state-machine safety it is the same at every member that has come so
+far. A member that has not come so far holds what the queue held at its index.
 
 Source: `rabbit_quorum_queue` (`become_leader`, `is_minority`, `i`).
 """
@@ -35,12 +35,12 @@ EVERYBODY = -1
 
 
 def hosts(t, g, node):
-    """Whether the group's member on a node runs."""
+    """Return True if the group's member on a node runs."""
     return hosted(t, g) >> node & 1 == 1
 
 
 def latest_leader(t, g, among):
-    """Who takes itself for the leader in the latest term, of a set of nodes; NOWHERE if nobody does."""
+    """Return the leader of the latest term among a set of nodes; NOWHERE if there is none."""
     found, term = NOWHERE, 0
     for node in range(t.setup.nodes):
         if among >> node & 1 and is_member(t, g, node):
@@ -51,18 +51,18 @@ def latest_leader(t, g, among):
 
 
 def is_led(t, g):
-    """Whether anybody leads a group, with a majority or without."""
+    """Return True if a member leads a group, with a majority or without."""
     return latest_leader(t, g, hosted(t, g)) != NOWHERE
 
 
 def can_commit(t, g, leader):
-    """Whether a leader that runs reaches a majority."""
+    """Return True if a running leader reaches a majority."""
     group = members_of(t, member_of(t, g, leader))
     return bits_in(group & (reached(t, g, leader) | 1 << leader)) >= majority(bits_in(group))
 
 
 def refresh(t, g):
-    """Each side's record says who leads and whether it can commit."""
+    """Update, in each side's record, the leader and whether it can commit."""
     focus = focused(t)
     for side in sides(t):
         if focus_on(t, side) and has_record(t, g):
@@ -72,7 +72,10 @@ def refresh(t, g):
 
 
 def look_who_leads(t, g, q):
-    """The record `q` of the side in focus names the latest leader that runs and that a running node of it reaches."""
+    """Set the leader in the current side's record `q`.
+
+    It is the latest running leader that a running node of this side reaches.
+    """
     master = latest_leader(t, g, in_sight(t, g))
     up = master != NOWHERE and can_commit(t, g, master)
     if q.master != master or q.up != up:
@@ -85,8 +88,10 @@ def look_who_leads(t, g, q):
 
 
 def level(t, g):
-    """Members that have caught up hold what the queue does. Whether there are any new ones, and messages that the last
-    leader could not deliver."""
+    """Record which members have caught up with the queue.
+
+    Return True if there are new ones and messages that the last leader could not deliver.
+    """
     here, abreast = hosted(t, g), 0
     for node in range(t.setup.nodes):
         if here >> node & 1 and member_of(t, g, node).commit_index >= g.applied:

@@ -1,10 +1,10 @@
-"""Members of quorum queues and replicas of streams are added and removed, and leaders moved, by an operator.
+"""Operators add and remove members of quorum queues and replicas of streams, and move leaders.
 
 `rabbitmq-queues add_member`, `delete_member`, `grow`, `shrink` and `rebalance` change a group one member at a time; a
-new member has nothing and is sent the log. A leader takes a change into its log, where it counts at once; the next one
-it takes when that is committed. Of streams that is `rabbitmq-streams add_replica` and `delete_replica`, and where the
-release has them its `grow` and `shrink`, which here are one verb with those of `rabbitmq-queues`. A stream's replicas
-and leader change through the coordinator of streams, which is asked first (`hawb.engine.streams`).
+new member is empty and receives the log. A leader appends a change to its log, where it counts at once; it takes the
+next one when that is committed. For streams these are `rabbitmq-streams add_replica` and `delete_replica`, and `grow`
+and `shrink` in releases that have them; hawb uses the verbs of `rabbitmq-queues` for both. A stream's replicas and
+leader change through the coordinator of streams, which is asked first (`hawb.engine.streams`).
 
 Source: `rabbit_quorum_queue` (`add_member`, `delete_member`, `grow`, `shrink_all`, `transfer_leadership`,
 `force_all_queues_shrink_member_to_current_member`), `rabbit_stream_queue` (`add_replica`, `delete_replica`,
@@ -36,17 +36,19 @@ from hawb.rules.quorum import is_sent_all, majority
 from hawb.rules.quorum_profiles import QUORUM_PROFILES
 
 APPLIED_US = 5_000_000
-"""How long a leader is waited for to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
+"""The time within which a leader has to apply a new member (`ra:leader_query`, DEFAULT_TIMEOUT)."""
 DELETE_UNAVAILABLE = json.dumps(["badmatch", ["error", streams.UNAVAILABLE]])
-"""The error of `delete_replica`, which takes nothing but an answer of the coordinator."""
+"""The error of `delete_replica` without an answer of the coordinator."""
 FORCE_SHRINK = "rabbit_quorum_queue:force_all_queues_shrink_member_to_current_member/0"
 WHO_LEADS_US = 30_000_000
-"""How long a member may take to say who leads (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
+"""The time within which a member has to name the leader (`rabbit_quorum_queue`, RA_MEMBERS_TIMEOUT)."""
 
 
 def found(turn: Turn, name: str) -> Queue | None:
-    """Return the quorum queue or stream of that name; without one, or with a record on disks alone, the step was
-    refused."""
+    """Return the quorum queue or stream of that name.
+
+    If there is none, or its record is on disks only, refuse the step and return None.
+    """
     queue = turn.queues.get(name)
     if queue is None or is_absent(queue):
         turn.refuse(None, "not_found")
@@ -58,9 +60,12 @@ def found(turn: Turn, name: str) -> Queue | None:
 
 
 def add_member(turn: Turn, name: str, node: int) -> None:
-    """`rabbitmq-queues add_member`. To add who is there already changes nothing. Who is about to leave is what it is,
-    its leader perhaps, until that is committed; then nobody is added. Of a stream the node is looked at first, then the
-    leader, which is asked how far its replicas are, and then the coordinator."""
+    """Run `rabbitmq-queues add_member`. Adding a member that is there already changes nothing.
+
+    While the removal of a member, perhaps the leader, is not committed, it still counts as a member, and none is added
+    then. For a stream RabbitMQ checks first the node, then the leader, which is asked for its replicas' progress, then
+    the coordinator.
+    """
     queue = found(turn, name)
     if queue is None or (node in queue.members and queue.type == QUORUM):
         return
@@ -71,7 +76,7 @@ def add_member(turn: Turn, name: str, node: int) -> None:
     elif node not in queue.members:
         group = turn.groups.own(name)
         if node not in group.members or group.stopped >> node & 1:
-            # One that a drain had stopped went with its removal; the new one is started although the node is drained.
+            # A member that a drain had stopped is gone since its removal; the new one starts on the drained node.
             group.members[node] = start(node)
             group.stopped &= ~(1 << node)
         inputs.ask_leader(turn, name, queue.master, Join(node))
@@ -79,8 +84,10 @@ def add_member(turn: Turn, name: str, node: int) -> None:
 
 
 def await_member(turn: Turn, queue: Queue, node: int) -> None:
-    """Where a leader that cannot commit has taken in a new member, who added it is told so after a while
-    (`rabbit_quorum_queue:do_add_member`, `ra:leader_query`)."""
+    """Schedule the time-out of the command that adds a member, if the leader cannot commit.
+
+    Source: `rabbit_quorum_queue:do_add_member`, `ra:leader_query`.
+    """
     awaits = queue.type == QUORUM and QUORUM_PROFILES[turn.settings.profile.version].awaits_members
     group = turn.groups[queue.name]
     index, members = group.members[queue.master].log.configurations[-1]
@@ -89,7 +96,7 @@ def await_member(turn: Turn, queue: Queue, node: int) -> None:
 
 
 def member_awaited(turn: Turn, event: MemberAwaited) -> None:
-    """A new member is not in effect yet."""
+    """Refuse the step that added a member if the change is not committed yet."""
     group = turn.groups.get(event.queue)
     if group is not None and group.number == event.group and group.applied < event.index:
         vhost, short = split_queue(event.queue)
@@ -98,7 +105,7 @@ def member_awaited(turn: Turn, event: MemberAwaited) -> None:
 
 
 def delete_member(turn: Turn, name: str, node: int) -> None:
-    """`rabbitmq-queues delete_member`, of a node that runs or not. To remove who is not there changes nothing."""
+    """Run `rabbitmq-queues delete_member`, for a node that runs or not. Removing an absent member changes nothing."""
     queue = found(turn, name)
     if queue is None or (node not in queue.members and queue.type == QUORUM):
         return
@@ -121,7 +128,10 @@ def awaits_coordinator(turn: Turn, queue: Queue, request: object, text: str = st
 
 
 def remove(turn: Turn, name: str, node: int) -> None:
-    """A leader takes in that a member is to go, which counts at once (`ra:remove_member`, after_log_append)."""
+    """Append the removal of a member to the leader's log, where it counts at once.
+
+    Source: `ra:remove_member`, after_log_append.
+    """
     leader = turn.queues[name].master
     inputs.ask_leader(turn, name, leader, Leave(node))
     group = turn.groups[name]
@@ -131,11 +141,13 @@ def remove(turn: Turn, name: str, node: int) -> None:
 
 
 def removal_written(turn: Turn, event: RemovalWritten) -> None:
-    """The member is deleted with what it has on disk, whatever becomes of its removal (`ra:force_delete_server`), as
-    far as the leader reaches its node. That comes after a transaction on the queue's record, by the end of which the
-    leader has written the removal: a leader that goes before then comes back to a member that is still there. One that
-    is to go itself stays until that is committed: a real one is deleted as soon as the others have been sent what it
-    has."""
+    """Delete a removed member with its disk, whether or not its removal is committed (`ra:force_delete_server`).
+
+    The leader has to reach its node. The deletion follows a transaction on the queue's record, by the end of which the
+    leader has written the removal; if the leader goes down before, the member is still there when it comes back. A
+    leader that removes itself stays until that is committed; a real one is deleted as soon as the other members have
+    been sent its entries.
+    """
     name, group = event.queue, turn.groups.get(event.queue)
     if group is None or group.number != event.group or not hosts(turn, group, event.node):
         return
@@ -147,8 +159,10 @@ def removal_written(turn: Turn, event: RemovalWritten) -> None:
 
 
 def is_led(turn: Turn, queue: Queue) -> bool:
-    """Whether there is a leader to take a change, which then counts, committed or not (`ra:add_member`,
-    after_log_append); otherwise the step is refused."""
+    """Return True if there is a leader to append a change; otherwise refuse the step.
+
+    The change then counts, committed or not (`ra:add_member`, after_log_append).
+    """
     if queue.master == NOWHERE and queue.type == STREAM:
         turn.refuse(
             None,
@@ -164,11 +178,11 @@ STRATEGIES: dict[str, Callable[[Queue], bool]] = {
     "all": lambda queue: True,
     "even": lambda queue: len(queue.members) % 2 == 0,
 }
-"""Which queues grow: all, or those with an even number of members."""
+"""The queues that grow: all, or those with an even number of members."""
 
 
 def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
-    """`rabbitmq-queues grow`: a member at `node` for each queue whose name matches and that has none there."""
+    """Run `rabbitmq-queues grow`: add a member at `node` to each queue whose name matches and that has none there."""
     growing = []
     for name in turn.queue_names():
         queue = turn.queues[name]
@@ -182,7 +196,7 @@ def grow(turn: Turn, node: int, strategy: str, pattern: str) -> None:
 
 
 def shrink(turn: Turn, node: int) -> None:
-    """`rabbitmq-queues shrink`: every queue loses its member at `node`, but for one that has no other."""
+    """Run `rabbitmq-queues shrink`: remove the member at `node` from every queue that has another member."""
     shrinking = [name for name in members_on(turn, node) if changes_with_all(turn, turn.queues[name])]
     for name in changing(turn, shrinking, node, DeleteReplica):
         delete_member(turn, name, node)
@@ -191,30 +205,34 @@ def shrink(turn: Turn, node: int) -> None:
 def changing(
     turn: Turn, names: list[str], node: int, request: Callable[[str, int], object], text: str = streams.UNAVAILABLE
 ) -> list[str]:
-    """Return the queues of `names` that one command can change now: not the streams, for which it waits, one after the
-    other, while their coordinator has no majority."""
+    """Return the queues of `names` that one command can change now.
+
+    Streams are left out while their coordinator has no majority: the command waits for them, one after the other.
+    """
     asked = tuple(request(name, node) for name in names if turn.queues[name].type == STREAM)
     wait = streams.awaits_coordinator(turn, turn.first_running(), asked, text)
     return [name for name in names if not wait or turn.queues[name].type == QUORUM]
 
 
 def changes_with_all(turn: Turn, queue: Queue) -> bool:
-    """Whether a queue's members change with those of all others."""
+    """Return True if commands on all queues change this queue's members."""
     return queue.type == QUORUM or (queue.type == STREAM and streams.profile_of(turn).grows)
 
 
 def members_on(turn: Turn, node: int) -> list[str]:
-    """Return the quorum queues and streams, as far as a running node has their records, with a member at a node."""
+    """Return the quorum queues and streams with a member at a node, as far as a running node has their records."""
     known = ((name, turn.queues[name]) for name in turn.queue_names())
     return [name for name, queue in known if queue.has_group and not is_absent(queue) and node in queue.members]
 
 
 def forget(turn: Turn, node: int, *, fails: bool = False) -> None:
-    """A node is no member of the cluster any more, or is not to be: every queue with a leader loses its member there
-    (`rabbitmqctl forget_cluster_node` shrinks them all, and says of those that it cannot shrink only in its log), but
-    in a release that leaves them on record. Where the coordinator of streams has no majority they keep their replicas
-    there, and the command fails, though the node is no member any more; unless it `fails` for another reason, of which
-    alone it tells."""
+    """Remove a node that is, or is to be, no member of the cluster from every queue with a leader.
+
+    `rabbitmqctl forget_cluster_node` shrinks all queues, and logs those that it cannot shrink; one release leaves
+    quorum queues' members on record. Where the coordinator of streams has no majority, streams keep their replicas
+    there and the command fails, though the node is no member any more. If the command `fails` for another reason, it
+    reports that alone.
+    """
     loses = {
         STREAM: streams.has_streams(turn) and streams.profile_of(turn).forgets,
         QUORUM: QUORUM_PROFILES[turn.settings.profile.version].shrinks_as_forgetting,
@@ -229,8 +247,10 @@ def forget(turn: Turn, node: int, *, fails: bool = False) -> None:
 
 
 def forget_fails(turn: Turn, node: int) -> str:
-    """The error of `forget_cluster_node` where the coordinator of streams is not available. Up to 4.0 the tool takes
-    nothing but an answer of the coordinator."""
+    """Return the error of `forget_cluster_node` where the coordinator of streams is not available.
+
+    Up to 4.0 the tool fails unless the coordinator answers.
+    """
     if turn.settings.profile.version != "4.3":
         return DELETE_UNAVAILABLE
     name = turn.settings.names[node]
@@ -238,8 +258,11 @@ def forget_fails(turn: Turn, node: int) -> str:
 
 
 def force_shrink(turn: Turn, node: int) -> None:
-    """Every quorum queue with a member on a node has no other from then on, and leads itself: what the others alone had
-    committed is lost, and none of them is started again (`force_all_queues_shrink_member_to_current_member`, 3.12)."""
+    """Make each quorum queue's member on a node its only one, which leads.
+
+    What only the other members had committed is lost, and none of them is started again
+    (`force_all_queues_shrink_member_to_current_member`, 3.12).
+    """
     settings, cause = turn.settings, turn.because
     if not turn.runs_anywhere(node):
         turn.refuse(None, f"node '{settings.names[node]}' is not running")
@@ -253,8 +276,10 @@ def force_shrink(turn: Turn, node: int) -> None:
 
 
 def transfer(turn: Turn, name: str, node: int) -> None:
-    """Another member is told to have itself elected. The leader refuses what cannot be; of a stream it is a wish, that
-    a node without a replica does not fulfil."""
+    """Ask a member to stand for election as leader.
+
+    The leader refuses what is impossible. For a stream it is a wish, which a node without a replica does not fulfil.
+    """
     queue = turn.queues[name]
     if queue.type == STREAM and not streams.profile_of(turn).moves_leaders:
         release = turn.settings.profile.release
@@ -271,7 +296,10 @@ def transfer(turn: Turn, name: str, node: int) -> None:
 
 
 def lags(turn: Turn, queue: Queue, node: int) -> bool:
-    """Whether a leader refuses to hand over to a member that it has not sent all it has, or sends a snapshot."""
+    """Return True if a leader refuses to hand over to a member because it lags.
+
+    A member lags if the leader has not sent it all entries, or is sending it a snapshot.
+    """
     leader = turn.groups[queue.name].members[queue.master]
     peer = next((one for one in leader.peers if one.id == node), None)
     if peer is None or not QUORUM_PROFILES[turn.settings.profile.version].spares_laggards:
@@ -280,9 +308,12 @@ def lags(turn: Turn, queue: Queue, node: int) -> bool:
 
 
 def drain(turn: Turn, node: int) -> None:
-    """A node that is drained stops its members of quorum queues, those that lead only where there is another node that
-    runs and is not drained (`rabbit_maintenance:primary_replica_transfer_candidate_nodes`), those that follow but in
-    3.8.9. In 4.3 these are stopped once it has asked of each of the others who leads it now."""
+    """Stop a drained node's members of quorum queues.
+
+    Leaders stop only if another running node is not drained
+    (`rabbit_maintenance:primary_replica_transfer_candidate_nodes`). Followers do not stop in 3.8.9. In 4.3 they stop
+    once the node has asked each other member for the new leader.
+    """
     profile = turn.settings.profile
     members = {name: group.members[node] for name, group in sorted(turn.groups.items())
                if node in group.members and name != STORE and not streams.is_stream(turn, name)}  # fmt: skip
@@ -302,14 +333,17 @@ def drain(turn: Turn, node: int) -> None:
 
 
 def asks_who_leads_us(turn: Turn, group: Group, node: int) -> int:
-    """How long a node that has stopped a leader asks the others who leads, one after the other: not at all where they
-    are a majority, whose election is taken to be over at once; else each that runs for as long as it may take."""
+    """Return how long a node that has stopped a leader waits until the other members name the new one.
+
+    It asks them one after the other. With a majority of them the election counts as over at once; otherwise each
+    running one takes its whole time-out. In microseconds.
+    """
     others = [other for other in group.members if other != node and hosts(turn, group, other)]
     return 0 if len(others) >= majority(len(group.members)) else len(others) * WHO_LEADS_US
 
 
 def stop_followers(turn: Turn, event: FollowersStop) -> None:
-    """A node that is still drained stops members that follow."""
+    """Stop followers on a node that is still drained."""
     node = turn.nodes[event.node]
     here = [name for name in event.queues if name in turn.groups and event.node in turn.groups[name].members]
     if here and node.drained and node.boots == event.boots and turn.runs_anywhere(event.node):
@@ -320,14 +354,14 @@ def stop_followers(turn: Turn, event: FollowersStop) -> None:
 
 
 def revive(turn: Turn, node: int) -> None:
-    """The members that were stopped are started again."""
+    """Start the members again that a drain stopped."""
     for name, group in sorted(turn.groups.items()):
         if group.stopped >> node & 1:
             member_up(turn, turn.groups.own(name), node)
 
 
 def lose_disk(turn: Turn, node: int) -> None:
-    """What members at a node had on its disk is gone."""
+    """Lose what members at a node had on its disk."""
     for name, group in sorted(turn.groups.items()):
         if node in group.members and (name == STORE or turn.queues.get(name) is not None):
             inputs.lose_disk(turn, name, node)

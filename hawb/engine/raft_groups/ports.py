@@ -1,7 +1,7 @@
-"""What groups need of a turn: all that is otherwise where their rules are compiled.
+"""What groups need of a turn: the ports of the rules in this room.
 
-Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.host_ports`. What a port promises is said
-here for both. `g` is the group's record, a turn's own copy.
+This module is the engine's implementation; the kernel's is in `hawb.study.kernel.host_ports`. The docstrings here
+describe both. `g` is the group's record, a turn's own copy.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ from hawb.raft.messages import (
 from hawb.raft.ports import members_of
 
 CONDITION_US = 30_000_000
-"""How long a leader that hands over waits for the other to lead (Ra's await_condition_timeout)."""
+"""The time for which a leader that hands over waits for the new one (Ra's await_condition_timeout)."""
 
 ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED = ElectionDue, LeaderElected, MajorityReached
 LOG_CUT, MEMBERS_ABREAST = LogCut, MembersAbreast
-"""What may be planned of a group."""
+"""The kinds of events of a group."""
 
-# What is so
+# Facts
 
 
 def is_member(_: Turn, g: Group, node: int) -> bool:
-    """Whether the group has a member on a node, whether that runs or not."""
+    """Return True if the group has a member on a node, whether it runs or not."""
     return node in g.members
 
 
 def member_of(_: Turn, g: Group, node: int) -> Member:
-    """The member on a node."""
+    """Return the member on a node."""
     return g.members[node]
 
 
 def hosted(t: Turn, g: Group) -> int:
-    """The nodes whose members run."""
+    """Return the nodes whose members run, as bits."""
     bits, nodes, statuses = 0, t.nodes, STARTED if g.name == STORE else (RUNNING,)
     for node in g.members:
         if nodes[node].status in statuses:
@@ -75,13 +75,13 @@ def hosted(t: Turn, g: Group) -> int:
 
 
 def reached(t: Turn, g: Group, node: int) -> int:
-    """The nodes whose members run, and get what is sent at a node."""
+    """Return the nodes whose members run and are reached from a node, as bits."""
     here = hosted(t, g)
     return bits_of(other for other in nodes_of(here) if t.linked(node, other)) if t.cuts else here
 
 
 def in_sight(t: Turn, g: Group) -> int:
-    """The nodes whose members run, and are reached from a running node of the side in focus."""
+    """Return the nodes whose members run and are reached from a running node of the current side, as bits."""
     here, running = hosted(t, g), t.running()
     if not t.cuts:
         return here if running else 0
@@ -89,69 +89,69 @@ def in_sight(t: Turn, g: Group) -> int:
 
 
 def has_given_up(t: Turn, a: int, b: int) -> bool:
-    """Whether the failure detectors of two nodes have given each other up."""
+    """Return True if the failure detectors of two nodes suspect each other."""
     return (min(a, b), max(a, b)) in t.suspected
 
 
 def is_held_back(t: Turn, g: Group, node: int) -> bool:
-    """Whether nobody is elected for lack of others than members: those who coordinate streams."""
+    """Return True if a member may not be elected because a stream's coordinator is not available."""
     return streams.is_stream(t, g.name) and not streams.coordinates(t, node)
 
 
 def drawn(t: Turn, g: Group, term: int) -> tuple[int, ...]:
-    """The members in the random order of a term."""
+    """Return the members in the random order of a term."""
     return randomness.shuffled(tuple(sorted(g.members)), t.settings.seed, randomness.ELECTION, g.number, 16 * term)
 
 
-# What is planned
+# Scheduling
 
 
 def event_of(g: Group, kind: type[Struct], node: int) -> object:
-    """An event of the group, at a member as far as its kind is of one."""
+    """Return an event of the group; of the member on a node, if the kind has one."""
     return kind(g.name) if len(kind.__struct_fields__) == 1 else kind(g.name, node, g.number)
 
 
 def plan(t: Turn, g: Group, delay_us: int, kind: type, node: int) -> None:
-    """Something of the group, or of its member on a node, is to happen."""
+    """Schedule an event of the group, or of its member on a node."""
     t.schedule(delay_us, event_of(g, kind, node))
 
 
 def unplan(t: Turn, g: Group, kind: type, node: int) -> None:
-    """Something is not to happen any more."""
+    """Unschedule an event."""
     t.unschedule(event_of(g, kind, node))
 
 
 def is_planned(t: Turn, g: Group, kind: type, node: int) -> bool:
-    """Whether something is to happen."""
+    """Return True if an event is scheduled."""
     return t.is_planned(event_of(g, kind, node))
 
 
 def await_handover(t: Turn, g: Group, node: int) -> None:
-    """A leader that is to hand over takes commands again if that has led to nothing."""
+    """Schedule that a leader takes commands again if its handover has led to nothing."""
     t.schedule(CONDITION_US, HandoverDue(g.name, node, g.number), priority=TIMER)
 
 
-# What a member wants done
+# Outputs of a member
 
 
 def outbox(_: Turn) -> list[Output]:
-    """What a member is to write down in a step that it wants done."""
+    """Return an empty list for the outputs of a member's step."""
     return []
 
 
 def wishes(out: list[Output]) -> list[Output]:
-    """What it has written down, in its order."""
+    """Return the outputs, in their order."""
     return out
 
 
 def say_refused_by(t: Turn, wish: Output) -> None:
-    """A proposal waits for another leader; what an operator asked for has failed."""
+    """Refuse an operator's request that a member has refused; a client's proposal waits for another leader."""
     if isinstance(wish, Refused) and not isinstance(getattr(wish.asked, "command", None), Proposal):
         t.refuse(None, wish.reason)
 
 
 def transfer_us(t: Turn, g: Group, message: Message) -> int:
-    """How long the bodies of the messages in it take, which count as replicated."""
+    """Return the transfer time of the bodies in a message, and count them as replicated."""
     entries = message.entries if isinstance(message, AppendEntries) else ()
     sent_bytes = sum(
         run.count * run.command.operation.size_bytes
@@ -163,25 +163,25 @@ def transfer_us(t: Turn, g: Group, message: Message) -> int:
 
 
 def count_replicated(t: Turn, g: Group, sent_bytes: int) -> None:
-    """So much is sent to members."""
+    """Count bytes as sent to members."""
     if sent_bytes:
         t.book(g.name, bytes_replicated=t.account(g.name).bytes_replicated + sent_bytes)
 
 
 def behind_us(t: Turn, g: Group, source: int, target: int) -> int:
-    """How long it takes until what was sent before over the same link has all arrived."""
+    """Return the time until all that was sent before over the same link has arrived."""
     before = (due_us for due_us, event in t.planned(g.name, RaftArrives)
               if event.node == target and event.message.source == source)  # fmt: skip
     return max(before, default=0) - t.now_us
 
 
 def plan_arrival(t: Turn, g: Group, message: Message, delay_us: int) -> None:
-    """A message is on its way."""
+    """Schedule the arrival of a message."""
     t.schedule(delay_us, RaftArrives(g.name, message.target, g.number, message))
 
 
 def plan_write(t: Turn, g: Group, wish: Write) -> None:
-    """A member's log is on its way to the disk."""
+    """Schedule the completion of a member's disk write."""
     node, written = wish.source, Written(wish.generation, wish.index)
     t.schedule(t.setup.fsync_us, RaftWritten(g.name, node, g.number, t.nodes[node].boots, written))
 
@@ -190,13 +190,15 @@ def plan_write(t: Turn, g: Group, wish: Write) -> None:
 
 
 def enter(_: Turn, __: Group, leader: Member, out: list[Output], proposal: Proposal) -> None:
-    """A member that leads has what a client asks in its log."""
+    """Append a client's proposal to the leader's log."""
     on_command(out, leader, Command(proposal, max(1, size(proposal.numbers))))
 
 
 def take_committed(t: Turn, g: Group, wish: Committed) -> int:
-    """What clients asked, and nobody has committed before, is to be done (`hawb.engine.quorum.requests.committed`). Up
-    to which index."""
+    """Add newly committed proposals to those to execute (`hawb.engine.quorum.requests.committed`).
+
+    Return the last index among the entries; 0 if no entry is new.
+    """
     new = [run for run in wish.entries if run.last > g.applied]
     for run in new:
         if isinstance(run.command, Proposal):
@@ -205,29 +207,29 @@ def take_committed(t: Turn, g: Group, wish: Committed) -> int:
 
 
 def is_committing(t: Turn, g: Group) -> bool:
-    """Whether anything that is committed is still to be done."""
+    """Return True if a committed proposal is still to be executed."""
     return any(entry[0] == g.name for entry in t.committed)
 
 
 def is_to_be_done(t: Turn, g: Group, number: int) -> bool:
-    """Whether a proposal is committed, and still to be done."""
+    """Return True if this proposal is committed and still to be executed."""
     return any(entry[0] == g.name and entry[2].number == number for entry in t.committed)
 
 
 def waiting_of(_: Turn, g: Group) -> tuple[Proposal, ...]:
-    """What waits, in the order in which it was asked."""
+    """Return the waiting proposals, in the order in which they were made."""
     return g.waiting
 
 
 def offset_of(leader: Member, says: object) -> int:
-    """Which of their batch the next entries are that say so."""
+    """Return the offset within their batch of the next entries with command `says`."""
     last = leader.log.runs[-1] if leader.log.runs else None
     goes_on = last is not None and last.term == leader.term and last.command == says
     return last.offset + last.count if goes_on else 0
 
 
 def extend(_: Turn, member: Member, leader: Member, says: object, count: int) -> None:
-    """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
+    """Append `count` entries, on disk and committed, to a leader's log or to that of a member behind it."""
     first = member.last_index + 1
     if member is leader:
         new = Run(first, count, leader.term, says, offset_of(leader, says))
@@ -237,12 +239,15 @@ def extend(_: Turn, member: Member, leader: Member, says: object, count: int) ->
     member.commit_index = new.last
 
 
-# Members that have nothing on their disks, or never had
+# Members with empty disks
 
 
 def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
-    """Who has lost its disk cannot be elected, but asks like everybody who starts without a leader. A leader answers
-    that it leads: it has nothing else to send to a member that it takes to have everything."""
+    """Let a member that has lost its disk ask for votes, as every member that starts without a leader does.
+
+    It cannot be elected, but a leader answers that it leads: it has nothing else to send to a member whose log it takes
+    for complete.
+    """
     for leader in g.leaders():
         if t.linked(member.id, leader.id):
             delay_us = max(t.setup.link_us, behind_us(t, g, member.id, leader.id))
@@ -250,9 +255,12 @@ def ask_who_leads(t: Turn, g: Group, member: Member) -> None:
 
 
 def start_anew(t: Turn, g: Group, node: int) -> None:
-    """A member begins with nothing, whose disk was lost. If nobody has anything left it begins the group anew
-    (`rabbit_quorum_queue:recover`; a real one starts with the record's members in any case). One that the record lacks
-    is not started, though others may not have heard of its removal."""
+    """Start a member whose disk was lost.
+
+    If no member has anything left, it starts the group anew (`rabbit_quorum_queue:recover`; a real one starts with the
+    record's members in any case). A member that the record lacks is not started, though other members may not know of
+    its removal.
+    """
     recorded = next((side.queues[g.name].members for side in t.sides.values() if g.name in side.queues), ())
     others = g.members.values()
     if node in recorded and any(node in other.members for other in others):
@@ -261,21 +269,21 @@ def start_anew(t: Turn, g: Group, node: int) -> None:
         g.members[node] = start(node, recorded)
 
 
-# The queue's record
+# Record of the queue
 
 
 def has_record(t: Turn, g: Group) -> bool:
-    """Whether the side in focus knows the queue."""
+    """Return True if the current side knows the queue."""
     return g.name in t.queues or g.name == STORE
 
 
 def record(t: Turn, g: Group) -> Queue | StoreView:
-    """The queue, or the metadata store, as the side in focus knows it."""
+    """Return the queue, or the metadata store, as the current side knows it."""
     return t.focus.store if g.name == STORE else t.own(g.name)
 
 
 def say_available(t: Turn, g: Group, leader: int, up: bool) -> None:
-    """The queue can commit, or cannot any more, as the nodes of the side in focus see it."""
+    """Record that the queue can commit, or no longer can, as the current side's nodes see it."""
     seen_by = t.settings.named(t.running())
     what, named = ("metadata", {}) if g.name == STORE else ("queue", {"queue": g.name})
     if seen_by:
@@ -286,14 +294,17 @@ def say_available(t: Turn, g: Group, leader: int, up: bool) -> None:
 
 
 def count_times(t: Turn, g: Group) -> None:
-    """Counts from now on, or no longer, that the queue is out of service."""
+    """Start or stop counting the time for which the queue is out of service."""
     if g.name != STORE:
         bookkeeping.count_times(t, g.name)
 
 
 def crown(t: Turn, g: Group, leader: Member) -> None:
-    """A member has been elected. It has all that was ever committed in its log (Raft's leader completeness), but for
-    what was on disks that are lost. The first election, which is part of the declaration, does not count."""
+    """Record the election of a leader.
+
+    Its log has all that was ever committed (Raft's leader completeness), except for what was on disks that are lost.
+    The first election, which is part of the declaration, does not count.
+    """
     name, node = g.name, leader.id
     if name == STORE:
         t.because = t.emit("metadata_leader_elected", node=node, term=leader.term)
@@ -315,7 +326,7 @@ def crown(t: Turn, g: Group, leader: Member) -> None:
 
 
 def note_members(t: Turn, g: Group, member: Member) -> None:
-    """If the member leads in the latest term, those count from now on that its log has."""
+    """Record the members in a member's log, if that member is the leader of the latest term."""
     queue = t.queues.get(g.name)
     is_other = queue is not None and set(member.members) != set(queue.members)
     if is_other and [leader.id for leader in g.leaders()[:1]] == [member.id]:
@@ -323,9 +334,11 @@ def note_members(t: Turn, g: Group, member: Member) -> None:
 
 
 def retire(t: Turn, g: Group) -> bool:
-    """Members that have left the group for good are deleted, wherever they are; on a node that is down one is not
-    started again (`rabbit_quorum_queue:delete_member`, `rabbit_amqqueue:find_recoverable_queues`). Whether there were
-    any."""
+    """Delete members that have left the group for good; return True if there were any.
+
+    A member on a node that is down is not started again (`rabbit_quorum_queue:delete_member`,
+    `rabbit_amqqueue:find_recoverable_queues`).
+    """
     here = bits_of(g.members)
     if not any(here & ~members_of((), member) for member in g.members.values()):
         return False
@@ -339,8 +352,10 @@ def retire(t: Turn, g: Group) -> bool:
 
 
 def note_abreast(t: Turn, g: Group, abreast: int) -> bool:
-    """Those members hold what the queue does. Whether there are any new ones, and messages that the last leader could
-    not deliver."""
+    """Record that members have caught up with the queue.
+
+    Return True if there are new ones and messages that the last leader could not deliver.
+    """
     side = next((side for side in t.sides.values() if g.name in side.queues), None)
     if side is None:
         return False
@@ -364,4 +379,4 @@ PORTS = (
     "offset_of", "extend", "ask_who_leads", "start_anew", "has_record", "record", "say_available", "count_times",
     "crown", "note_members", "retire", "note_abreast",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The ports that engine and kernel both implement."""

@@ -1,9 +1,9 @@
-"""Channels that publish to a quorum queue: it gets to know each before it takes anything from it.
+"""Registration of channels that publish to a quorum queue, which precedes their first message.
 
-Until then the channel's process waits for an answer, and with it whatever was published over it after that, to any
-queue (`hawb.engine.quorum.held_back`).
+Until then the channel's process waits for an answer, and so does whatever is published over it afterwards, to any queue
+(`hawb.engine.quorum.awaiting_registration`).
 
-Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
+Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`), since 3.8.10.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from hawb.raft.ports import bits_in
 SHARED = True  # the kernel of studies compiles this module
 
 BEYOND_TICKTIME_US = 5_000_000
-"""How much longer than net_ticktime a channel waits for an answer (`rabbit_fifo_client:init`)."""
+"""The time beyond net_ticktime for which a channel waits for an answer (`rabbit_fifo_client:init`)."""
 CONNECT_US = 7_000_000
-"""How long a node tries to connect to another that does not answer (net_setuptime of Erlang's kernel)."""
+"""The time for which a node tries to connect to another that does not answer (net_setuptime of Erlang's kernel)."""
 
 
 def is_registered(t, g, channel):
-    """Whether a queue knows a channel, as far as it has to."""
+    """Return True if a queue knows a channel, or need not."""
     return channel == NO_CHANNEL or is_known(t, g, channel)
 
 
 def is_waiting(t, g, channel):
-    """Whether a channel waits to be known, with something that it wants to send."""
+    """Return True if a channel with something to send waits for its registration."""
     if is_registered(t, g, channel):
         return False
     for p in waiting_of(t, g):
@@ -52,32 +52,37 @@ def is_waiting(t, g, channel):
 
 
 def register(t, g, channel):
-    """A leader that can commit makes a channel known to the queue. The round that it takes goes uncounted."""
-    if not is_registered(t, g, channel) and not asks_in_vain(t, g, channel):
+    """Register a channel with the queue by a leader that can commit. The round that this takes is not simulated."""
+    if not is_registered(t, g, channel) and not asks_unreachable_node(t, g, channel):
         note_known(t, g, channel)
 
 
-def asks_in_vain(t, g, channel):
-    """Return True if a channel that the queue does not know asks a node for its version that is down, or beyond a link
-    that drops everything. 3.10.8 asks that of the leader that there was when the channel first published to the queue,
-    however often it tries and whoever leads since (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and
-    `leader` is set by the registration). So 3.10.8 clusters rejected what came after a new leader too."""
+def asks_unreachable_node(t, g, channel):
+    """Return True if an unregistered channel asks for the version of a node that is down or beyond a cut link.
+
+    3.10.8 asks the node of the leader of when the channel first published to the queue, however often it tries and
+    whichever node leads since (`rabbit_fifo_client:pick_server`: `servers` is as `init` had it, and the registration
+    sets `leader`). So 3.10.8 clusters rejected messages after an election too.
+    """
     node = whom_it_asks(t, g, channel)
     return node != NOWHERE and not (runs_anywhere(t, node) and linked(t, node_of(channel), node))
 
 
 def registration_us(t, g, channel):
-    """Return how long a channel waits to be known: it asks one member after the other that it reaches, each of which
-    passes it on to the leader or waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a
-    link that drops everything it asks until the connection is given up, and then until it cannot connect."""
-    if asks_in_vain(t, g, channel):
+    """Return how long a channel waits for its registration, in microseconds.
+
+    It asks, one after the other, the members that it reaches, each of which passes the request on to the leader or
+    waits for one (`ra_server_proc:multi_statem_call`, `maybe_redirect`). A node beyond a cut link it asks until the
+    connection is given up, and after that until it fails to connect.
+    """
+    if asks_unreachable_node(t, g, channel):
         node, here = whom_it_asks(t, g, channel), node_of(channel)
         return (silent_us(t, here, node) or CONNECT_US) if runs_anywhere(t, node) else 0
     return bits_in(reached(t, g, node_of(channel))) * (t.setup.ticktime_us + BEYOND_TICKTIME_US)
 
 
 def await_registration(t, g, channel):
-    """A channel waits to be known, with the first message that it wants to send; the others wait behind that."""
+    """Let a channel wait for its registration with its first message; its other messages wait behind that."""
     for p in waiting_of(t, g):
         if p.node != GONE and channel_of(t, p) == channel:
             wait_with(t, g, p, channel)
@@ -86,7 +91,7 @@ def await_registration(t, g, channel):
 
 
 def wait_with(t, g, p, channel):
-    """A message waits until its channel is known, or that is given up."""
+    """Schedule when the registration is given up that a message waits for."""
     if not is_planned(t, g, REGISTRATION_GIVEN_UP, p.number):
         patience_us, leader = registration_us(t, g, channel), record(t, g).master
         plan_giving_up(t, g, p, patience_us)
@@ -95,8 +100,10 @@ def wait_with(t, g, p, channel):
 
 
 def registration_given_up(t, g, p):
-    """Nobody has made a channel known to its queue in time: the message that waited for it is rejected, and the channel
-    tries again with the next, where it has nobody to ask with all of them."""
+    """Reject the message that waited for a registration that no member made in time.
+
+    The channel tries again with the next message; if it reaches no member, all its messages are rejected.
+    """
     channel = channel_of(t, p)
     if not is_registered(t, g, channel):
         reject_first(t, g, p, 1 if registration_us(t, g, channel) else ALL)

@@ -1,9 +1,9 @@
-"""What publishers are told about their messages: `hawb.engine.clients.confirms` and `steady_confirms` for one queue."""
+"""Publishers' confirms: `hawb.engine.clients.confirms` and `steady_confirms` for one queue."""
 
 from __future__ import annotations
 
 from hawb.engine.classic import confirming
-from hawb.engine.clients.steady import beats
+from hawb.engine.clients.steady import ticks
 from hawb.study.compiled import inner, rule
 from hawb.study.kernel import windows
 from hawb.study.kernel.node_rules import can_tell, is_believed
@@ -12,19 +12,19 @@ from hawb.study.kernel.state import (
     AFTER,
     ANSWERED,
     AT,
-    BEAT,
     CONFIRMS_DUE,
     COUNT,
     FIRST_NODE,
     KIND,
     NEVER,
     NUMBERED,
-    ORPHANED,
-    PER_BEATS,
+    PER_TICKS,
     PER_US,
     PUBLISH,
     SENDER,
     START_US,
+    TICK,
+    WITHOUT_CHANNEL,
     B,
     C,
     follows,
@@ -35,18 +35,18 @@ from hawb.study.kernel.state import (
 )
 
 NOT_ASKED = -1
-"""In place of the time of a replica that is not waited for."""
+"""In place of the time of a replica whose answer is not awaited."""
 NOT_TAKEN = -1
 """In place of the first message of a batch that no queue took."""
 EVERY = 0
 """In place of a batch's number."""
 
-beats_beyond, answer_us = rule(beats.beats_beyond), rule(confirming.answer_us)
+ticks_beyond, answer_us = rule(ticks.ticks_beyond), rule(confirming.answer_us)
 
 
 @inner
 def tell(t, node, after, count, confirmed):
-    """Messages that the queue had taken are confirmed to a client at a node, or not."""
+    """Confirm messages that the queue had taken to a client at a node, or nack them."""
     if t.setup.confirms and can_tell(t, node):
         if confirmed:
             windows.add(t.confirmed, after, after + count)
@@ -56,7 +56,7 @@ def tell(t, node, after, count, confirmed):
 
 @inner
 def tell_refused(t, node, count, answered):
-    """Messages that no queue takes are answered: confirmed where nobody looked for the queue."""
+    """Answer messages that no queue takes: they are confirmed if the queue was not looked for."""
     if t.setup.confirms and can_tell(t, node):
         if answered:
             t.book.refused_confirmed += count
@@ -66,8 +66,11 @@ def tell_refused(t, node, count, answered):
 
 @inner
 def await_replicas(t, row, client, count, from_us):
-    """Writes into a row when each replica answers: so long after `from_us`, and never who is dead and not missed."""
-    await_nobody(t, row)
+    """Write into a row when each replica answers: so long after `from_us`.
+
+    A replica that is down without having been noticed never answers.
+    """
+    await_none(t, row)
     about = count, t.setup.size_bytes, t.setup.persistent
     for node in range(t.setup.nodes):
         if node == t.queue.master or is_mirror(t, t.queue, node):
@@ -78,15 +81,15 @@ def await_replicas(t, row, client, count, from_us):
 
 
 @inner
-def await_nobody(t, row):
-    """Nobody's answer is waited for."""
+def await_none(t, row):
+    """Await no replica's answer."""
     for column in range(FIRST_NODE, FIRST_NODE + t.setup.nodes):
         row[column] = NOT_ASKED
 
 
 @inner
 def last_answer_us(t, row):
-    """The last of the answers that are waited for; NOT_ASKED if there are none."""
+    """Return the time of the last awaited answer; NOT_ASKED if there are none."""
     last_us = row[FIRST_NODE]
     for column in range(FIRST_NODE + 1, FIRST_NODE + t.setup.nodes):
         last_us = max(last_us, row[column])
@@ -95,7 +98,7 @@ def last_answer_us(t, row):
 
 @inner
 def reserve_row(rows, count):
-    """There has to be room for one more row."""
+    """Raise OverflowError if there is no room for one more row."""
     if count >= len(rows):
         raise OverflowError("more waits to be confirmed than a trial has room for")
 
@@ -105,14 +108,16 @@ def reserve_row(rows, count):
 
 @inner
 def await_batch(t, client, publisher, after, count, answered):
-    """A publisher's channel waits for the replicas that a batch was sent to; for nobody where no queue took it (`after`
-    is NOT_TAKEN then), and `answered` is what it is told."""
+    """Let a publisher's channel wait for the replicas that a batch was sent to.
+
+    `after` is NOT_TAKEN if no queue took it; it waits for no replica then, and `answered` is the client's answer.
+    """
     reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
     row[NUMBERED], row[AT], row[ANSWERED], row[AFTER], row[COUNT] = next_number(t), client, answered, after, count
     row[SENDER] = publisher
-    await_nobody(t, row)
+    await_none(t, row)
     due_us = t.moment.now_us
     if after != NOT_TAKEN:
         await_replicas(t, row, client, count, t.moment.now_us)
@@ -124,7 +129,7 @@ def await_batch(t, client, publisher, after, count, answered):
 
 @inner
 def settle_batches(t, number):
-    """Tells the clients of those batches, or of the one with a number, whose replicas have all answered."""
+    """Answer the clients of those batches, or of the one with a number, whose replicas have all answered."""
     left = 0
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
@@ -146,14 +151,14 @@ def settle_batches(t, number):
 
 @inner
 def await_each(t, count, lag_us):
-    """The publisher's channel waits for answers to its last `count` messages, which the queue has just taken."""
+    """Let the publisher's channel wait for answers to its last `count` messages, which the queue has just taken."""
     publisher, last = t.publisher, t.moment.unanswered - 1
     reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[NUMBERED], row[AT], row[ANSWERED] = publisher.number, publisher.node, 0
     clock = publisher.clock
-    row[START_US], row[PER_BEATS], row[PER_US] = clock.start_us, clock.per_beats, clock.per_us
-    row[BEAT], row[AFTER], row[COUNT] = publisher.beats - count + 1, t.queue.taken - count, count
+    row[START_US], row[PER_TICKS], row[PER_US] = clock.start_us, clock.per_ticks, clock.per_us
+    row[TICK], row[AFTER], row[COUNT] = publisher.ticks - count + 1, t.queue.taken - count, count
     await_replicas(t, row, publisher.node, 1, lag_us)
     if last >= 0 and goes_on(t, t.unanswered[last], row):
         t.unanswered[last, COUNT] += count
@@ -163,25 +168,25 @@ def await_each(t, count, lag_us):
 
 @inner
 def goes_on(t, row, more):
-    """Whether messages go on as others ended, and wait for the same."""
+    """Return True if messages continue a row, and wait for the same answers."""
     for column in range(FIRST_NODE + t.setup.nodes):
-        if column not in (BEAT, AFTER, COUNT) and row[column] != more[column]:
+        if column not in (TICK, AFTER, COUNT) and row[column] != more[column]:
             return False
-    return row[BEAT] + row[COUNT] == more[BEAT] and row[AFTER] + row[COUNT] == more[AFTER]
+    return row[TICK] + row[COUNT] == more[TICK] and row[AFTER] + row[COUNT] == more[AFTER]
 
 
 @inner
 def answered_for(t, row, delay_us):
-    """For how many of a row a replica with that delay has answered."""
+    """Return how many messages of a row a replica with that delay has answered."""
     if delay_us == NEVER:
         return 0
     time_us = t.moment.now_us - delay_us
-    return min(row[COUNT], beats_beyond(row[START_US], row[PER_BEATS], row[PER_US], time_us, row[BEAT] - 1))
+    return min(row[COUNT], ticks_beyond(row[START_US], row[PER_TICKS], row[PER_US], time_us, row[TICK] - 1))
 
 
 @inner
 def settle_each(t):
-    """What all replicas have answered for by now is confirmed."""
+    """Confirm the messages that all replicas have answered by now."""
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
@@ -189,7 +194,7 @@ def settle_each(t):
         if heard:
             tell(t, row[AT], row[AFTER], heard, True)
         if heard < row[COUNT]:
-            row[BEAT], row[AFTER], row[COUNT] = row[BEAT] + heard, row[AFTER] + heard, row[COUNT] - heard
+            row[TICK], row[AFTER], row[COUNT] = row[TICK] + heard, row[AFTER] + heard, row[COUNT] - heard
             move_row(t.unanswered, k, left)
             left += 1
     t.moment.unanswered = left
@@ -197,7 +202,7 @@ def settle_each(t):
 
 @inner
 def forget_in_each(t, node):
-    """Nobody waits for a replica any more: what it had answered for, and the rest, which may have nobody left."""
+    """Stop waiting for a replica: split each row into messages that it had answered, and the rest."""
     k = 0
     while k < t.moment.unanswered:
         row = t.unanswered[k]
@@ -214,19 +219,19 @@ def forget_in_each(t, node):
 
 @inner
 def split_row(t, k, heard):
-    """A row becomes two: its first `heard` messages, and behind them the rest."""
+    """Split a row into its first `heard` messages and the rest."""
     reserve_row(t.unanswered, t.moment.unanswered)
     for other in range(t.moment.unanswered, k, -1):
         move_row(t.unanswered, other - 1, other)
     first, rest = t.unanswered[k], t.unanswered[k + 1]
     first[COUNT] = heard
-    rest[BEAT], rest[AFTER], rest[COUNT] = rest[BEAT] + heard, rest[AFTER] + heard, rest[COUNT] - heard
+    rest[TICK], rest[AFTER], rest[COUNT] = rest[TICK] + heard, rest[AFTER] + heard, rest[COUNT] - heard
     t.moment.unanswered += 1
 
 
 @inner
 def settle_forgotten(t):
-    """Those that wait for nobody any more are confirmed if somebody had answered, and nacked otherwise."""
+    """Confirm messages that wait for no replica any more if one had answered, and nack them otherwise."""
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
@@ -243,7 +248,7 @@ def settle_forgotten(t):
 
 @inner
 def forget_replicas(t, bits):
-    """Replicas are gone: no channel of the side in focus waits for them any more."""
+    """Stop waiting, on the current side, for replicas that are gone."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         for node in range(t.setup.nodes):
@@ -259,17 +264,17 @@ def forget_replicas(t, bits):
 
 @inner
 def client_gone(t, node):
-    """The node of publishers is gone: they never hear, nor of what waits for its queue."""
+    """Drop the waits of publishers whose node is gone, and mark their waiting publishes."""
     for k in range(t.queue.waiting):
         if t.waiting[k, KIND] == PUBLISH and t.waiting[k, B] == node:
-            t.waiting[k, C] |= ORPHANED
+            t.waiting[k, C] |= WITHOUT_CHANNEL
     t.moment.awaiting = without_client(t.awaiting, t.moment.awaiting, node)
     t.moment.unanswered = without_client(t.unanswered, t.moment.unanswered, node)
 
 
 @inner
 def without_client(rows, count, node):
-    """Takes the rows of clients at a node out; how many are left."""
+    """Remove the rows of clients at a node; return the number of rows left."""
     left = 0
     for k in range(count):
         if rows[k, AT] != node:
@@ -280,7 +285,7 @@ def without_client(rows, count, node):
 
 @inner
 def unheard(t, node):
-    """For how many of the publisher's messages a replica will not answer."""
+    """Return for how many of the publisher's messages a replica will not answer."""
     count = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]

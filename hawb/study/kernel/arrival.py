@@ -1,5 +1,4 @@
-"""What a node that comes up finds, and what the queue makes of it:
-`hawb.engine.cluster.booting_ports`, for a whole network."""
+"""What a node that boots finds, and the queue's reaction: `hawb.engine.cluster.booting_ports`, for a whole network."""
 
 from __future__ import annotations
 
@@ -11,17 +10,17 @@ from hawb.study.kernel.state import REPLICA_GONE, move_row
 
 @inner
 def say_refused(t, node):
-    """Nobody is told that a node may not boot."""
+    """Do nothing: there is no trace."""
 
 
 @inner
 def store_starts(t, node):
-    """No trial has the members of the metadata store, only how many of them there are."""
+    """Do nothing: a classic queue's trial has no metadata store."""
 
 
 @inner
-def settle_stalled(t):
-    """What others had still to settle is settled, on each side."""
+def run_pending_removals(t):
+    """Run the pending removals of replicas, on each side."""
     focus = focused(t)
     if take_deaths(t):
         for side in sides(t):
@@ -32,25 +31,25 @@ def settle_stalled(t):
 
 @inner
 def take_deaths(t):
-    """Takes out of what is stalled that replicas have died; whether that was waiting."""
+    """Remove the pending removals of replicas from what waits; return True if there were any."""
     left = 0
-    for k in range(t.queue.stalled):
-        if t.stalled[k, 0] != REPLICA_GONE:
-            move_row(t.stalled, k, left)
+    for k in range(t.queue.waiting_changes):
+        if t.waiting_changes[k, 0] != REPLICA_GONE:
+            move_row(t.waiting_changes, k, left)
             left += 1
-    found = left < t.queue.stalled
-    t.queue.stalled = left
+    found = left < t.queue.waiting_changes
+    t.queue.waiting_changes = left
     return found
 
 
 @inner
 def find_records(t, node, found):
-    """A node that comes up has the records of the node that it has found: there are no others."""
+    """Do nothing: a whole network has one side."""
 
 
 @inner
 def return_to_queues(t, node, others):
-    """What the queue makes of a node that is back among others, or alone."""
+    """Let the queue react to a node that is back, beside the nodes `others` (bits) or alone."""
     if not others:
         load_record(t, t.queue, node)
     return_to(t, t.queue, node)

@@ -1,5 +1,7 @@
-"""What clients ask until a leader has it: `hawb.engine.raft_groups.asking` and `registration` with the kernel's
-ports."""
+"""Clients' proposals until a leader has them.
+
+This is `hawb.engine.raft_groups.asking` and `registration` with the kernel's ports.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A block of trials, compiled: each is drawn, played and told without Python in between, in the memory of the first.
+"""A block of trials, compiled: each is drawn, played and summarised in the memory of the first.
 
-Only one for which a table is too small comes back to Python before its end, and is handed over. Whatever else a trial
-raises is a fault of the kernel's, which the engine is not to hide: it names the trial (`TrialFailed`).
+Python is not run in between. A trial for which a table is too small returns to Python before its end, and falls back to
+the engine. Any other exception is a fault of the kernel, which the engine must not hide: `TrialFailed` names the trial.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ DRAWN = np.empty((0, 3), np.int64)
 
 
 class TrialFailed(RuntimeError):  # noqa: N818 - it reads as what happened
-    """A fault of the kernel's: in which trial, and what it was."""
+    """A fault of the kernel, with its trial."""
 
 
 def rows(design: Design, environment: Environment, seed: int, first: int, count: int, horizon_us: int) -> np.ndarray:
-    """What comes of `count` trials from number `first` on, with the study's `seed`: a row each, in the order of
-    `Record`, times in microseconds; of a trial that the kernel hands over each number is `trial.HANDED_OVER`. Raises
-    ValueError with the reason for what the kernel cannot do, TrialFailed."""
+    """Return the results of `count` trials from number `first` on, with the study's `seed`: a row each.
+
+    Columns are in the order of `Record`, times in microseconds. In a trial that falls back to the engine each number is
+    `trial.HANDED_OVER`. Raise ValueError with the reason for what the kernel cannot do, and TrialFailed.
+    """
     table = histories.sources(environment, design.nodes)
     return rows_in(setup.begin_trial(design, environment, 0), table, seed, first, count, horizon_us)
 
@@ -40,9 +42,11 @@ def rows_in(
     begun: np.ndarray, table: np.ndarray, seed: int, first: int, count: int, horizon_us: int,
     history: np.ndarray = DRAWN,
 ) -> np.ndarray:  # fmt: skip
-    """Return the rows of trials that are played in the memory of one that has begun (`setup.begin_trial`), given the
-    sources of their histories; the last trial is left there. With a `history` it is played in place of what they would
-    draw, and RabbitMQ's own draws are by the seed with which the trial has begun. Raise TrialFailed."""
+    """Return the rows of trials that are played in the memory of one that has begun (`setup.begin_trial`).
+
+    `table` has the sources of their histories. The last trial stays in the memory. With a `history` it is played in
+    place of drawn ones, and RabbitMQ's own draws are by the seed with which the trial has begun. Raise TrialFailed.
+    """
     words, drawn_by = begun.view(np.int64), np.uint64(seed & (2**64 - 1))
     play_them, words_before_tables = PLAYERS[begun.dtype]
     beginning, told_of, done = words[:words_before_tables].copy(), np.empty((count, FIELDS), np.int64), np.zeros(1, int)
@@ -60,8 +64,11 @@ def rows_in(
 
 @compiled
 def played(trials, words, beginning, table, seed, first, horizon_us, given, told_of, done):
-    """Plays trials from the one on of which so many are `done`, and writes their rows, given the sources of their
-    histories, or a history, and one trial that has begun, also as plain numbers (`words`), which begin so."""
+    """Play trials from the one on of which so many are `done`, and write their rows.
+
+    `table` has the sources of their histories, `given` a history or none. `trials` is one trial that has begun, `words`
+    the same as plain numbers, and `beginning` its first words.
+    """
     t = trials[0]
     while done[0] < len(told_of):
         k = done[0]
@@ -77,19 +84,19 @@ def played(trials, words, beginning, table, seed, first, horizon_us, given, told
 
 @inner
 def own_seed(seed, number):
-    """The seed of what RabbitMQ draws in a trial: `hawb.study.engine_trial.own_seed`."""
+    """Return the seed of RabbitMQ's draws in a trial: `hawb.study.engine_trial.own_seed`."""
     return np.int64(draw(seed, np.uint64(PLACEMENT), np.uint64(number), np.uint64(0)) >> np.uint64(2))
 
 
 quorum_played = with_parts(played, quorum_trial.PARTS | {clean_up: quorum_trial.clean_up})
-"""The rows of a quorum queue's trials."""
+"""The player of a quorum queue's trials."""
 
 partitioned_played = with_parts(played, partitioned_trial.PARTS)
-"""The rows of a classic queue's trials in a network that may be cut."""
+"""The player of a classic queue's trials in a network whose links may fail."""
 
 PLAYERS = {
     state.TRIAL: (played, state.WORDS_BEFORE_TABLES),
     partitioned_state.PARTITIONED_TRIAL: (partitioned_played, partitioned_state.WORDS_BEFORE_TABLES),
     quorum_state.QUORUM_TRIAL: (quorum_played, quorum_state.WORDS_BEFORE_TABLES),
 }
-"""Who plays which trials, and how many whole numbers of one stand before its tables."""
+"""The player of each kind of trial, and the number of words before the trial's tables."""

@@ -1,5 +1,7 @@
-"""What is lost, has left the queue or is back while each side of a cluster has records of its own:
-`hawb.engine.core.bookkeeping`. Nothing has left the queue before no side has it any more."""
+"""Messages that are lost, removed or back while each side of a cluster has records of its own.
+
+This is `hawb.engine.core.bookkeeping`. A message has left the queue only when no side has it any more.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ take_out_here = deliveries.take_out
 
 @inner
 def count_times(t):
-    """Counts from now on, or no longer, that the queue has no master on any side, and that it synchronises."""
+    """Start or stop counting the time without a master on any side, and the time of synchronisations."""
     up, syncing = t.queue.up, t.queue.syncing
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
@@ -25,25 +27,26 @@ def count_times(t):
 
 @inner
 def lose(t, after, last):
-    """What the queue had taken after `after` up to `last` is gone from here, and for good unless another side has
-    it."""
+    """Lose here the messages after `after` up to `last`; they are lost for good unless another side has them."""
     windows.clear(t.gone)
     windows.copy(t.content, t.gone, after, last)
-    windows.strike_out(t.content, after, last)
+    windows.remove(t.content, after, last)
     lose_gone(t)
 
 
 @inner
 def lose_gone(t):
-    """What of `gone` no other side has is lost."""
+    """Lose for good what of `gone` no other side has."""
     without_elsewhere(t, t.gone)
     windows.copy_all(t.gone, t.lost)
 
 
 @inner
 def take_out(t, after, last):
-    """Messages leave the queue in an orderly way. Of those that another side still has that is noted, and holds when
-    that side has given them up."""
+    """Remove messages from the queue.
+
+    For those that another side still has this is noted, and counts when that side has given them up.
+    """
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
             others = t.kept_content[place]
@@ -54,8 +57,10 @@ def take_out(t, after, last):
 
 @inner
 def give_up(t, some):
-    """A side has given up messages: what no side has any more is lost, but for what has left the queue on another side
-    in an orderly way."""
+    """Give up a side's messages.
+
+    What no side has any more is lost, except messages that were removed from the queue on another side.
+    """
     windows.clear(t.gone)
     windows.copy_all(some, t.gone)
     without_messages(t.gone, t.content)
@@ -122,8 +127,10 @@ def answer_late(t, q, promoted, living):
 
 @inner
 def close_gap(t, node):
-    """A mirror that the last messages did not reach gets those that come now. What lies between it lacks: then it holds
-    all only after that, unless it has some of what was before."""
+    """Let a mirror that the last messages did not reach receive the present ones.
+
+    It lacks those between, so it holds all only after them, unless it has some of the earlier ones.
+    """
     if windows.count_between(t.content, t.queue.lag_from, t.queue.taken):
         for k in range(1, t.behind[0, 0] + 1):
             if windows.count_between(t.content, max(t.behind[k, 0], t.since[node]), t.behind[k, 1]):
@@ -133,8 +140,11 @@ def close_gap(t, node):
 
 @inner
 def turn_back(t, promoted):
-    """A mirror that the last messages did not reach has what was in the queue before, and what has left it since:
-    the last of these, 0 if there is none."""
+    """Restore the queue to what a mirror holds that the last messages did not reach.
+
+    That is what was in the queue before, including messages that have left it since. Return the last of these, 0 if
+    there is none.
+    """
     windows.clear(t.gone)
     windows.copy_all(t.content, t.gone)
     windows.clear(t.here)
@@ -152,19 +162,18 @@ def turn_back(t, promoted):
 
 @inner
 def take_back(t, some):
-    """Messages are in the queue again that had been lost or had left it: an old copy is served."""
+    """Put messages back into the queue that had been lost or had left it: an old copy is served."""
     for k in range(1, some[0, 0] + 1):
         windows.clear(t.gone)
         windows.add(t.gone, some[k, 0], some[k, 1])
         without_messages(t.gone, t.lost)
         windows.copy_all(t.gone, t.left)
-        windows.strike_out(t.lost, some[k, 0], some[k, 1])
+        windows.remove(t.lost, some[k, 0], some[k, 1])
 
 
 @inner
 def note_silent(t, q):
-    """Remembers what mirrors have that the master does not reach from now on, and from when on they miss what it
-    gets."""
+    """Note what mirrors hold that the master no longer reaches, and from which message on they lack what it gets."""
     silent = 0
     for k in range(q.mirrors):
         silent |= int(not linked(t, q.master, t.mirrors[k])) << t.mirrors[k]

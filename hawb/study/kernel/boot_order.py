@@ -1,5 +1,4 @@
-"""Whom a booting node waits for, and what happens as it comes up: `hawb.engine.cluster.booting` with the kernel's
-ports."""
+"""A node boots: `hawb.engine.cluster.booting` with the kernel's ports."""
 
 from __future__ import annotations
 

@@ -1,23 +1,25 @@
-"""What publishers of a quorum queue are told: `hawb.engine.clients.confirms` and `steady_confirms`, where the queue
-answers in place of replicas."""
+"""Confirms to publishers of a quorum queue.
+
+This is `hawb.engine.clients.confirms` and `steady_confirms`, where the queue answers in place of replicas.
+"""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
 from hawb.study.kernel import windows
-from hawb.study.kernel.answers import beats_beyond, reserve_row
+from hawb.study.kernel.answers import reserve_row, ticks_beyond
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
     CLIENT,
-    CLOCK_BEATS,
     CLOCK_PER_US,
+    CLOCK_TICKS,
     CLOCK_US,
     COUNT_OF,
     DELAY,
     DUE,
     FROM_AFTER,
-    FROM_BEAT,
+    FROM_TICK,
     HOW_MANY,
     NUMBER_OF,
     OF_NODE,
@@ -30,7 +32,7 @@ from hawb.study.kernel.state import CONFIRMS_DUE, NEVER, move_row, next_number, 
 
 @inner
 def tell(t, node, after, count, confirmed):
-    """Messages are confirmed to a client at a node, or not."""
+    """Confirm messages to a client at a node, or nack them."""
     if t.setup.confirms and can_tell(t, node):
         if confirmed:
             windows.add(t.confirmed, after, after + count)
@@ -43,7 +45,7 @@ def tell(t, node, after, count, confirmed):
 
 @inner
 def await_batch(t, client, publisher, after, count):
-    """A channel waits for the queue's answer to a batch."""
+    """Let a channel wait for the queue's answer to a batch."""
     reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
@@ -56,7 +58,7 @@ def await_batch(t, client, publisher, after, count):
 
 @inner
 def settle_batch(t, number):
-    """The queue's answer to a batch has arrived, if there was one."""
+    """Apply the queue's answer to a batch that has arrived, if there was one."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if row[NUMBER_OF] == number and row[DUE] <= t.moment.now_us:
@@ -69,7 +71,7 @@ def settle_batch(t, number):
 
 @inner
 def answer(t, client, after, count, rejected, delay_us):
-    """The queue has decided about messages that a channel sent, whose answer arrives so much later."""
+    """Answer messages that a channel sent, after `delay_us`."""
     k, last = 0, after + count
     while k < t.moment.awaiting:
         row = t.awaiting[k]
@@ -83,7 +85,7 @@ def answer(t, client, after, count, rejected, delay_us):
 
 @inner
 def decide(t, k, after, last, rejected, due_us):
-    """Of a batch a stretch has been decided about; what was before or behind goes on waiting. The row behind."""
+    """Note the answer to a part of a batch; what is before or behind it goes on waiting. Return the next row."""
     row = t.awaiting[k]
     first, end, was_due = row[AFTER_OF], row[AFTER_OF] + row[COUNT_OF], row[DUE]
     row[NUMBER_OF], row[AFTER_OF], row[COUNT_OF] = next_number(t), after, last - after
@@ -110,13 +112,13 @@ def decide(t, k, after, last, rejected, due_us):
 
 @inner
 def await_each(t, after, count, delay_us):
-    """The publisher's channel waits for answers to its next `count` messages, each so long after its beat."""
+    """Let the publisher's channel wait for answers to its next `count` messages, each so long after its tick."""
     publisher, last = t.publisher, t.moment.unanswered - 1
     reserve_row(t.unanswered, last + 1)
     row = t.unanswered[last + 1]
     row[OF_PUBLISHER], row[OF_NODE], row[CLOCK_US] = publisher.number, publisher.node, publisher.clock.start_us
-    row[CLOCK_BEATS], row[CLOCK_PER_US] = publisher.clock.per_beats, publisher.clock.per_us
-    row[FROM_BEAT], row[FROM_AFTER] = publisher.beats - count + 1, after
+    row[CLOCK_TICKS], row[CLOCK_PER_US] = publisher.clock.per_ticks, publisher.clock.per_us
+    row[FROM_TICK], row[FROM_AFTER] = publisher.ticks - count + 1, after
     row[HOW_MANY], row[DELAY] = count, delay_us
     if last >= 0 and goes_on(t.unanswered[last], row):
         t.unanswered[last, HOW_MANY] += count
@@ -126,25 +128,25 @@ def await_each(t, after, count, delay_us):
 
 @inner
 def goes_on(row, more):
-    """Whether messages go on as others ended, and wait for the same."""
-    for column in (OF_PUBLISHER, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, DELAY):
+    """Return True if messages continue a row, and wait for the same answers."""
+    for column in (OF_PUBLISHER, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, DELAY):
         if row[column] != more[column]:
             return False
     return (
-        row[FROM_BEAT] + row[HOW_MANY] == more[FROM_BEAT] and row[FROM_AFTER] + row[HOW_MANY] == more[FROM_AFTER]
+        row[FROM_TICK] + row[HOW_MANY] == more[FROM_TICK] and row[FROM_AFTER] + row[HOW_MANY] == more[FROM_AFTER]
     )
 
 
 @inner
 def settle_each(t):
-    """What has been answered for by now is confirmed."""
+    """Confirm the messages that have been answered by now."""
     left = 0
     for k in range(t.moment.unanswered):
         row = t.unanswered[k]
         heard = 0
         if row[DELAY] != NEVER:
-            time_us, had = t.moment.now_us - row[DELAY], row[FROM_BEAT] - 1
-            heard = beats_beyond(row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US], time_us, had)
+            time_us, had = t.moment.now_us - row[DELAY], row[FROM_TICK] - 1
+            heard = ticks_beyond(row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US], time_us, had)
             heard = min(row[HOW_MANY], heard)
         if heard:
             tell(t, row[OF_NODE], row[FROM_AFTER], heard, True)
@@ -157,16 +159,18 @@ def settle_each(t):
 
 @inner
 def shorten(row, count):
-    """A row without its first `count` messages."""
-    row[FROM_BEAT] += count
+    """Remove the first `count` messages from a row."""
+    row[FROM_TICK] += count
     row[FROM_AFTER] += count
     row[HOW_MANY] -= count
 
 
 @inner
 def answer_steady(t, client, after, last, rejected, due_us):
-    """The queue has decided about messages of steady publishers: those that it has taken count as published with the
-    last of them, and are answered for then."""
+    """Answer messages of steady publishers.
+
+    Those that the queue has taken count as published with the last of them, and are answered then.
+    """
     k = 0
     while k < t.moment.unanswered:
         row = t.unanswered[k]
@@ -193,7 +197,7 @@ def answer_steady(t, client, after, last, rejected, due_us):
 
 @inner
 def split_row(t, k, count):
-    """A row becomes two: its first `count` messages, and behind them the rest."""
+    """Split a row into its first `count` messages and the rest."""
     reserve_row(t.unanswered, t.moment.unanswered)
     for other in range(t.moment.unanswered, k, -1):
         move_row(t.unanswered, other - 1, other)
@@ -204,10 +208,10 @@ def split_row(t, k, count):
 
 @inner
 def answer_row(row, due_us):
-    """A row is answered for as a whole then."""
-    last_us = row[CLOCK_US] - (-(row[FROM_BEAT] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_BEATS])
-    row[CLOCK_US], row[CLOCK_BEATS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1
-    row[FROM_BEAT], row[DELAY] = 1, due_us - last_us
+    """Let a row be answered as a whole at `due_us`."""
+    last_us = row[CLOCK_US] - (-(row[FROM_TICK] + row[HOW_MANY] - 1) * row[CLOCK_PER_US] // row[CLOCK_TICKS])
+    row[CLOCK_US], row[CLOCK_TICKS], row[CLOCK_PER_US] = last_us - 1, row[HOW_MANY], 1
+    row[FROM_TICK], row[DELAY] = 1, due_us - last_us
 
 
 # Clients that go
@@ -215,7 +219,7 @@ def answer_row(row, due_us):
 
 @inner
 def client_gone(t, node):
-    """The node of publishers is gone: they never hear."""
+    """Drop the waits of publishers whose node is gone."""
     left = 0
     for k in range(t.moment.awaiting):
         if t.awaiting[k, CLIENT] != node:
@@ -231,7 +235,7 @@ def client_gone(t, node):
 
 @inner
 def undecided(t):
-    """For how many of the publisher's messages the queue has not answered."""
+    """Return how many of the publisher's messages the queue has not answered."""
     count = 0
     for k in range(t.moment.unanswered):
         if t.unanswered[k, OF_PUBLISHER] == t.publisher.number and t.unanswered[k, DELAY] == NEVER:

@@ -1,5 +1,7 @@
-"""How the publisher goes, and what holds it up: `hawb.engine.clients.steady.closing` and `credit` with the kernel's
-ports."""
+"""The publisher closes, and flow control blocks it.
+
+This is `hawb.engine.clients.steady.closing` and `credit` with the kernel's ports.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What the replicas of the queue hold, for a trial: `hawb.engine.classic.copies`. A mirror holds of the queue's content
-what was taken `since` it came."""
+"""The replicas' copies of the queue, for a trial: `hawb.engine.classic.copies`.
+
+A mirror holds of the queue's content what was taken `since` it joined.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +13,25 @@ from hawb.study.kernel.state import AFTER, COUNT, FIRST_NODE, is_running
 
 @inner
 def holds_all(t, q, node):
-    """Whether a mirror holds all that the master holds."""
+    """Return True if a mirror holds all that the master holds."""
     return windows.count_between(t.content, 0, t.since[node]) == 0
 
 
 @inner
 def begin_copy(t, q, node):
-    """A mirror begins, empty, and lags behind nothing."""
+    """Start a mirror, empty, which lags behind nothing."""
     t.since[node] = q.taken
     q.lagging &= ~(1 << node)
 
 
 @inner
 def note_silent(t, q):
-    """In a whole network the master reaches every mirror."""
+    """Do nothing: in a whole network the master reaches every mirror."""
 
 
 @inner
 def purge_copies(t, q, bits):
-    """Mirrors throw away what they had received."""
+    """Empty mirrors of what they had received."""
     for node in range(t.setup.nodes):
         if bits >> node & 1:
             t.since[node] = purged_at(t, node)
@@ -37,13 +39,13 @@ def purge_copies(t, q, bits):
 
 @inner
 def purged_at(t, node):
-    """After which message a mirror holds all that empties itself now."""
+    """Return the message after which a mirror that is emptied now holds all."""
     return t.queue.taken
 
 
 @inner
 def fill_copies(t, q, bits):
-    """Mirrors have received all that the master holds, in a synchronisation."""
+    """Give mirrors all that the master holds, after a synchronisation."""
     for node in range(t.setup.nodes):
         if bits >> node & 1:
             t.since[node] = 0
@@ -52,26 +54,26 @@ def fill_copies(t, q, bits):
 
 @inner
 def delete_copies(t, q, bits):
-    """Who has no mirror has nothing; those that lag are forgotten."""
+    """Delete nodes' copies; those that lagged no longer do."""
     q.lagging &= ~bits
 
 
 @inner
 def leave_on_disks(t, q, bits):
-    """What is on disks of mirrors that are gone nobody asks."""
+    """Do nothing about the disks of mirrors that are gone, which no trial reads."""
     q.lagging &= ~bits
 
 
 @inner
 def lose(t, after, last):
-    """What the queue had taken after `after` up to `last` is gone for good."""
+    """Lose for good the messages after `after` up to `last`."""
     windows.copy(t.content, t.lost, after, last)
-    windows.strike_out(t.content, after, last)
+    windows.remove(t.content, after, last)
 
 
 @inner
 def inherit(t, q, promoted, living, gone, entry):
-    """The promoted mirror's copy is the queue's, and other mirrors hold of it what they held."""
+    """Make the promoted mirror's copy the queue's; the other mirrors keep what they held of it."""
     lose(t, 0, t.since[promoted])
     for node in range(t.setup.nodes):
         if living >> node & 1:
@@ -81,7 +83,7 @@ def inherit(t, q, promoted, living, gone, entry):
 
 @inner
 def keep_masters_copy(t, q, gone, entry):
-    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    """Keep what is on the disk of the master's node of a queue without a master process; the rest is lost."""
     if not t.setup.persistent or t.moment.virgin >> q.master & 1 or is_running(t, q.master):
         lose(t, 0, q.taken)
     for k in range(1, t.unwritten[0, 0] + 1):
@@ -91,12 +93,12 @@ def keep_masters_copy(t, q, gone, entry):
 
 @inner
 def keep_orphaned_mirrors(t, q, bits):
-    """No mirror that waited for the master stays."""
+    """Do nothing: no mirror that waited for the master stays."""
 
 
 @inner
 def lose_unwritten(t, node):
-    """A host has lost power: messages that a master on it had not yet answered for are not on its disk."""
+    """Note the messages that a master on a host without power had not yet answered for: they are not on its disk."""
     if t.queue.master != node:
         return
     windows.clear(t.unwritten)

@@ -1,10 +1,10 @@
-"""What the consumer gets and answers: `hawb.engine.clients.consuming`, `settling` and `subscriptions` for one consumer
-without a prefetch.
+"""The consumer's deliveries and answers, for one consumer without a prefetch.
 
-With automatic acknowledgement it takes a message at each beat, and holds none. Otherwise it holds all that was handed
-to it and not answered: of the queue's content what was taken up to `handed`. `stale` is what it still believes to
-hold from a master that is gone; `early` are those that have left the queue, because an answer meant for a master that
-was gone has settled them, and for which it will answer once more.
+This is `hawb.engine.clients.consuming`, `settling` and `subscriptions`. With automatic acknowledgement the consumer
+takes a message at each tick, and holds none. Otherwise it holds all that was delivered to it and not answered: of the
+queue's content what was taken up to `handed`. `stale` is what it still believes to hold from a master that is gone;
+`early` are those that have left the queue because an answer meant for a master that was gone has settled them, and for
+which it will answer once more.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PATIENCE_US = access.PATIENCE_US
 
 @inner
 def defer(t, kind, a, b, c, d):
-    """An operation waits until the queue serves again; while it is settled that no master is there, 60 s at most."""
+    """Make an operation wait until the queue serves again; for 60 s at most while there is no master to await."""
     row = t.queue.waiting
     if row == len(t.waiting):
         raise OverflowError("more waits for the queue than a trial has room for")
@@ -70,7 +70,7 @@ def defer(t, kind, a, b, c, d):
 
 @inner
 def release(t):
-    """Everything that waited tries again, in its order."""
+    """Let everything that waited try again, in its order."""
     for k in range(t.queue.waiting):
         row = t.waiting[k]
         unschedule(t, GIVE_UP, row[NUMBER])
@@ -80,8 +80,10 @@ def release(t):
 
 @inner
 def serves(t, kind, a, node, c, d):
-    """Whether the queue serves an operation of a client at a node now; otherwise it waits, or nobody knows the
-    queue."""
+    """Return True if the queue serves an operation of a client at a node now.
+
+    Otherwise the operation waits, or is dropped if the queue is not known.
+    """
     queue = t.queue
     if queue.up and not queue.syncing and linked(t, node, queue.master):
         return True
@@ -95,7 +97,7 @@ def serves(t, kind, a, node, c, d):
 
 @inner
 def deliver(t, flowing):
-    """Sends all that is ready to the consumer, if it is subscribed. What flows is with it at once."""
+    """Send all that is ready to the consumer, if it is subscribed. What flows arrives at once."""
     queue, consumer = t.queue, t.consumer
     if not takes(t) or t.setup.automatic or not windows.count_between(t.content, consumer.handed, ALL):
         return
@@ -115,13 +117,13 @@ def deliver(t, flowing):
 
 @inner
 def takes(t):
-    """Whether the queue sends to the consumer."""
+    """Return True if the queue sends to the consumer."""
     return t.queue.up and not t.queue.syncing and t.consumer.subscribed
 
 
 @inner
 def fetch(t, count):
-    """With automatic acknowledgement the consumer takes a message at each beat, and holds none."""
+    """Let a consumer with automatic acknowledgement take messages."""
     last = windows.reach(t.content, count)
     if not takes(t) or not last:
         return
@@ -135,7 +137,7 @@ def fetch(t, count):
 
 @inner
 def note_sent(t, number, after, last):
-    """Messages are on their way with a delivery of that number."""
+    """Note that messages are under way with a delivery of that number."""
     row = t.moment.sent
     if row == len(t.sent):
         raise OverflowError("more is on its way than a trial has room for")
@@ -145,7 +147,7 @@ def note_sent(t, number, after, last):
 
 @inner
 def arrive(t, number, sender):
-    """A delivery reaches the client."""
+    """Deliver the messages of a delivery to the client."""
     left = 0
     for k in range(t.moment.sent):
         if t.sent[k, 0] == number:
@@ -158,7 +160,7 @@ def arrive(t, number, sender):
 
 @inner
 def receive(t, sender, after, last):
-    """The client has messages, unless its node or the one that sent them has died by now."""
+    """Let the client receive messages, unless its node or the sending node has gone down."""
     if not is_sent(t, sender, t.consumer.node):
         return
     windows.copy(t.delivered, t.delivered_twice, after, last)
@@ -167,19 +169,19 @@ def receive(t, sender, after, last):
 
 @inner
 def is_sent(t, sender, client):
-    """Whether the node that sends messages and the one that they are for are there."""
+    """Return True if the node that sends messages and the one that they are for are up."""
     return is_up(t, sender) and runs_anywhere(t, client)
 
 
 @inner
 def held(t):
-    """How many messages the consumer holds, those of the present master."""
+    """Return how many messages of the present master the consumer holds."""
     return windows.count_between(t.content, 0, t.consumer.handed)
 
 
 @inner
 def late_ones(t, last):
-    """How many messages up to `last` are stale that the consumer was sent again."""
+    """Return how many stale messages up to `last` the consumer was sent again."""
     count = 0
     for k in range(1, t.stale[0, 0] + 1):
         count += windows.count_between(t.content, t.stale[k, 0], min(t.stale[k, 1], last, t.consumer.handed))
@@ -191,8 +193,11 @@ def late_ones(t, last):
 
 @inner
 def settle(t, count, unheard):
-    """The consumer acknowledges its oldest `count` messages: first what it believes to hold from a master that is gone,
-    then what it holds. From 3.9 on the first count, too, for what was sent again, unless they were sent to that one."""
+    """Acknowledge the consumer's oldest `count` messages.
+
+    They are first those that it believes to hold from a master that is gone, then those that it holds. From 3.9 on the
+    first also count for messages that were sent again, unless the answers were sent to the old master (`unheard`).
+    """
     stale = min(count, windows.total(t.stale))
     windows.clear(t.late)
     if t.setup.late_answers_count and not unheard:
@@ -206,7 +211,7 @@ def settle(t, count, unheard):
         return
     forget_stale(t, stale)
     windows.copy(t.late, t.early, 0, ALL)
-    windows.strike_out(t.early, 0, bound)
+    windows.remove(t.early, 0, bound)
     take_out(t, 0, min(bound, t.consumer.handed))
     for k in range(1, t.late[0, 0] + 1):
         take_out(t, t.late[k, 0], t.late[k, 1])
@@ -216,13 +221,13 @@ def settle(t, count, unheard):
 
 @inner
 def take_out(t, after, last):
-    """Messages leave the queue in an orderly way."""
-    windows.strike_out(t.content, after, last)
+    """Remove messages from the queue."""
+    windows.remove(t.content, after, last)
 
 
 @inner
 def answered_up_to(t, count):
-    """Up to which message the consumer answers with `count` answers beyond those for what is stale."""
+    """Return the message up to which the consumer answers with `count` answers beyond those for stale messages."""
     if count <= 0:
         return 0
     if not t.early[0, 0]:
@@ -235,7 +240,7 @@ def answered_up_to(t, count):
 
 @inner
 def forget_stale(t, count):
-    """The first of the stale messages are answered."""
+    """Drop the first of the stale messages, which are answered."""
     while count > 0 and t.stale[0, 0]:
         after, last = windows.take_first(t.stale, count)
         count -= last - after
@@ -246,13 +251,13 @@ def forget_stale(t, count):
 
 @inner
 def subscribe(t):
-    """The queue knows the consumer."""
+    """Subscribe the consumer."""
     t.consumer.subscribed = 1
 
 
 @inner
 def detach(t):
-    """The queue's master is gone: what the consumer held is stale. Whether it wants to go on."""
+    """Make what the consumer held stale, since the master is gone; return True if the consumer wants to go on."""
     consumer = t.consumer
     if consumer.state != CLOSED and is_here(t, consumer.node):
         windows.copy(t.content, t.stale, 0, consumer.handed)
@@ -264,21 +269,21 @@ def detach(t):
 
 @inner
 def follow_new_master(t):
-    """A mirror took over, and the consumer's channel consumes again in silence."""
+    """Let the consumer's channel consume again at a promoted mirror, without informing the client."""
     if detach(t):
         subscribe(t)
 
 
 @inner
 def wants_to_resume(t, subscription):
-    """Whether the client still wants what its channel tries to resume."""
+    """Return True if the client still wants what its channel tries to resume."""
     consumer = t.consumer
     return consumer.state == ACTIVE and consumer.subscription == subscription and not consumer.subscribed
 
 
 @inner
 def resume(t, subscription, node):
-    """The channel consumes again."""
+    """Let the channel consume again."""
     if wants_to_resume(t, subscription) and serves(t, RESUME, subscription, node, 0, 0):
         subscribe(t)
         deliver(t, False)
@@ -286,28 +291,28 @@ def resume(t, subscription, node):
 
 @inner
 def consume(t, node):
-    """basic.consume of a client at a node."""
+    """Run basic.consume of a client at a node."""
     consumer = t.consumer
     if not is_running(t, node) or not serves(t, CONSUME, 0, node, 0, 0) or consumer.state == ACTIVE:
         return
     if consumer.state == CANCELLED and not is_here(t, consumer.node) and still_holds(t):
         return
     consumer.state, consumer.subscription, consumer.node = ACTIVE, next_number(t), node
-    consumer.beats, consumer.clock.start_us = 0, t.moment.now_us
-    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
+    consumer.ticks, consumer.clock.start_us = 0, t.moment.now_us
+    consumer.clock.per_ticks, consumer.clock.per_us = t.setup.consume_ticks, t.setup.consume_us
     subscribe(t)
     deliver(t, False)
 
 
 @inner
 def still_holds(t):
-    """Whether the client believes that it has messages to answer for, beside those that the queue has now."""
+    """Return True if the client believes that it holds messages that the queue no longer counts as delivered to it."""
     return t.stale[0, 0] or t.early[0, 0]
 
 
 @inner
 def close(t):
-    """The consumer's channel is gone, and what it held is ready again."""
+    """Close the consumer's channel; what it held is ready again."""
     consumer = t.consumer
     if consumer.state == CLOSED:
         return
@@ -318,7 +323,7 @@ def close(t):
 
 @inner
 def give_up(t, number):
-    """An operation has waited as long as it may."""
+    """Give up an operation that has waited as long as it may."""
     for k in range(t.queue.waiting):
         if t.waiting[k, NUMBER] == number:
             kind, subscription = t.waiting[k, KIND], t.waiting[k, A]

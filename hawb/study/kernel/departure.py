@@ -1,5 +1,7 @@
-"""What ends with a node, and what of it others learn when: `hawb.engine.cluster.stopping_ports`, for a trial of a
-classic queue."""
+"""What ends with a node, and what other nodes notice when, for a trial of a classic queue.
+
+This is `hawb.engine.cluster.stopping_ports`.
+"""
 
 from __future__ import annotations
 
@@ -13,81 +15,84 @@ from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import CLOSED, NOBODY, NODE_GONE, SHUT_DOWN, STOPPED, put_on_agenda, schedule, unschedule
 
 KILLED, LOST_POWER = range(2)
-"""How a node goes from one moment to the next, of which nobody is told."""
+"""The causes for which a node goes down at once, which only a trace would show."""
 
 lose_unwritten = copies.lose_unwritten
-"""What a node had not written is on no disk."""
-say_stopping = say_stopped = say_paused = say_struck = say_missed = give_masters_away = nothing
-"""Nobody is told, and there are no releases whose nodes give masters away as they are drained."""
+"""Lose the messages that a node had not written to disk."""
+say_stopping = say_stopped = say_paused = say_down = say_nodes_down = give_masters_away = nothing
+"""There is no trace, and the kernel plays no release whose nodes give masters away as they are drained."""
 
 
 @inner
 def remember(t, node):
-    """A node that goes keeps the records as they are now: in a trial none boots from them."""
+    """Do nothing: in a trial no node boots from the records that it remembers."""
 
 
-# What is to happen
+# Scheduling
 
 
 @inner
-def be_missed(t, node, delay_us, priority):
-    """In a while others notice that a node is gone."""
+def schedule_node_down(t, node, delay_us, priority):
+    """Schedule that the other nodes notice, after `delay_us`, that a node went down."""
     put_on_agenda(t, delay_us, priority, NODE_GONE, node, 0, 0, 0)
 
 
 @inner
-def withdraw_missed(t, node):
-    """Whether others are still to notice that a node is gone. If so that is not to happen any more."""
+def cancel_node_down(t, node):
+    """Unschedule that other nodes notice that a node went down; return True if it was scheduled."""
     return unschedule(t, NODE_GONE, node)
 
 
 @inner
 def will_have_stopped(t, node):
-    """In a while a node's broker has stopped."""
+    """Schedule the end of a node's shutdown."""
     schedule(t, t.setup.stop_us, STOPPED, node, t.nodes[node].boots)
 
 
 @inner
 def fall_silent(t, node):
-    """A node says nothing any more: there are no members of quorum queues that would suspect it."""
+    """Do nothing: there are no members of quorum queues to suspect the node."""
 
 
-# What goes with a node
+# What ends with a node
 
 
 @inner
 def members_down(t):
-    """Members of quorum queues are gone, noticed or not: there are none."""
+    """Do nothing: there are no members of quorum queues."""
 
 
 @inner
-def members_missed(t):
-    """Somebody is known to be gone: members of quorum queues there are none."""
+def members_noticed_down(t):
+    """Do nothing: there are no members of quorum queues."""
 
 
 @inner
 def has_master(t, node):
-    """Whether the queue's master runs on a node."""
+    """Return True if the queue's master runs on a node."""
     return t.queue.up and t.queue.master == node
 
 
 @inner
 def end_masters(t, node, how):
-    """The master is gone with its node."""
+    """End the master with its node."""
     if has_master(t, node):
         end_master(t, t.queue, False)
 
 
 @inner
 def shut_down_masters(t, node):
-    """The master on a node ends in an orderly way."""
+    """Shut down the master on a node in a controlled way."""
     if has_master(t, node):
         shut_down_master(t, t.queue)
 
 
 @inner
 def close_masters_consumers(t, node):
-    """Whether the master on a node that stops has its consumer there: it is closed first, and then the node stops."""
+    """Close the consumer at a stopping node of the master on it; return True if there was one.
+
+    The node stops afterwards.
+    """
     closes = has_master(t, node) and t.consumer.node == node and t.consumer.state != CLOSED
     if closes:
         close(t)
@@ -97,7 +102,7 @@ def close_masters_consumers(t, node):
 
 @inner
 def disconnect(t, node):
-    """A node that is drained closes its clients' connections."""
+    """Close the clients' connections of a node that is drained."""
     client_gone(t, node)
     if t.consumer.node == node:
         close(t)
@@ -105,15 +110,15 @@ def disconnect(t, node):
 
 @inner
 def stop_members(t, node):
-    """It has no members of quorum queues."""
+    """Do nothing: there are no members of quorum queues."""
 
 
-# What those learn that are left
+# What the remaining nodes notice
 
 
 @inner
 def publishers_gone(t, dead):
-    """Channels at nodes that are gone will never hear what became of what they sent."""
+    """Close the channels at nodes that went down: they never receive the confirms of what they sent."""
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             client_gone(t, node)
@@ -121,7 +126,7 @@ def publishers_gone(t, dead):
 
 @inner
 def remove_dead_replicas(t, gone, dead):
-    """The queue learns that replicas of it are gone."""
+    """Let the queue remove replicas on gone nodes."""
     orphaned_gm = 1 << t.queue.orphaned_gm if t.queue.orphaned_gm != NOBODY else 0
     if (mirror_bits(t, t.queue) | 1 << t.queue.master | orphaned_gm) & gone:
         remove_from_queue(t, t.queue, False)
@@ -129,6 +134,6 @@ def remove_dead_replicas(t, gone, dead):
 
 @inner
 def clients_gone(t, gone, dead):
-    """The consumer is gone with its node."""
+    """Close the consumer with its node."""
     if t.consumer.node != NOBODY and dead >> t.consumer.node & 1:
         close(t)

@@ -1,9 +1,9 @@
-"""Nodes that lose their disks, and come back as others: `hawb.engine.cluster.membership`, as `hawb.study.repairs` asks
-for it.
+"""Nodes that lose their disks, and join again as new ones.
 
-A queue without mirrors goes with its node, and its clients declare it again. What else a disk takes along is rare: what
-an heir has of a mirrored queue, records from which a node is made to boot, and all that would have to wait for a node
-that does not answer. A trial in which it happens is handed over: the engine plays it instead (`hawb.study.trial_rows`).
+This is `hawb.engine.cluster.membership`, as `hawb.study.repairs` uses it. A queue without mirrors is lost with its
+node, and its clients declare it again. Other consequences of a lost disk are rare: what a promotion candidate has of a
+mirrored queue, records from which a node is forced to boot, and all that would have to wait for a node that does not
+answer. A trial with one of them falls back to the engine (`hawb.study.trial_rows`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from hawb.engine.cluster import lost_disks
 from hawb.study.compiled import Binding, inner
-from hawb.study.kernel.going_down import kill, miss_late, start_nodes
+from hawb.study.kernel.going_down import kill, notice_pending_down, start_nodes
 from hawb.study.kernel.network_rules import NETWORK
 from hawb.study.kernel.node_rules import answers
 from hawb.study.kernel.state import (
@@ -26,7 +26,7 @@ from hawb.study.kernel.state import (
 
 @inner
 def keep_sides(t, entry):
-    """In a whole network there is one side, whose records stay."""
+    """Do nothing: a whole network has one side, whose records stay."""
 
 
 lose_disks = Binding(["drop_unheld"], SimpleNamespace(drop_unheld=keep_sides), NETWORK).of(lost_disks.lose_disks)
@@ -34,7 +34,7 @@ lose_disks = Binding(["drop_unheld"], SimpleNamespace(drop_unheld=keep_sides), N
 
 @inner
 def lose_nodes(t, bits):
-    """The disks of nodes are lost, and what runs there with them."""
+    """Lose the disks of nodes, and what runs on them."""
     kill(t, bits)
     t.moment.virgin |= bits
     look_from_outside(t)
@@ -43,7 +43,7 @@ def lose_nodes(t, bits):
 
 @inner
 def replace(t, node):
-    """An empty node comes back as another, where one runs that answers. A lone one begins anew."""
+    """Let an empty node join as another, if a node runs that answers. A lone node starts as a new cluster."""
     running = running_bits(t)
     if t.setup.nodes == 1:
         t.moment.virgin, t.nodes[node].believes = 0, 0
@@ -58,9 +58,12 @@ def replace(t, node):
 
 @inner
 def forget_node(t, node):
-    """`rabbitmqctl forget_cluster_node`: the others have no such node any more. A queue without mirrors that waited for
-    it is gone; its consumer was told when it fell, or waits."""
-    miss_late(t, node)
+    """Run `rabbitmqctl forget_cluster_node`.
+
+    A queue without mirrors that waited for the node is gone; its consumer was cancelled when the queue went down, or
+    waits.
+    """
+    notice_pending_down(t, node)
     if t.queue.master == node and (t.setup.mirrored or t.queue.waiting):
         hand_to_engine(t)
     elif t.queue.master == node:
@@ -69,7 +72,7 @@ def forget_node(t, node):
 
 @inner
 def declare_again(t, node):
-    """A client at a node declares the queue again, empty, and there."""
+    """Let a client at a node declare the queue again, empty, on that node."""
     if not is_running(t, node) or not answers(t):
         hand_to_engine(t)
         return

@@ -1,7 +1,7 @@
-"""Channels that publish, and proposals that wait: `hawb.engine.raft_groups.enqueuers`, for a queue without limits.
+"""Channels that publish, and waiting proposals: `hawb.engine.raft_groups.enqueuers`, for a queue without limits.
 
-A channel is a whole number, which tells its publisher and its node. `registered` has a row for each: the channel, and
-NOBODY once the queue knows it, or else the node that it asks, or NEVER.
+A channel is a whole number made of its publisher and its node. `registered` has a row for each: the channel, and NOBODY
+once the queue knows it, or else the node that it asks, or NEVER.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hawb.study.kernel.state import (
 )
 
 __all__ = ["PROPOSAL_GIVEN_UP", "REGISTRATION_GIVEN_UP", "is_in_log", "withdraw"]
-"""The ports that stand elsewhere."""
+"""The ports from other modules."""
 
 NO_CHANNEL = NOBODY
 rejects = nothing
@@ -37,31 +37,31 @@ rejects = nothing
 
 @inner
 def channel_at(owner, node):
-    """A publisher's channel."""
+    """Return a publisher's channel at a node."""
     return owner * MOST_NODES + node
 
 
 @inner
 def node_of(channel):
-    """The node at which a channel is."""
+    """Return the node at which a channel is."""
     return channel % MOST_NODES
 
 
 @inner
 def to_be_known(t, channel):
-    """A channel, if it has to be known to the queue."""
+    """Return a channel if it has to be registered with the queue; NO_CHANNEL otherwise."""
     return channel if t.setup.registers else NO_CHANNEL
 
 
 @inner
 def channel_of(t, p):
-    """The channel that has to be known before what it asks gets to a leader; NO_CHANNEL where none has to be."""
+    """Return the channel that has to be registered before a proposal reaches a leader; NO_CHANNEL if none has to be."""
     return to_be_known(t, p.channel)
 
 
 @inner
 def is_known(t, g, channel):
-    """Whether the queue knows a channel."""
+    """Return True if the queue knows a channel."""
     for k in range(g.registered):
         if t.registered[k, 0] == channel:
             return t.registered[k, 1] == NOBODY
@@ -70,13 +70,13 @@ def is_known(t, g, channel):
 
 @inner
 def note_known(t, g, channel):
-    """The queue gets to know a channel."""
+    """Register a channel with the queue."""
     t.registered[registration(t, channel), 1] = NOBODY
 
 
 @inner
 def whom_it_asks(t, g, channel):
-    """The node of the leader that a channel asks for its version; NOBODY where no channel does."""
+    """Return the node of the leader that a channel asks for its version; NOBODY in a release without that request."""
     if not t.setup.asks_leader_first:
         return NOBODY
     for k in range(g.registered):
@@ -87,7 +87,7 @@ def whom_it_asks(t, g, channel):
 
 @inner
 def note_asked(t, g, channel):
-    """A channel goes on asking the leader that there is now, or was last."""
+    """Note that a channel goes on asking the present leader, or the last one."""
     row = registration(t, channel)
     if t.registered[row, 1] == NEVER:
         t.registered[row, 1] = g.holder
@@ -95,7 +95,7 @@ def note_asked(t, g, channel):
 
 @inner
 def registration(t, channel):
-    """Which row says what is known of a channel."""
+    """Return the row of a channel's registration, a new one if there is none."""
     for k in range(t.queue.registered):
         if t.registered[k, 0] == channel:
             return k
@@ -111,7 +111,7 @@ def registration(t, channel):
 
 @inner
 def forget_channels(t):
-    """Channels of publishers that are gone, and of which nothing is on its way."""
+    """Drop channels whose publishers are gone, and that have nothing under way."""
     left = 0
     for k in range(t.queue.registered):
         if is_needed(t, t.registered[k, 0]):
@@ -122,7 +122,7 @@ def forget_channels(t):
 
 @inner
 def is_needed(t, channel):
-    """Whether a channel's publisher is there, or something of it is on its way."""
+    """Return True if a channel's publisher is there, or it has something under way."""
     owner = channel // MOST_NODES
     if owner == t.publisher.number:
         return True
@@ -140,43 +140,42 @@ def is_needed(t, channel):
 
 @inner
 def is_chosen(p, by):
-    """Whether a channel has sent a proposal; NOBODY stands for all."""
+    """Return True if a channel has sent a proposal; NOBODY stands for all."""
     return by == NOBODY or p.channel == by
 
 
 @inner
 def plan_giving_up(t, g, p, patience_us):
-    """A channel waits so long to be known before it sends a message."""
+    """Schedule when a channel gives up the registration for which a message waits."""
     put_on_agenda(t, patience_us, TIMER if patience_us else REACTION, REGISTRATION_GIVEN_UP, p.number, 0, 0, 0)
 
 
 @inner
 def refuse_orphan(t, g, p):
-    """The messages of a proposal were never taken, since their client's node is gone."""
+    """Count the messages of a proposal as refused: they were never taken, since their client's node is gone."""
     if p.asks == ENQUEUE:
         t.book.refused += p.count
 
 
 @inner
 def set_aside(t, g, p):
-    """No channel of a trial is cut off from a leader, so that each sends again what a leader has not."""
+    """Do nothing: no channel of a trial is cut off from a leader, so each sends again what a leader lacks."""
 
 
 @inner
 def take_up(t, g, p):
-    """Nothing was set aside."""
+    """Do nothing: nothing was set aside."""
 
 
 @inner
 def silent_us(t, a, b):
-    """No link drops anything."""
+    """Return 0: no link is cut."""
     return 0
 
 
 @inner
 def reject_first(t, g, p, most):
-    """A channel does not send up to `most` messages of a proposal, and says so to their publisher; the rest stands in
-    its place."""
+    """Let a channel reject up to `most` messages of a proposal; the rest stays in its place."""
     node, after, count, left = p.node, p.after, min(most, p.count), p.count - min(most, p.count)
     t.book.refused += count
     if not left:

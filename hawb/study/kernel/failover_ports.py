@@ -1,5 +1,7 @@
-"""What a failover needs of the kernel: `hawb.engine.classic.failover_ports`, for a trial. Its queue is durable, no
-process crashes, and the record on disk names no mirrors."""
+"""What a failover needs of the kernel: `hawb.engine.classic.failover_ports`, for a trial.
+
+Its queue is durable, no process crashes, and the record on disk names no mirrors.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from hawb.study.kernel.state import (
     HOW,
     KIND,
     LACKED_BY,
+    LOST_WITH_MASTER,
     PUBLISH,
     RESUME,
-    STRUCK,
     A,
     B,
     C,
@@ -29,52 +31,52 @@ from hawb.study.kernel.state import (
     schedule,
 )
 
-__all__ = ["COPIED", "STRUCK"]
+__all__ = ["COPIED", "LOST_WITH_MASTER"]
 
-detach_consumer, stall_change, listed_in = deliveries.detach, node_rules.stall, state.listed
+detach_consumer, defer_change, listed_in = deliveries.detach, node_rules.defer_if_blocked, state.listed
 
 
 @with_arrays
 def listed(t, bits):
-    """The nodes of a set, in their order, as rules take them."""
+    """Return the nodes of a set, in their order, as rules take them."""
     return listed_in(t.available, bits)
 
 
 @inner
-def stall(t, q, kind):
-    """Whether something of the queue has to wait for a node that does not answer; then it does."""
-    return stall_change(t, (kind, 0))
+def defer_if_blocked(t, q, kind):
+    """Make a change of the queue wait for a node that does not answer, if there is one; return True if it waits."""
+    return defer_change(t, (kind, 0))
 
 
 @inner
 def leaves_memory(t, q):
-    """Whether only disks have the record once the master's node is gone."""
+    """Return True if the record is on disks only once the master's node is down."""
     return not t.setup.mirrored and not t.setup.keeps_records
 
 
 @inner
 def always(*_):
-    """What is so of every queue of a trial: it is durable, and no process crashes."""
+    """Return True: a trial's queue is durable, and no process crashes."""
     return True
 
 
 has_room = remains = is_there = may_return = always
 disk_record = on_disk_record = keep_disk_record = nothing
 """The record on disk names no mirrors."""
-spared = remove = fall_with_node = forget_crashes = nothing
+excluded = remove = fall_with_node = forget_crashes = nothing
 """The queue is durable, and no process crashes."""
 leave_orphaned_mirrors = promote_orphaned_mirror = is_alone = not_promotable_bits = answer_waiting = nothing
-"""Policy does not change, so that no mirror is left on the record of a master that does not know it."""
+"""Policy does not change, so no mirror stays on the record of a master that does not know it."""
 adopt_limits = nothing
 """The queue has no limits."""
 
-# What waits for a master
+# Operations that wait for a master
 
 
 @inner
 def answer_unheld(t, q, holders, ended):
-    """What publishers sent while nobody was master nobody has, if none of the mirrors `holders` was there by then."""
-    how = STRUCK | ENDED if ended and t.setup.orphaned_mirrors_confirm else STRUCK
+    """Let waiting publishes fail that none of the mirrors `holders` has, since it was not there when they were sent."""
+    how = LOST_WITH_MASTER | ENDED if ended and t.setup.orphaned_mirrors_confirm else LOST_WITH_MASTER
     left = 0
     for k in range(q.waiting):
         row = t.waiting[k]
@@ -88,7 +90,10 @@ def answer_unheld(t, q, holders, ended):
 
 @inner
 def keep_waiting(t, q, how):
-    """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
+    """Update what waits for a queue whose master is gone: answers are lost.
+
+    Messages are copied to the mirrors, or lost.
+    """
     note_master_gone(t, how)
 
 
@@ -97,26 +102,26 @@ def keep_waiting(t, q, how):
 
 @inner
 def detach(t, q):
-    """What the consumer held of the master is stale."""
+    """Make what the consumer held of the master stale."""
     detach_consumer(t)
 
 
 @inner
 def wants_to_go_on(t):
-    """Whether the consumer's channel is there, and its client wants messages."""
+    """Return True if the consumer's channel is there, and its client wants messages."""
     return t.consumer.state == ACTIVE and is_running(t, t.consumer.node)
 
 
 @inner
 def follow_new_master(t, q, was):
-    """The consumer's channel consumes again in silence."""
+    """Let the consumer's channel consume again without informing the client."""
     if wants_to_go_on(t):
         subscribe(t)
 
 
 @inner
 def lose_master(t, q):
-    """The consumer waits for a master, or is cancelled."""
+    """Let the consumer wait for a master, or cancel it."""
     if wants_to_go_on(t):
         if is_awaited(t, q):
             schedule(t, 0, RESUME, t.consumer.subscription, t.consumer.node)
@@ -126,11 +131,11 @@ def lose_master(t, q):
 
 @inner
 def note_promotion(t, q, synchronised):
-    """Counts that a mirror, synchronised or not, has become master."""
+    """Count a promotion of a mirror, synchronised or not."""
     t.book.promotions += 1
     t.book.unsynchronised_promotions += not synchronised
 
 
 @inner
 def meet(t, q, node):
-    """Who could be recovered offline no trial asks."""
+    """Do nothing: no trial uses recoverable mirrors."""

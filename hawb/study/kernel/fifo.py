@@ -1,7 +1,7 @@
-"""The queue's messages and its consumer: `hawb.engine.clients.consuming`, `settling`, `subscriptions` and `fifo` for a
-quorum queue with one consumer.
+"""The queue's messages and its consumer, for a quorum queue with one consumer.
 
-A line is a table of windows (`windows`) that need not be sorted: messages in the order in which they go.
+This is `hawb.engine.clients.consuming`, `settling`, `subscriptions` and `hawb.engine.quorum.fifo`. A line is a table of
+windows (`windows`) that need not be sorted: messages in delivery order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hawb.study.kernel.state import (
 PREFETCH = fifo.UNLIMITED_PREFETCH
 is_given_up = rule(limits.is_given_up)
 NOT_LATE = -1
-"""In place of the number behind which messages stand."""
+"""In place of the number of the message behind which late messages go."""
 
 
 # Lines
@@ -38,7 +38,7 @@ NOT_LATE = -1
 
 @inner
 def put_behind(line, after, last):
-    """Puts messages at the end of a line."""
+    """Put messages at the end of a line."""
     count = line[0, 0]
     if last <= after:
         return
@@ -53,7 +53,7 @@ def put_behind(line, after, last):
 
 @inner
 def pass_to(line, to, most):
-    """Moves up to `most` messages from the head of a line to the end of another; how many they are."""
+    """Move up to `most` messages from the head of a line to the end of another; return their number."""
     moved = 0
     while moved < most and line[0, 0]:
         after, last = windows.take_first(line, most - moved)
@@ -64,7 +64,7 @@ def pass_to(line, to, most):
 
 @inner
 def has_of(t, after, last):
-    """How many of the messages the queue holds."""
+    """Return how many of the messages the queue holds."""
     waiting = windows.count_between(t.ready, after, last) + windows.count_between(t.returns, after, last)
     return waiting + windows.count_between(t.held, after, last)
 
@@ -74,19 +74,19 @@ def has_of(t, after, last):
 
 @inner
 def waits(t):
-    """How many messages are ready."""
+    """Return how many messages are ready."""
     return windows.total(t.ready) + windows.total(t.returns)
 
 
 @inner
 def capacity(t):
-    """How many more messages the consumer takes."""
+    """Return the consumer's credit."""
     return 0 if t.setup.automatic else max(0, PREFETCH - windows.total(t.held))
 
 
 @inner
 def come_back(t, more_room):
-    """A consumer that had no room has some again."""
+    """Unblock a consumer that has credit again."""
     consumer = t.consumer
     if consumer.blocked and (more_room or capacity(t)):
         consumer.blocked = 0
@@ -94,7 +94,7 @@ def come_back(t, more_room):
 
 @inner
 def deliver(t, flowing, more_room):
-    """Sends what is ready to the consumer, as far as it has room or makes `more_room` meanwhile."""
+    """Send what is ready to the consumer, up to its credit and `more_room`."""
     consumer = t.consumer
     if not t.queue.up or not consumer.subscribed or consumer.suspected or consumer.blocked:
         return
@@ -113,7 +113,7 @@ def deliver(t, flowing, more_room):
 
 @inner
 def hand_over(t, flowing):
-    """Messages are sent to the client; of what flows to one that acknowledges automatically the queue has let go."""
+    """Send messages to the client; what flows to a client that acknowledges automatically has left the queue."""
     consumer, sender = t.consumer, t.queue.master
     if t.queue.moved:
         check_out(t)
@@ -140,8 +140,10 @@ def hand_over(t, flowing):
 
 @inner
 def take_late(t, after):
-    """Messages from `after` on are committed. Where others with higher numbers were before them, they stand behind
-    those: the number of the last of these, NOT_LATE otherwise."""
+    """Return the last message in the queue before messages that are committed late; NOT_LATE if they are not late.
+
+    Messages from `after` on are late if messages with higher numbers were committed before them.
+    """
     end = t.moved[t.queue.moved - 1, 0] if t.queue.moved else 0
     for k in range(1, t.ready[0, 0] + 1):
         end = max(end, t.ready[k, 1])
@@ -154,8 +156,7 @@ def take_late(t, after):
 
 @inner
 def note_row(rows, count, first, after, last):
-    """Writes a row behind `count` others, or makes the last one longer if it goes on as that ended; how many there are
-    then."""
+    """Write a row behind `count` others, or extend the last one if it continues that; return the number of rows."""
     if count and rows[count - 1, 0] == first and rows[count - 1, 2] == after:
         rows[count - 1, 2] = last
         return count
@@ -167,13 +168,13 @@ def note_row(rows, count, first, after, last):
 
 @inner
 def check_out(t):
-    """What is in `hand` is not ready any more, late or not."""
+    """Take the messages in `hand` off the ready ones, late or not."""
     count = 0
     for k in range(t.queue.moved):
         windows.clear(t.fresh)
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
         for j in range(1, t.hand[0, 0] + 1):
-            windows.strike_out(t.fresh, t.hand[j, 0], t.hand[j, 1])
+            windows.remove(t.fresh, t.hand[j, 0], t.hand[j, 1])
         for j in range(1, t.fresh[0, 0] + 1):
             count = note_row(t.staying, count, t.moved[k, 0], t.fresh[j, 0], t.fresh[j, 1])
     for k in range(count):
@@ -183,14 +184,14 @@ def check_out(t):
 
 @inner
 def move_row_to(row, to):
-    """Writes a row over one of another table."""
+    """Copy a row over one of another table."""
     for column in range(len(row)):
         to[column] = row[column]
 
 
 @inner
 def note_staying(t, rows, count, index, after, last):
-    """Writes rows of those messages that are still in the queue behind others; how many rows there are then."""
+    """Write rows of those messages that are still in the queue behind others; return the number of rows."""
     for k in range(1, t.ready[0, 0] + 1):
         count = overlap(rows, count, index, after, last, t.ready[k])
     for k in range(1, t.returns[0, 0] + 1):
@@ -202,20 +203,20 @@ def note_staying(t, rows, count, index, after, last):
 
 @inner
 def overlap(rows, count, index, after, last, window):
-    """Writes a row of what is in a window."""
+    """Write a row of the messages that are in a window; return the number of rows."""
     first, end = max(after, window[0]), min(last, window[1])
     return note_row(rows, count, index, first, end) if first < end else count
 
 
 @inner
 def is_heard(t, sender):
-    """Whether what a node sends gets to the consumer."""
+    """Return True if what a node sends reaches the consumer."""
     return is_up(t, sender) and is_running(t, t.consumer.node)
 
 
 @inner
 def arrive_at_client(t, number, sender):
-    """A delivery reaches the client, or does not."""
+    """Deliver the messages of a delivery to the client, or lose them."""
     heard, left = is_heard(t, sender), 0
     windows.clear(t.hand)
     for k in range(t.moment.sent):
@@ -234,7 +235,7 @@ def arrive_at_client(t, number, sender):
 
 @inner
 def receive_hand(t):
-    """The client has messages, unless its channel is gone."""
+    """Let the client receive the messages in `hand`, unless its channel is gone."""
     if t.consumer.state != CLOSED:
         for k in range(1, t.hand[0, 0] + 1):
             windows.copy(t.delivered, t.delivered_twice, t.hand[k, 0], t.hand[k, 1])
@@ -244,7 +245,7 @@ def receive_hand(t):
 
 @inner
 def receive_missing(t):
-    """The client notices a gap and fetches what did not arrive."""
+    """Let the client notice a gap and fetch what did not arrive."""
     if t.missing[0, 0]:
         windows.clear(t.hand)
         for k in range(1, t.missing[0, 0] + 1):
@@ -256,14 +257,14 @@ def receive_missing(t):
 
 @inner
 def lose(t, after, last):
-    """Messages do not arrive, which the queue still has."""
+    """Note messages that do not arrive, which the queue still has."""
     for k in range(1, t.held[0, 0] + 1):
         windows.add(t.missing, max(after, t.held[k, 0]), min(last, t.held[k, 1]))
 
 
 @inner
 def deliver_missing(t):
-    """The member on the consumer's own node delivers what the last leader could not."""
+    """Deliver what the last leader could not deliver from the member on the consumer's own node."""
     node = t.consumer.node
     if t.missing[0, 0] and t.queue.abreast >> node & 1 and is_running(t, node):
         receive_missing(t)
@@ -274,13 +275,13 @@ def deliver_missing(t):
 
 @inner
 def arrived_count(t):
-    """How many messages the consumer holds, as it believes."""
+    """Return how many messages the consumer believes it holds."""
     return windows.total(t.held) - windows.total(t.missing)
 
 
 @inner
 def settle(t, count, flowing):
-    """The consumer acknowledges its oldest `count` messages."""
+    """Acknowledge the consumer's oldest `count` messages."""
     if not t.missing[0, 0]:
         while count > 0 and t.held[0, 0]:
             after, last = windows.take_first(t.held, count)
@@ -293,7 +294,7 @@ def settle(t, count, flowing):
 
 @inner
 def settle_beside_gap(t, count):
-    """Those that have not arrived it does not know."""
+    """Acknowledge messages, without those that have not arrived, which the consumer does not know."""
     windows.clear(t.hand)
     for k in range(1, t.held[0, 0] + 1):
         after, end = t.held[k, 0], t.held[k, 1]
@@ -313,7 +314,10 @@ def settle_beside_gap(t, count):
 
 @inner
 def stretch(t, after, end):
-    """Up to which message those behind `after` have all arrived, or all not, and which of the two."""
+    """Return the message up to which those behind `after` have all arrived, or all not.
+
+    And True if they have arrived.
+    """
     for k in range(1, t.missing[0, 0] + 1):
         first, last = t.missing[k, 0], t.missing[k, 1]
         if first <= after < last:
@@ -323,7 +327,7 @@ def stretch(t, after, end):
     return end, True
 
 
-# Messages that come back
+# Returned messages
 
 
 @inner
@@ -341,14 +345,16 @@ def give_back(t):
         count_returns(t)
         for k in range(t.queue.counted):
             if is_given_up(t.counted[k, 0], t.setup.delivery_limit):
-                windows.strike_out(t.hand, t.counted[k, 1], t.counted[k, 2])
+                windows.remove(t.hand, t.counted[k, 1], t.counted[k, 2])
     pass_to(t.hand, t.returns, windows.total(t.hand))
 
 
 @inner
 def count_returns(t):
-    """Count one more return of each message in `hand`: `hawb.engine.quorum.fifo.counted`. Forget those that have left
-    the queue."""
+    """Count one more return of each message in `hand`: `hawb.engine.quorum.fifo.counted`.
+
+    Forget those that have left the queue.
+    """
     rows = 0
     windows.clear(t.fresh)
     for j in range(1, t.hand[0, 0] + 1):
@@ -358,7 +364,7 @@ def count_returns(t):
         rows = note_staying(t, t.staying, rows, times, after, last)
         for j in range(1, t.hand[0, 0] + 1):
             rows = overlap(t.staying, rows, times + 1, after, last, t.hand[j])
-        windows.strike_out(t.fresh, after, last)
+        windows.remove(t.fresh, after, last)
     for j in range(1, t.fresh[0, 0] + 1):
         rows = note_row(t.staying, rows, 1, t.fresh[j, 0], t.fresh[j, 1])
     for k in range(rows):
@@ -371,31 +377,35 @@ def count_returns(t):
 
 @inner
 def subscribe(t, node):
-    """The queue takes it in that a client consumes, and begins to send."""
+    """Apply the committed command that a client consumes, and begin to send."""
     consumer = t.consumer
     if not is_running(t, node) or consumer.state == ACTIVE:
         return
     if consumer.state == CLOSED:
         give_up_name(t)
     consumer.state, consumer.subscription, consumer.node, consumer.subscribed = ACTIVE, next_number(t), node, 1
-    consumer.beats, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
-    consumer.clock.per_beats, consumer.clock.per_us = t.setup.consume_beats, t.setup.consume_us
+    consumer.ticks, consumer.blocked, consumer.clock.start_us = 0, 0, t.moment.now_us
+    consumer.clock.per_ticks, consumer.clock.per_us = t.setup.consume_ticks, t.setup.consume_us
     deliver(t, False, 0)
 
 
 @inner
 def give_up_name(t):
-    """A channel that takes the consumer's name begins with nothing of one that died with its node, and stands for it to
-    the queue."""
+    """End the old channel of the consumer's name: what it held is returned.
+
+    The new channel starts with nothing of it.
+    """
     t.consumer.subscribed = t.consumer.suspected = 0
     windows.clear(t.missing)
     return_held(t)
 
 
 @inner
-def hold_off(t, node):
-    """The queue takes it in that its leader sees a node no more: a consumer there is served no more, and what it held
-    is ready again, in 4.3 after a while (`hawb.engine.quorum.out_of_reach`)."""
+def suspect_consumer(t, node):
+    """Apply the command that the leader no longer sees a node: a consumer there is not served.
+
+    What it held is ready again, in 4.3 after a while (`hawb.engine.quorum.out_of_reach`).
+    """
     consumer = t.consumer
     known = consumer.subscribed or t.held[0, 0]
     if consumer.node != node or not known or consumer.suspected:
@@ -411,7 +421,7 @@ def hold_off(t, node):
 
 @inner
 def take_back(t, node):
-    """The queue takes it in that its leader sees a node again: a consumer there is served."""
+    """Apply the command that the leader sees a node again: a consumer there is served."""
     consumer = t.consumer
     if consumer.node == node and consumer.suspected and (consumer.subscribed or t.setup.hold_us):
         consumer.suspected = 0
@@ -421,22 +431,24 @@ def take_back(t, node):
 
 @inner
 def watch(t):
-    """The leader sets its timer for a consumer out of reach, in place of any before."""
+    """Set the leader's timer for a consumer out of reach, in place of any before."""
     unschedule(t, HOLD_ENDS, 0)
     put_on_agenda(t, t.setup.hold_us, TIMER, HOLD_ENDS, 0, t.queue.master, 0, 0)
 
 
 @inner
 def follow_leader(t):
-    """A new leader knows of no timers, and finds that a consumer is out of reach."""
+    """Set the timer of a new leader for a consumer out of reach."""
     if t.setup.hold_us and t.consumer.suspected:
         watch(t)
 
 
 @inner
 def hold_ended(t):
-    """The queue takes it in that a consumer was out of reach for as long as it may hold messages: they are ready again,
-    which counts for no return."""
+    """Apply the command that a consumer was out of reach for too long: what it held is ready again.
+
+    That does not count as a return.
+    """
     if t.consumer.suspected:
         pass_to(t.held, t.returns, windows.total(t.held))
         t.consumer.suspected = t.consumer.subscribed
@@ -445,7 +457,7 @@ def hold_ended(t):
 
 @inner
 def unsubscribe(t):
-    """The queue takes it in that the consumer's channel is gone: what it held is ready again."""
+    """Apply the command that the consumer's channel is gone: what it held is ready again."""
     consumer = t.consumer
     consumer.state, consumer.subscribed, consumer.suspected, consumer.blocked = CLOSED, 0, 0, 0
     windows.clear(t.missing)
@@ -453,8 +465,8 @@ def unsubscribe(t):
 
 
 @inner
-def serve_nobody(t):
-    """What a client asked that is gone was sent to it in vain, and comes back."""
+def serve_gone_client(t):
+    """Deliver to a client that is gone, and return the messages."""
     windows.clear(t.hand)
     left = PREFETCH - pass_to(t.returns, t.hand, PREFETCH)
     pass_to(t.ready, t.hand, left)

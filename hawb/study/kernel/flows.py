@@ -1,4 +1,4 @@
-"""What flows between two events: `hawb.engine.clients.steady.flows` for one publisher and one consumer."""
+"""Flows between two events: `hawb.engine.clients.steady.flows` for one publisher and one consumer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hawb.study.kernel.mailbox import is_busy
 from hawb.study.kernel.node_ports import focus_on, focused, sides
 from hawb.study.kernel.publishing import wait_in_mailbox
 from hawb.study.kernel.state import KIND, SETTLE, A
-from hawb.study.kernel.steady import beats_heard, leave, useful_beats
+from hawb.study.kernel.steady import leave, ticks_heard, useful_ticks
 from hawb.study.kernel.steady_ports import is_heard
 
 
 @inner
 def flow(t, until_us):
-    """Takes in what flows until then on each side, and time stands there."""
+    """Apply what flows until `until_us` on each side, and set the time to it."""
     t.moment.now_us = max(t.moment.now_us, until_us)
     side = focused(t)
     for number in sides(t):
@@ -27,13 +27,13 @@ def flow(t, until_us):
 
 @inner
 def flow_through(t):
-    """What flowed to and from the queue since the last time."""
+    """Apply what flowed to and from the queue since the last time."""
     queue, consumer = t.queue, t.consumer
     answers = is_heard(t, consumer)
-    beats = beats_heard(t, queue, consumer) if answers else 0
-    useful = useful_beats(t, queue, consumer, beats)
+    ticks = ticks_heard(t, queue, consumer) if answers else 0
+    useful = useful_ticks(t, queue, consumer, ticks)
     arrived = leave(t, queue, t.publisher, 0)
-    consumer.beats += beats
+    consumer.ticks += ticks
     if answers and is_busy(t, queue, consumer.node):
         answer_later(t, useful)
     elif t.setup.automatic:
@@ -46,18 +46,20 @@ def flow_through(t):
 
 
 @inner
-def answer_later(t, beats):
-    """Answers to a queue that reads nothing wait, for no more than the consumer has of it. Answers to a master that is
-    gone reach nobody anyway, unless what they are for was sent again and they count."""
+def answer_later(t, ticks):
+    """Let answers to a queue that reads nothing wait, at most as many as the consumer has messages of it.
+
+    Answers to a master that is gone are dropped, unless their messages were sent again and the answers count.
+    """
     stale = windows.total(t.stale)
     counts = t.setup.late_answers_count and late_ones(t, ALL) > 0
-    nowhere = 0 if counts else min(beats, stale)
+    nowhere = 0 if counts else min(ticks, stale)
     if nowhere:
         settle(t, nowhere, 0)
     has = windows.total(t.early) + held(t) + (stale if counts else 0)
     for k in range(t.queue.waiting):
         if t.waiting[k, KIND] == SETTLE:
             has -= t.waiting[k, A]
-    count = min(beats - nowhere, has)
+    count = min(ticks - nowhere, has)
     if count > 0:
         wait_in_mailbox(t, SETTLE, count, t.consumer.node, 0, 0)

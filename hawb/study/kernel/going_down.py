@@ -1,4 +1,4 @@
-"""Nodes stop and die, and those that are left miss them: `hawb.engine.cluster.stopping` with the kernel's ports."""
+"""Nodes stop and go down, and the remaining nodes notice: `hawb.engine.cluster.stopping` with the kernel's ports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ GOING = Binding(departure_of_turns.PORTS, departure, NODES)
 drain = GOING.of(stopping.drain)
 stop, kill, power_off = map(GOING.of, (stopping.stop, stopping.kill, stopping.power_off))
 shut_down, stopped = map(GOING.of, (stopping.shut_down, stopping.stopped))
-node_gone, miss, miss_late = map(GOING.of, (stopping.node_gone, stopping.miss, stopping.miss_late))
+node_gone, on_nodes_down, notice_pending_down = map(
+    GOING.of, (stopping.node_gone, stopping.on_nodes_down, stopping.notice_pending_down)
+)  # fmt: skip
 
 
 @inner
 def start_nodes(t, nodes):
-    """Nodes, given as bits, boot."""
+    """Boot nodes, given as bits."""
     look_from_outside(t)
     for node in range(t.setup.nodes):
         if nodes >> node & 1 and t.nodes[node].status == DOWN:

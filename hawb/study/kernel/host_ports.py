@@ -1,5 +1,8 @@
-"""What groups need of the kernel: `hawb.engine.raft_groups.ports`, for a whole network, where no disk is
-lost and the members stay the same. `g` is `t.queue` or `t.store`, and the outbox is the trial itself."""
+"""What groups need of the kernel: `hawb.engine.raft_groups.ports`.
+
+It is for a whole network, where no disk is lost and the members stay the same. `g` is `t.queue` or `t.store`, and the
+outbox is the trial itself.
+"""
 
 from __future__ import annotations
 
@@ -45,34 +48,39 @@ from hawb.study.kernel.state import (
 )
 
 __all__ = ["ELECTION_DUE", "LEADER_ELECTED", "LOG_CUT", "MAJORITY_REACHED", "MEMBERS_ABREAST", "is_member"]
-"""The ports that stand elsewhere."""
+"""The ports from other modules."""
 
 ELECTION = randomness.ELECTION
 
 say_refused_by = await_handover = note_members = retire = ask_who_leads = start_anew = nothing
-"""Nobody is told, nobody hands over, and nobody joins or leaves."""
+"""There is no trace, no leader hands over, and no member joins or leaves."""
 is_held_back = offset_of = nothing
-"""There are no streams, and of batches nothing is known."""
+"""There are no streams, and batches are not recorded."""
 
-# What is so
+# Facts
 
 
 @inner
 def note_hosts(t):
-    """Notes on which nodes members could run, whenever one has gone or come: that is asked more often than it
-    changes."""
+    """Note the nodes on which members could run, whenever a node has stopped or booted.
+
+    These are read more often than they change.
+    """
     t.queue.here = running_bits(t) & t.setup.members
 
 
 @inner
 def hosted(t, g, *_):
-    """The nodes whose members run."""
+    """Return the nodes whose members run, as bits."""
     return (started_bits(t) if g.store else g.here) & ~g.stopped
 
 
 @inner
 def started_bits(t):
-    """The nodes that run or wait for others as they boot: those whose members of the metadata store run."""
+    """Return the nodes whose members of the metadata store run, as bits.
+
+    They run, or wait for others as they boot.
+    """
     bits = 0
     for node in range(t.setup.nodes):
         if t.nodes[node].status == RUNNING or t.nodes[node].status == WAITING:
@@ -82,31 +90,31 @@ def started_bits(t):
 
 @inner
 def reached(t, g, node):
-    """Those of them that get what is sent at a node."""
+    """Return the nodes whose members run and are reached from a node, as bits."""
     return hosted(t, g)
 
 
 @inner
 def in_sight(t, g):
-    """Those of them that are reached from a running node."""
+    """Return the nodes whose members run and are reached from a running node, as bits."""
     return 0 if g.store and not running_bits(t) else hosted(t, g)
 
 
 @inner
 def has_given_up(t, a, b):
-    """Whether the failure detectors of two nodes have given each other up."""
+    """Return True if the failure detectors of two nodes suspect each other."""
     return t.suspected[a] >> b & 1 == 1
 
 
 @inner
 def member_of(t, g, node):
-    """The member on a node."""
+    """Return the member on a node."""
     return t.members[node + g.store * MOST_NODES]
 
 
 @with_arrays
 def drawn(t, g, term):
-    """The members in the random order of a term."""
+    """Return the members in the random order of a term."""
     order = t.drawn[g.store * MOST_NODES :]
     if g.drawn_for != term:
         draw_order(t, g, term, order)
@@ -115,7 +123,7 @@ def drawn(t, g, term):
 
 @with_arrays
 def draw_order(t, g, term, order):
-    """Writes the members in the random order of a term: `hawb.engine.core.randomness.shuffled`."""
+    """Write the members in the random order of a term: `hawb.engine.core.randomness.shuffled`."""
     count, g.drawn_for = 0, term
     for node in range(t.setup.nodes):
         if is_member(t, g, node):
@@ -126,24 +134,24 @@ def draw_order(t, g, term, order):
         order[i], order[j] = order[j], order[i]
 
 
-# What is planned
+# Scheduling
 
 
 @inner
 def plan(t, g, delay_us, kind, node):
-    """Something of the group, or of its member on a node, is to happen."""
+    """Schedule an event of the group, or of its member on a node."""
     schedule(t, delay_us, kind + g.store * OF_STORE, node)
 
 
 @inner
 def unplan(t, g, kind, node):
-    """Something is not to happen any more."""
+    """Unschedule an event."""
     unschedule(t, kind + g.store * OF_STORE, node)
 
 
 @inner
 def is_planned(t, g, kind, node):
-    """Whether something is to happen."""
+    """Return True if an event is scheduled."""
     kind += g.store * OF_STORE
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == kind and t.agenda[row, A] == node:
@@ -151,25 +159,25 @@ def is_planned(t, g, kind, node):
     return False
 
 
-# What a member wants done
+# Outputs of a member
 
 
 @inner
 def outbox(t):
-    """What a member is to write down in a step that it wants done."""
+    """Empty the outbox for the outputs of a member's step, and return it."""
     t.queue.out = 0
     return t
 
 
 @with_arrays
 def wishes(out):
-    """What it has written down, in its order."""
+    """Return the outputs, in their order."""
     return out.out[: out.queue.out]
 
 
 @inner
 def transfer_us(t, g, message):
-    """How long the bodies of the messages in it take, which count as replicated."""
+    """Return the transfer time of the bodies in a message, and count them as replicated."""
     before, last, count = message.prev_index, message.last_index, 0
     if message.kind != APPEND_ENTRIES_RPC or last == before:
         return 0
@@ -185,13 +193,13 @@ def transfer_us(t, g, message):
 
 @inner
 def count_replicated(t, g, sent_bytes):
-    """So much is sent to members."""
+    """Count bytes as sent to members."""
     t.book.bytes_replicated += sent_bytes
 
 
 @inner
 def behind_us(t, g, source, target):
-    """How long it takes until what was sent before over the same link has all arrived."""
+    """Return the time until all that was sent before over the same link has arrived."""
     delay_us, kind = 0, RAFT_ARRIVES + g.store * OF_STORE
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
@@ -202,7 +210,7 @@ def behind_us(t, g, source, target):
 
 @inner
 def plan_arrival(t, g, message, delay_us):
-    """A message is on its way."""
+    """Schedule the arrival of a message."""
     row = t.agenda[t.moment.agenda]
     kind = RAFT_ARRIVES + g.store * OF_STORE
     schedule(t, delay_us, kind, message.target, message.source, message.kind, message.term)
@@ -212,7 +220,7 @@ def plan_arrival(t, g, message, delay_us):
 
 @inner
 def plan_write(t, g, wish):
-    """A member's log is on its way to the disk."""
+    """Schedule the completion of a member's disk write."""
     row = t.agenda[t.moment.agenda]
     schedule(t, t.setup.fsync_us, RAFT_WRITTEN + g.store * OF_STORE, wish.source, t.nodes[wish.source].boots)
     row[FIRST], row[SECOND] = wish.first, wish.second
@@ -223,7 +231,7 @@ def plan_write(t, g, wish):
 
 @inner
 def enter(t, g, leader, out, proposal):
-    """A member that leads has what a client asks, a row of `waiting`, in its log."""
+    """Append a client's proposal, a row of `waiting`, to the leader's log."""
     if leader.role == LEADER:
         count = max(1, proposal.count) if proposal.asks == ENQUEUE else 1
         enter_entries(t, proposal, leader.last_index + 1, leader.last_index + count, leader.term)
@@ -232,7 +240,10 @@ def enter(t, g, leader, out, proposal):
 
 @inner
 def take_committed(t, g, wish):
-    """What clients asked, and nobody has committed before, is to be done. Up to which index."""
+    """Add newly committed proposals to those to execute.
+
+    Return the last index among the entries, 0 if no entry is new.
+    """
     first, last = wish.first, wish.second
     if last <= g.applied:
         return 0
@@ -248,13 +259,13 @@ def take_committed(t, g, wish):
 
 @inner
 def is_committing(t, g):
-    """Whether anything that is committed is still to be done."""
+    """Return True if a committed proposal is still to be executed."""
     return g.committed > 0
 
 
 @inner
 def is_to_be_done(t, g, number):
-    """Whether a proposal is committed, and still to be done."""
+    """Return True if this proposal is committed and still to be executed."""
     for k in range(g.committed):
         if t.committed[k].number == number:
             return True
@@ -263,13 +274,13 @@ def is_to_be_done(t, g, number):
 
 @with_arrays
 def waiting_of(t, g):
-    """What waits, in the order in which it was asked."""
+    """Return the waiting proposals, in the order in which they were made."""
     return t.waiting[: g.waiting]
 
 
 @inner
 def extend(t, member, leader, says, count):
-    """A leader's log, or that of a member behind it, has `count` more entries, on disk and committed."""
+    """Append `count` entries, on disk and committed, to a leader's log or to that of a member behind it."""
     if member.id == leader.id and not leader.store:
         note_run(t, leader.last_index + 1, leader.term, says)
     member.last_index += count
@@ -277,32 +288,37 @@ def extend(t, member, leader, says, count):
     member.last_term = leader.term
 
 
-# The queue's record
+# Record of the queue
 
 
 @inner
 def has_record(t, g):
-    """Whether the side in focus knows the queue."""
+    """Return True if the current side knows the queue."""
     return True
 
 
 @inner
 def record(t, g):
-    """The queue, or the metadata store, as the side in focus knows it."""
+    """Return the queue, or the metadata store, as the current side knows it."""
     return g
 
 
 @inner
 def say_available(t, g, leader, up):
-    """Plan that changes of the metadata which wait are tried again once the store can commit: in a trial none does."""
+    """Schedule that waiting changes of the metadata are tried again once the store can commit.
+
+    In a trial none waits.
+    """
     if up and g.store:
         schedule(t, 0, METADATA_AVAILABLE)
 
 
 @inner
 def count_times(t, g):
-    """Counts from now on, or no longer, that the queue is out of service. The time before its first leader counts as
-    no outage (`hawb.study.engine_trial`)."""
+    """Start or stop counting the time for which the queue is out of service.
+
+    The time before its first leader is no outage (`hawb.study.engine_trial`).
+    """
     if g.store:
         return
     book, now_us = t.book, t.moment.now_us
@@ -315,13 +331,15 @@ def count_times(t, g):
 
 @inner
 def crown(t, g, leader):
-    """A member has been elected."""
+    """Record the election of a leader."""
     g.holder = leader.id
 
 
 @inner
 def note_abreast(t, g, abreast):
-    """Those members hold what the queue does. Whether there are any new ones, and messages that the last leader could
-    not deliver."""
+    """Record that members have caught up with the queue.
+
+    Return True if there are new ones and messages that the last leader could not deliver.
+    """
     had, g.abreast = g.abreast, abreast
     return not g.store and t.missing[0, 0] > 0 and abreast & ~had != 0

@@ -1,5 +1,7 @@
-"""What lags behind links that drop everything, and what is on its way over them: what is otherwise than in `copies`,
-`flows` and `deliveries`."""
+"""What lags behind cut links, and deliveries under way over them.
+
+These are the differences from `copies`, `flows` and `deliveries`.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ from hawb.study.kernel.deliveries import is_sent
 from hawb.study.kernel.partitioned_state import is_here, linked
 from hawb.study.kernel.state import (
     AT,
-    BEAT,
     CONFIRMS_DUE,
     COUNT,
     FIRST_NODE,
     NEVER,
     NUMBERED,
-    PER_BEATS,
+    PER_TICKS,
     PER_US,
     START_US,
+    TICK,
     hand_to_engine,
     schedule,
 )
@@ -27,31 +29,33 @@ lacked_by_others = steady_ports.lacked_up_to
 receive_now, deliver_now, arrive_now = deliveries.receive, deliveries.deliver, deliveries.arrive
 
 
-# What mirrors behind links that are cut have
+# Mirrors behind cut links
 
 
 @inner
 def purged_at(t, node):
-    """After which message a mirror holds all that empties itself now."""
+    """Return the message after which a mirror that is emptied now holds all."""
     return t.queue.lag_from if t.queue.lagging >> node & 1 else t.queue.taken
 
 
 @inner
 def lacked_up_to(t, q, node):
-    """The last of the messages that a mirror lacks; 0 if it lacks none."""
+    """Return the last of the messages that a mirror lacks; 0 if it lacks none."""
     if not q.lagging >> node & 1:
         return lacked_by_others(t, q, node)
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)
     for k in range(1, t.behind[0, 0] + 1):
-        windows.strike_out(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
+        windows.remove(t.here, max(t.behind[k, 0], t.since[node]), t.behind[k, 1])
     return t.here[t.here[0, 0], 1] if t.here[0, 0] else 0
 
 
 @inner
 def replica_answers(t, node, delay_us):
-    """A mirror that was silent has received everything: its answers arrive `delay_us` and a disk write later, one for
-    all that waits for them."""
+    """Schedule the answers of a mirror that was silent and has received everything, after `delay_us` and a disk write.
+
+    It gives one answer for all that waits for it.
+    """
     due_us = t.moment.now_us + delay_us + t.setup.fsync_us
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
@@ -68,18 +72,18 @@ def replica_answers(t, node, delay_us):
 
 @inner
 def answer_together(t, row, node, due_us):
-    """A mirror answers then for all messages of a row: they count as published with its last one."""
-    last_us = row[START_US] - (-(row[BEAT] + row[COUNT] - 1) * row[PER_US] // row[PER_BEATS])
-    row[START_US], row[PER_BEATS], row[PER_US], row[BEAT] = last_us - 1, row[COUNT], 1, 1
+    """Let a mirror answer all messages of a row at `due_us`: they count as published with its last one."""
+    last_us = row[START_US] - (-(row[TICK] + row[COUNT] - 1) * row[PER_US] // row[PER_TICKS])
+    row[START_US], row[PER_TICKS], row[PER_US], row[TICK] = last_us - 1, row[COUNT], 1, 1
     row[FIRST_NODE + node] = due_us - last_us
 
 
-# Deliveries on their way
+# Deliveries under way
 
 
 @inner
 def receive(t, sender, after, last):
-    """The client has messages, unless nothing passes between its node and the one that sent them."""
+    """Let the client receive messages, unless the link between its node and the sender's is cut."""
     client = t.consumer.node
     if linked(t, sender, client) or not is_sent(t, sender, client):
         receive_now(t, sender, after, last)
@@ -93,7 +97,7 @@ def receive(t, sender, after, last):
 
 @inner
 def deliver(t, flowing):
-    """Sends all that is ready to the consumer, if it is subscribed; what nothing passes of is on its way."""
+    """Send all that is ready to the consumer, if it is subscribed; what a cut link stops stays under way."""
     t.net.held_now = 0
     deliver_now(t, flowing)
     t.net.deliveries += t.net.held_now
@@ -101,7 +105,7 @@ def deliver(t, flowing):
 
 @inner
 def arrive(t, number, sender):
-    """A delivery reaches the client, or is on its way still."""
+    """Deliver the messages of a delivery to the client, or keep them under way."""
     t.net.held_now = 0
     arrive_now(t, number, sender)
     t.net.deliveries += t.net.held_now

@@ -1,4 +1,4 @@
-"""What waits at the queue, and who waits for it: `hawb.engine.classic.mailbox` with the kernel's ports."""
+"""The queue's mailbox: `hawb.engine.classic.mailbox` with the kernel's ports."""
 
 from __future__ import annotations
 

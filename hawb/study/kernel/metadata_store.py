@@ -1,7 +1,7 @@
 """Khepri in a trial: the metadata store of 4.3 as a second Raft group, `hawb.engine.cluster.khepri`.
 
-Its log has the entries that open terms, and one for each node that is marked as drained: of all that happens in a trial
-only that is metadata. A trial in which a node is to be marked while the store has no majority is handed over.
+Its log has the entries that open terms, and one for each node that is marked as drained: in a trial no other metadata
+changes. A trial in which a node is to be marked while the store has no majority falls back to the engine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hawb.study.kernel.state import hand_to_engine, next_number, schedule
 
 @inner
 def stand(t):
-    """The store of a cluster as it stands at the start, led by the first node."""
+    """Create the store of a cluster at the start, led by the first node."""
     if t.setup.khepri:
         t.store.store, t.store.number, t.store.applied = 1, next_number(t), 1
         stand_members(t, t.store)
@@ -40,7 +40,7 @@ def stand(t):
 
 @inner
 def store_happens(t, kind, a, b):
-    """Something happens in the store's group."""
+    """Handle an event of the store's group."""
     if not hosts(t, t.store, a):
         return
     if kind == OF_STORE + RAFT_ARRIVES:
@@ -54,7 +54,7 @@ def store_happens(t, kind, a, b):
 
 @inner
 def mark(t, node):
-    """A node is to be marked as drained, which is written to the store's log."""
+    """Mark a node as drained, which is written to the store's log."""
     if t.setup.khepri:
         if not t.store.up:
             hand_to_engine(t)
@@ -63,19 +63,19 @@ def mark(t, node):
 
 @inner
 def store_changes(t):
-    """A change is in the log, and committed."""
+    """Append a change to the log and commit it, if a leader can commit."""
     if t.store.up:
         commit_at_once(t, t.store, ENQUEUED, 1, 0)
 
 
 @inner
 def store_starts(t, node):
-    """A booting node's member of the metadata store looks for the others."""
+    """Start a booting node's member of the metadata store."""
     if t.setup.khepri:
         member_up(t, t.store, node)
 
 
 @inner
 def reaches_store(t, node):
-    """Whether what is asked at a node gets to a leader of the store that can commit."""
+    """Return True if a request at a node reaches a leader of the store that can commit."""
     return t.store.up == 1

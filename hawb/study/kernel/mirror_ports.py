@@ -1,4 +1,4 @@
-"""What replicas need of the kernel while their queue lives: `hawb.engine.classic.ports`, for a trial."""
+"""What replicas need of the kernel while their queue is up: `hawb.engine.classic.ports`, for a trial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hawb.rules import selection
 from hawb.study.compiled import inner, rule, with_arrays
 from hawb.study.kernel import answers, deliveries, state, windows
 from hawb.study.kernel.deliveries import defer
-from hawb.study.kernel.node_rules import stall
+from hawb.study.kernel.node_rules import defer_if_blocked
 from hawb.study.kernel.record_rules import mirror_bits
 from hawb.study.kernel.state import (
     AUTOMATIC_SYNC,
@@ -38,19 +38,21 @@ __all__ = ["AUTOMATIC_SYNC", "POLICY_TAKES_EFFECT", "REPLICA_GONE", "SYNC_FINISH
 
 SHUFFLE_MIRRORS, EXACTLY = randomness.SHUFFLE_MIRRORS, selection.EXACTLY
 CODE = 3 * MOST_NODES + 1
-"""How many bits a list of nodes takes as a number."""
+"""The number of bits of a list of nodes as a number."""
 
 forget_answers, count_time = answers.forget_replicas, state.count_times
 release_waiting, deliver_ready = deliveries.release, deliveries.deliver
 wanted_replicas = rule(selection.wanted_replicas)
 
-# What policy asks for
+# Policy
 
 
 @with_arrays
 def wanted(t, q, available, recorded):
-    """The replicas that the policy asks for among the `available` nodes, the wanted master first. The list holds until
-    somebody asks again."""
+    """Return the replicas that the policy asks for among the `available` nodes, the wanted master first.
+
+    The list is valid until the next call.
+    """
     if not t.setup.mirrored:
         t.asked[0] = q.master
         return t.asked[:1]
@@ -62,7 +64,7 @@ def wanted(t, q, available, recorded):
 
 @with_arrays
 def asked(t, q, available, free):
-    """What the rule says, or has said of the same before: its lists cost more than all else that an event does."""
+    """Return the rule's result, from a cache: its lists cost more than all else in an event."""
     mirrors, synchronised = t.mirrors[: q.mirrors], t.synchronised[: q.synchronised]
     about = code(mirrors) << MOST_NODES | available, (code(synchronised) << 3 | q.master) << CODE | code(free)
     said = t.asked_before[(about[0] ^ about[1] * 31) % len(t.asked_before)]
@@ -79,7 +81,7 @@ def asked(t, q, available, free):
 
 @inner
 def code(nodes):
-    """A list of nodes as one number: three bits for each, the last one lowest, below a bit that ends it."""
+    """Return a list of nodes as one number: three bits for each, the last one lowest, below a bit that ends it."""
     number = 1
     for node in nodes:
         number = number << 3 | node
@@ -88,7 +90,7 @@ def code(nodes):
 
 @with_arrays
 def decoded(nodes, number):
-    """The list of a code, written into `nodes`."""
+    """Return the list of a code, written into `nodes`."""
     count = 0
     while number >> 3 * (count + 1):
         count += 1
@@ -99,55 +101,55 @@ def decoded(nodes, number):
 
 @inner
 def startable_bits(t, q):
-    """The running nodes: no process crashes."""
+    """Return the running nodes, as bits: no process crashes."""
     return running_bits(t)
 
 
-# What trials do not ask
+# What trials do not use
 
 
 @inner
 def note_recoverable(t, q):
-    """Who could be recovered offline no trial asks."""
+    """Do nothing: no trial uses recoverable mirrors."""
 
 
 @inner
 def note_returned(t, q, node):
-    """The same once a node is back."""
+    """Do nothing: no trial uses recoverable mirrors."""
 
 
 @inner
 def catch_up_on_limits(t, q):
-    """No queue has a limit."""
+    """Do nothing: the queue has no limit."""
 
 
-# What is to happen
+# Scheduling
 
 
 @inner
 def plan(t, q, delay_us, kind, about, more, because):
-    """Something of the queue is to happen."""
+    """Schedule an event of the queue."""
     schedule(t, delay_us, kind, about, more)
 
 
 @inner
 def join_later(t, q, node, returning, recorded):
-    """A mirror is started at a node, and joins after a link's latency."""
+    """Start a mirror at a node, which joins after a link's latency."""
     schedule(t, link_us(t, q.master, node), MIRROR_JOINS, node, returning)
 
 
 @inner
-def stall_join(t, q, node, returning, recorded):
-    """A mirror that is started waits with it while a node that counts as running does not answer."""
-    stall(t, (MIRROR_JOINS, node))
+def defer_join(t, q, node, returning, recorded):
+    """Let a mirror that is started wait while a node that counts as running does not answer."""
+    defer_if_blocked(t, (MIRROR_JOINS, node))
 
 
-# A synchronisation
+# Synchronisation
 
 
 @inner
 def start_sync(t, q, invited):
-    """A synchronisation of mirrors begins."""
+    """Start a synchronisation of mirrors."""
     q.syncing, q.sync_mirrors, q.sync_number = True, invited, next_number(t)
     q.sync_messages = windows.total(t.content)
     count_times(t, q)
@@ -158,7 +160,10 @@ def start_sync(t, q, invited):
 
 @inner
 def sync_us(setup, messages):
-    """How long it takes to send so many messages: `hawb.engine.classic.sync_effort`, for messages of one size."""
+    """Return the microseconds of a synchronisation of so many messages.
+
+    This is `hawb.engine.classic.sync_effort`, for messages of one size.
+    """
     batches = -(-messages // setup.sync_batch_size)
     size_bytes = messages * setup.size_bytes
     longest_us = max(
@@ -171,41 +176,41 @@ def sync_us(setup, messages):
 
 @inner
 def stop_sync(t, q):
-    """A synchronisation is over, and its end is not planned any more."""
+    """End a synchronisation, and unschedule its end."""
     unschedule(t, SYNC_FINISHED, q.sync_number)
     q.syncing = False
 
 
 @inner
 def leave_out(t, q, dead):
-    """Mirrors take no part any more in a synchronisation."""
+    """Remove mirrors from a synchronisation."""
     q.sync_mirrors &= ~dead
 
 
 @inner
 def is_held(t, q):
-    """No alarm holds a synchronisation."""
+    """Return False: no alarm holds a synchronisation."""
     return False
 
 
 @inner
 def is_overdue(t, q):
-    """Whether a synchronisation should have ended by now."""
+    """Return True if a synchronisation should have ended by now."""
     return q.sync_due_us <= t.moment.now_us
 
 
 @inner
 def defer_sync(t, q, node):
-    """A synchronisation that is asked for by hand waits for the one that is under way."""
+    """Let a synchronisation that an operator asks for wait for the one under way."""
     defer(t, MANUAL_SYNC, node, node, 0, 0)
 
 
-# Who waits, and what is counted
+# Waiting operations and counts
 
 
 @inner
 def lack_waiting(t, q, node):
-    """A mirror that joins while nobody serves the queue has nothing of what publishers sent before."""
+    """Note that a mirror that joins while there is no master lacks what publishers sent before."""
     for k in range(q.waiting):
         if t.waiting[k, KIND] == PUBLISH:
             t.waiting[k, C] |= 1 << LACKED_BY + node
@@ -213,23 +218,23 @@ def lack_waiting(t, q, node):
 
 @inner
 def forget_replicas(t, q, bits):
-    """Replicas are gone: no channel of the side in focus waits for them any more."""
+    """Stop waiting, on the current side, for replicas that are gone."""
     forget_answers(t, bits)
 
 
 @inner
 def release(t, q):
-    """Everything that waited tries again, in its order."""
+    """Let everything that waited try again, in its order."""
     release_waiting(t)
 
 
 @inner
 def deliver(t, q):
-    """The consumer gets what there is for it."""
+    """Send what is ready to the consumer."""
     deliver_ready(t, False)
 
 
 @inner
 def count_times(t, q):
-    """Counts from now on, or no longer, that the queue has no master, and that it synchronises."""
+    """Start or stop counting the time without a master, and the time of synchronisations."""
     count_time(t)

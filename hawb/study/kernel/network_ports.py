@@ -1,5 +1,7 @@
-"""What links and sides need of the kernel: `hawb.engine.cluster.network_ports`, for a trial of a classic queue in a
-network that may be cut. No links are cut while others are."""
+"""What links and sides need of the kernel: `hawb.engine.cluster.network_ports`.
+
+It is for a trial of a classic queue in a network whose links may fail. No links are cut while others are.
+"""
 
 from __future__ import annotations
 
@@ -42,41 +44,41 @@ from hawb.study.kernel.state import (
 )
 
 __all__ = ["is_here"]
-"""The ports that stand elsewhere."""
+"""The ports from other modules."""
 
-# Whose records
+# Records of the current side
 
 
 @inner
 def queue_names(t):
-    """The queues of the side in focus: one."""
+    """Return the names of the current side's queues: one."""
     return range(1)
 
 
 @inner
 def classic_names(t):
-    """Those of its queues that are no quorum queues."""
+    """Return the names of the current side's classic queues."""
     return queue_names(t)
 
 
 @inner
 def own(t, name):
-    """The record of one."""
+    """Return the record of a queue."""
     return t.queue
 
 
-# Links that drop everything
+# Cut links
 
 
 @inner
 def are_cut(t):
-    """Whether any links drop everything."""
+    """Return True if any link drops its messages."""
     return t.net.severed == 1
 
 
 @inner
 def break_links(t, ends, number):
-    """Links drop everything from now on; `number` tells that from other times."""
+    """Let links drop all messages from now on; `number` identifies this cut."""
     t.net.severed, t.net.cut_number = 1, number
     for node in range(t.setup.nodes):
         t.cut[node] |= ends[node]
@@ -84,18 +86,18 @@ def break_links(t, ends, number):
 
 @inner
 def be_silent(t, ends):
-    """Members of quorum queues hear nothing over links: there are none."""
+    """Do nothing: there are no members of quorum queues."""
 
 
 @inner
 def time_out_later(t, number):
-    """What was cut under that number is given up when net_ticktime is over."""
+    """Schedule that the links of a cut are given up when net_ticktime is over."""
     put_on_agenda(t, t.setup.ticktime_us, TIMER, LINKS_TIME_OUT, number, 0, 0, 0)
 
 
 @inner
 def mend_links(t):
-    """All links work again; returns the number under which they were cut."""
+    """Mend all links; return the number of their cut."""
     t.net.severed = 0
     for node in range(t.setup.nodes):
         t.cut[node] = 0
@@ -104,13 +106,13 @@ def mend_links(t):
 
 @inner
 def withdraw_time_outs(t, number):
-    """What was planned on the side in focus for that number does not happen."""
+    """Unschedule the time-out of a cut on the current side."""
     unschedule(t, LINKS_TIME_OUT, number)
 
 
 @inner
-def hear_late(t, q):
-    """Mirrors that nobody had missed yet get what was on its way to them, and answer."""
+def receive_late(t, q):
+    """Let mirrors that were not noticed as gone receive what was under way to them, and answer."""
     late, q.lagging = q.lagging, 0
     for k in range(q.mirrors):
         if late >> t.mirrors[k] & 1 and is_alive(t, q, t.mirrors[k]):
@@ -119,7 +121,7 @@ def hear_late(t, q):
 
 @inner
 def send_what_waited(t):
-    """What was on its way arrives a link's latency later, each delivery by itself."""
+    """Deliver what was under way a link's latency later, each delivery by itself."""
     if t.net.deliveries:
         schedule(t, t.setup.link_us, DELIVERY_ARRIVES, t.net.sender)
         number = t.moment.counter
@@ -134,17 +136,17 @@ def send_what_waited(t):
 
 @inner
 def forget_held_up(t):
-    """Nothing is on its way any more."""
+    """Drop what was under way."""
     windows.clear(t.held_up)
     t.net.deliveries = 0
 
 
-# Links that are given up
+# Links given up after net_ticktime
 
 
 @with_arrays
 def cut_as(t, number):
-    """The links that were cut under that number, and still are."""
+    """Return the links of a cut that are still cut."""
     for node in range(t.setup.nodes):
         t.lost_links[node] = t.cut[node] if number == t.net.cut_number else 0
     return t.lost_links
@@ -152,7 +154,7 @@ def cut_as(t, number):
 
 @inner
 def give_up_what_waited(t):
-    """Deliveries on links that have been given up do not arrive any more."""
+    """Drop deliveries under way on links that have been given up."""
     if t.net.deliveries and not sees(t, t.net.sender, t.net.receiver):
         forget_held_up(t)
 
@@ -162,7 +164,7 @@ def give_up_what_waited(t):
 
 @inner
 def split_off(t, group, old):
-    """A group of nodes has records of its own from now on, as they were, and what was planned for them."""
+    """Give a group of nodes records and scheduled events of its own, as those of their old side."""
     next_number(t)
     t.net.last_side, t.net.sides = t.net.last_side + 1, t.net.sides + 1
     put_aside(t, place_of_side(t, NO_SIDE), t.net.last_side)
@@ -177,7 +179,7 @@ def split_off(t, group, old):
 
 @inner
 def plan_again(t, row):
-    """What is planned on a side is planned on the last one, too."""
+    """Schedule an event of a side on the last side, too."""
     if t.moment.agenda == len(t.agenda):
         raise OverflowError("more is planned than a trial has room for")
     again = t.moment.agenda
@@ -188,7 +190,7 @@ def plan_again(t, row):
 
 @inner
 def keep_own_waiting(t, q):
-    """What clients on another side asked for waits there."""
+    """Drop waiting operations of clients on another side, which wait there."""
     k = 0
     while k < q.waiting:
         if is_here(t, t.waiting[k, B]):
@@ -200,7 +202,7 @@ def keep_own_waiting(t, q):
 
 @inner
 def lose_sight(t, q):
-    """A consumer on another side is gone from here."""
+    """Remove a consumer on another side."""
     if not is_here(t, t.consumer.node):
         t.consumer.subscribed = t.consumer.handed = 0
     deliver(t, False)
@@ -211,7 +213,7 @@ def lose_sight(t, q):
 
 @inner
 def bring_back(t, q, old):
-    """The master that a side waits for comes from the disk of its node, which was on another."""
+    """Take a master for which this side waits from the disk of its node, which was on another side."""
     place = place_of_side(t, old)
     if t.kept[place].master != q.master:
         hand_to_engine(t)
@@ -226,7 +228,7 @@ def bring_back(t, q, old):
 
 @inner
 def leave_side(t, old, node, entry):
-    """A node's copy is no part any more of the side that it has left."""
+    """Remove a node's copy from the side that it has left."""
     place = place_of_side(t, old)
     if t.kept[place].master == node:
         windows.clear(t.here)
@@ -238,13 +240,13 @@ def leave_side(t, old, node, entry):
 
 @inner
 def can_go(t, side):
-    """Whether there is a side of that number, and another one."""
+    """Return True if there is a side of that number, and another one."""
     return t.net.sides > 1 and partitioned_state.is_side(t, side)
 
 
 @inner
 def look_elsewhere(t, side):
-    """Puts another side than this in focus, if it is."""
+    """Make another side the current one, if it is this."""
     for other in range(1, t.net.last_side + 1):
         if t.net.focus == side and other != side:
             focus_on(t, other)
@@ -252,7 +254,7 @@ def look_elsewhere(t, side):
 
 @inner
 def drop_side(t, side, entry):
-    """A side's records are gone, and what only they knew of."""
+    """Drop a side's records, and the messages and queues that only they have."""
     place = place_of_side(t, side)
     t.kept_side[place] = NO_SIDE
     t.net.sides -= 1
@@ -260,38 +262,38 @@ def drop_side(t, side, entry):
     give_up(t, t.kept_content[place])
 
 
-# Disks that are lost
+# Lost disks
 
 
 @inner
 def has_copy(t, q, node):
-    """Whether a node has a copy of the queue: what is on the disks of mirrors that are gone nobody asks."""
+    """Return True if a node has a copy of the queue. The disks of mirrors that are gone are not read."""
     return q.master == node
 
 
 @inner
 def lose_content(t, q, why):
-    """Nothing is left of what the queue holds, which waits for its master's node."""
+    """Lose all messages of the queue, which waits for its master's node."""
     lose(t, 0, q.taken)
 
 
-# What nobody is told, and what no trial has
+# Trace, and what no trial has
 
 say_timed_out = say_partitioned = say_out_of_reach = say_taken_over = nothing
 remembers = restore_records = reclaim_records = rejoin = nothing
-"""No node is made to boot from records that others have outlived, and sides of a cluster with Khepri there are none."""
+"""No node is forced to boot from records that others have outlived, and a cluster with Khepri has no sides."""
 
 
 @inner
 def in_reach(t):
-    """Nobody suspects anybody any more: there are no members of quorum queues."""
+    """Do nothing: there are no members of quorum queues."""
 
 
 @inner
 def note_suspects(t, ends):
-    """The nodes at the ends of links suspect each other, which only such members heed."""
+    """Do nothing: there are no members of quorum queues."""
 
 
 @inner
 def forget_recoverable(t, q):
-    """Who could be recovered offline no trial asks."""
+    """Do nothing: no trial uses recoverable mirrors."""

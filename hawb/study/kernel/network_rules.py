@@ -1,4 +1,4 @@
-"""Links that break, and partitions: `links` and `partitions` of `hawb.engine.cluster` with the kernel's ports."""
+"""Links that fail, and partitions: `links` and `partitions` of `hawb.engine.cluster` with the kernel's ports."""
 
 from __future__ import annotations
 

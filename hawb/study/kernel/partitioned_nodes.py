@@ -1,4 +1,4 @@
-"""Nodes and sides in a network that may be cut: what is otherwise than in `node_ports`."""
+"""Nodes and sides in a network whose links may fail: the differences from `node_ports`."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ publishers_gone = publishers.client_gone
 
 @inner
 def sides(t):
-    """The numbers of the sides that there are, among others."""
+    """Return the numbers of the sides, among others."""
     return range(1, t.net.last_side + 1)
 
 
 @inner
 def focused(t):
-    """The side in focus."""
+    """Return the number of the current side."""
     return t.net.focus
 
 
 @inner
 def client_gone(t, node):
-    """The node of publishers is gone, or takes no clients any more: its connections are closed."""
+    """Close the connections of a node that is gone, or takes no clients any more."""
     t.net.connected &= ~(1 << node)
     publishers_gone(t, node)
 
 
 @inner
 def connections_at(t, node):
-    """How many connections clients have to a node: one, or none."""
+    """Return the number of client connections to a node: one, or none."""
     return t.net.connected >> node & 1
 
 
-# By hand
+# Operators
 
 
 @inner
 def parted(t):
-    """The running nodes that a person restarts so that there is one side again, as bits."""
+    """Return the running nodes that an operator restarts so that there is one side again, as bits."""
     first, bits = first_running(t), 0
     if t.net.sides == 1 or t.net.severed or t.setup.heals or first == NOBODY:
         return bits
@@ -51,7 +51,7 @@ def parted(t):
 
 @inner
 def stop_parted(t):
-    """A person stops them."""
+    """Let an operator stop them."""
     bits = parted(t)
     if bits:
         look_from_outside(t)

@@ -1,7 +1,7 @@
-"""What a trial is made of in a network that may be cut, beside what any trial has (`hawb.study.kernel.state`).
+"""The record of a trial in a network whose links may fail, beside that of any trial (`hawb.study.kernel.state`).
 
-While nodes do not see each other they go on each side with records of their own. Functions read and write those of the
-side in focus (`hawb.engine.core.turn`); those of the others are `kept` meanwhile.
+Each group of nodes that see each other continues as a side with records of its own. Functions read and write those of
+the current side (`hawb.engine.core.turn`); those of the other sides are `kept` meanwhile.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from hawb.study.kernel.state import (
     move_row,
     put_on_agenda,
     record,
-    strike_row,
+    remove_row,
 )
 
 ELSEWHERE = 6
-"""The status of a node that runs on another side than the one in focus, beside `state`'s."""
+"""The status of a node that runs on another side than the current one, beside `state`'s."""
 SIDE = 8
-"""The column of the agenda that says on which side something was planned."""
+"""The column of the agenda with the side on which an event was scheduled."""
 FIRST_SIDE, NO_SIDE = 1, 0
-"""The number of the side that everybody is on at first, and what stands in place of one. Numbers are given once."""
+"""The number of the side that all nodes are on at first, and no side. A number is given once."""
 
 NET = record("focus sides last_side severed cut_number connected sender receiver deliveries held_now")
-"""The number of the side in focus, of how many and the last one; whether links drop everything, and the number of that;
-the nodes to which clients have connections, as bits. Between which nodes deliveries are held up, how many, and whether
-one is that is being sent."""
+"""The current side's number, the number of sides, and the last side's number; whether links are cut, and the number of
+that cut; the nodes to which clients have connections, as bits; between which nodes deliveries are held up, how many,
+and whether the one being sent is."""
 
 MOST_SIDES = MOST_NODES + 1
-"""One more than there can be, for the side that leaves the focus as another comes into it."""
+"""One more than there can be, for the old current side while another becomes current."""
 
 
 def fields() -> list[tuple]:
-    """The fields of a trial: what `state.TRIAL` has in its order, with what is new before the tables or behind them."""
+    """Return the fields of a trial: those of `state.TRIAL` in their order, with new ones among them."""
     known = [(name, *(TRIAL.fields[name][0].subdtype or (TRIAL.fields[name][0],))) for name in TRIAL.names]
     tables = TRIAL.names.index("content")
     per_side = (MOST_SIDES, MOST_NODES)
@@ -75,17 +75,15 @@ def fields() -> list[tuple]:
 PARTITIONED_TRIAL = np.dtype(fields())
 """One trial, in one piece of memory.
 
-Of each node: to which others its links are `cut`, as bits. What the queue's `lagging`
-mirrors, behind such links, hold is what was in the queue when these were cut (`behind`), as far as they had it; its
-messages since `lag_from` are on their way to them. `held_up` are messages on their way to the consumer in the same way,
-`left` those that have left the queue in an orderly way on one side while another still had them; `gone`, `here` and
-`lost_links` are for one answer only. `kept` and all whose names begin so are the records of the sides that are not in
-focus, in places
-whose sides' numbers are `kept_side`.
+For each node: the nodes to which its links are `cut`, as bits. The queue's `lagging` mirrors, behind such links, hold
+what was in the queue when these were cut (`behind`), as far as they had it; its messages since `lag_from` are under
+way to them. `held_up` are messages under way to the consumer in the same way, `left` those that have left the queue on
+one side while another still had them; `gone`, `here` and `lost_links` are for one call only. `kept` and all fields
+whose names begin so are the records of the other sides, in places whose sides' numbers are `kept_side`.
 """
 
 WORDS_BEFORE_TABLES = PARTITIONED_TRIAL.fields["content"][1] // 8
-"""How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
+"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
 
 
 # Nodes and links
@@ -93,37 +91,37 @@ WORDS_BEFORE_TABLES = PARTITIONED_TRIAL.fields["content"][1] // 8
 
 @inner
 def linked(t, a, b):
-    """Whether what one of two nodes sends reaches the other."""
+    """Return True if messages between two nodes arrive."""
     return not t.cut[a] >> b & 1
 
 
 @inner
 def is_here(t, node):
-    """Whether a node belongs to the side in focus."""
+    """Return True if a node belongs to the current side."""
     return t.nodes[node].side == t.net.focus
 
 
 @inner
 def runs_anywhere(t, node):
-    """Whether a node runs, on whatever side."""
+    """Return True if a node runs, on whatever side."""
     return t.nodes[node].status == RUNNING or t.nodes[node].status == ELSEWHERE
 
 
 @inner
 def first_running(t):
-    """The first node of all that runs; NOBODY if none does."""
+    """Return the first of all nodes that runs; NOBODY if none does."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node):
             return node
     return NOBODY
 
 
-# The side in focus
+# The current side
 
 
 @inner
 def place_of_side(t, number):
-    """Where the records of a side are kept; NOBODY if there is no such side, or it is in focus."""
+    """Return the place of the kept records of a side; NOBODY if there is no such side, or it is the current one."""
     for place in range(len(t.kept_side)):
         if t.kept_side[place] == number:
             return place
@@ -132,13 +130,13 @@ def place_of_side(t, number):
 
 @inner
 def is_side(t, number):
-    """Whether there is a side of that number."""
+    """Return True if there is a side of that number."""
     return number == t.net.focus or place_of_side(t, number) != NOBODY
 
 
 @inner
 def focus_on(t, number):
-    """Puts a side in focus; whether there is one of that number."""
+    """Make a side the current one; return True if there is one of that number."""
     if number == t.net.focus:
         return True
     place = place_of_side(t, number)
@@ -151,7 +149,7 @@ def focus_on(t, number):
 
 @inner
 def put_aside(t, place, number):
-    """Copies the records of the side in focus to a place, as those of the side of that number."""
+    """Copy the records of the current side to a place, as those of the side of that number."""
     t.kept_side[place], t.kept[place] = number, t.queue
     t.kept_handed[place], t.kept_subscribed[place] = t.consumer.handed, t.consumer.subscribed
     copy_list(t.mirrors, t.kept_mirrors[place])
@@ -165,10 +163,13 @@ def put_aside(t, place, number):
 
 @inner
 def take_up(t, place):
-    """Puts the side in focus whose records are kept at a place. What no side knows for itself stays as it is."""
-    taken, stalled = t.queue.taken, t.queue.stalled
+    """Make the side current whose records are kept at a place.
+
+    Fields that are the same for all sides stay as they are.
+    """
+    taken, waiting_changes = t.queue.taken, t.queue.waiting_changes
     t.queue = t.kept[place]
-    t.queue.taken, t.queue.stalled = taken, stalled
+    t.queue.taken, t.queue.waiting_changes = taken, waiting_changes
     t.consumer.handed, t.consumer.subscribed = t.kept_handed[place], t.kept_subscribed[place]
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
@@ -183,7 +184,7 @@ def take_up(t, place):
 
 @inner
 def show_nodes(t):
-    """Brings nodes' statuses in line with the side in focus."""
+    """Set nodes' statuses to those that the current side sees."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node):
             t.nodes[node].status = RUNNING if is_here(t, node) else ELSEWHERE
@@ -191,14 +192,14 @@ def show_nodes(t):
 
 @inner
 def copy_list(numbers, to):
-    """Copies numbers."""
+    """Copy numbers."""
     for k in range(len(numbers)):
         to[k] = numbers[k]
 
 
 @inner
 def copy_rows(rows, to, count):
-    """Copies the first rows of a table."""
+    """Copy the first rows of a table."""
     for k in range(count):
         for column in range(rows.shape[1]):
             to[k, column] = rows[k, column]
@@ -206,19 +207,19 @@ def copy_rows(rows, to, count):
 
 @inner
 def copy_windows(rows, to):
-    """Copies a set of messages."""
+    """Copy a set of messages."""
     copy_rows(rows, to, rows[0, 0] + 1)
 
 
 @inner
 def look_from(t, node):
-    """Puts the side of a node in focus."""
+    """Make the side of a node the current one."""
     focus_on(t, t.nodes[node].side)
 
 
 @inner
 def look_from_outside(t):
-    """Puts the side in focus on which everybody acts who names no node: that of the first node that runs."""
+    """Make the side of the first running node the current one, for actions that name no node."""
     first = first_running(t)
     if first != NOBODY:
         look_from(t, first)
@@ -228,7 +229,7 @@ def look_from_outside(t):
 
 @inner
 def oldest(t):
-    """The number of the side that there has been for longest."""
+    """Return the number of the oldest side."""
     number = t.net.focus
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
@@ -241,39 +242,41 @@ def oldest(t):
 
 @inner
 def is_about_queue(kind):
-    """Whether an event is one of the queue as such."""
+    """Return True if an event is about the queue as such."""
     return kind in (POLICY_TAKES_EFFECT, AUTOMATIC_SYNC, SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, GIVE_UP)
 
 
 @inner
 def is_of_side(kind):
-    """Whether an event happens on the side on which it was planned, and not where a node is."""
+    """Return True if an event happens on the side on which it was scheduled, and not where a node is."""
     return is_about_queue(kind) or kind in (LOOK_AROUND, REBALANCE, CONSUMER_CLOSES, LINKS_TIME_OUT)
 
 
 @inner
 def put_here(t, delay_us, priority, kind, a, b, c, d):
-    """Puts something on the agenda, planned on the side in focus."""
+    """Put an event on the agenda, scheduled on the current side."""
     put_on_agenda(t, delay_us, priority, kind, a, b, c, d)
     t.agenda[t.moment.agenda - 1, SIDE] = t.net.focus
 
 
 @inner
 def unschedule(t, kind, a):
-    """Takes all of a kind about `a` off the agenda, of what is of a side those of the side in focus; whether there was
-    any."""
+    """Unschedule all events of a kind about `a`, those of a side on the current side only.
+
+    Return True if there were any.
+    """
     found, of_sides = False, is_of_side(kind)
     for row in range(t.moment.agenda - 1, -1, -1):
         planned = t.agenda[row]
         if planned[KIND] == kind and planned[A] == a and (not of_sides or planned[SIDE] == t.net.focus):
-            strike_row(t, row)
+            remove_row(t, row)
             found = True
     return found
 
 
 @inner
 def without_elsewhere(t, some):
-    """Takes out of a set of messages what other sides than the one in focus have."""
+    """Remove from a set of messages what other sides than the current one have."""
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
             without_messages(some, t.kept_content[place])
@@ -281,14 +284,14 @@ def without_elsewhere(t, some):
 
 @inner
 def without_messages(some, others):
-    """Takes messages out of a set."""
+    """Remove messages from a set."""
     for k in range(1, others[0, 0] + 1):
-        windows.strike_out(some, others[k, 0], others[k, 1])
+        windows.remove(some, others[k, 0], others[k, 1])
 
 
 @inner
 def drop_row(rows, count, row):
-    """Takes a row out of a list that keeps its order; how many are left."""
+    """Remove a row from a list that keeps its order; return the number of rows left."""
     for k in range(row, count - 1):
         move_row(rows, k + 1, k)
     return count - 1

@@ -1,4 +1,4 @@
-"""One trial in a network that may be cut: what of it is otherwise than in a whole one."""
+"""One trial in a network whose links may fail: the differences from one in a whole network."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from hawb.study.kernel.state import (
     C,
     D,
     hand_to_engine,
-    strike_row,
+    remove_row,
 )
 from hawb.study.kernel.trial import handle
 from hawb.study.kernel.upkeep import idle, look
@@ -64,7 +64,7 @@ cleans_up, mends = trial.clean_up, upkeep.mend
 
 @inner
 def set_up(t):
-    """The cluster and its queue before anything has happened: everybody is on one side."""
+    """Set up the cluster and its queue before anything has happened: all nodes are on one side."""
     t.net.focus = t.net.last_side = FIRST_SIDE
     t.net.sides = 1
     for node in range(t.setup.nodes):
@@ -74,7 +74,7 @@ def set_up(t):
 
 @inner
 def clean_up(t, words, beginning):
-    """Takes out of a trial's memory what the last one left there."""
+    """Clear a trial's memory of the last one."""
     cleans_up(t, words, beginning)
     windows.clear(t.behind)
     windows.clear(t.held_up)
@@ -83,7 +83,7 @@ def clean_up(t, words, beginning):
 
 @inner
 def messages(t):
-    """How many messages are in the queue, on whatever side."""
+    """Return how many messages are in the queue, on whatever side."""
     windows.clear(t.here)
     windows.copy_all(t.content, t.here)
     for place in range(MOST_SIDES):
@@ -97,11 +97,13 @@ def messages(t):
 
 @inner
 def happen(t, row):
-    """What is planned happens, on the side of its node, or where it has none on the one on which it was planned: not at
-    all, where that is gone and it is about the queue."""
+    """Handle an event on the side of its node, or without a node on the side on which it was scheduled.
+
+    If that side is gone an event about the queue does not happen.
+    """
     number, kind, side = t.agenda[row, NUMBER], t.agenda[row, KIND], t.agenda[row, SIDE]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike_row(t, row)
+    remove_row(t, row)
     if not is_of_side(kind):
         look_from(t, b if kind in (CONFIRMS_DUE, PUBLISH, SETTLE, CONSUME, RESUME) else a)
     elif not focus_on(t, side):
@@ -114,18 +116,18 @@ def happen(t, row):
         handle(t, number, kind, a, b, c, d)
 
 
-# Who looks after it
+# Upkeep
 
 
 @inner
 def is_content(t):
-    """Whether clients are connected as they want, and nothing is left to do."""
+    """Return True if clients are connected as they want, and nothing is left to do."""
     return has_what_they_want(t) and not parted(t)
 
 
 @inner
 def do_next(t):
-    """The next thing is done that can be done now."""
+    """Do the next thing that can be done now."""
     does_what_can_be_done(t)
     stop_parted(t)
     look_from_outside(t)
@@ -133,8 +135,10 @@ def do_next(t):
 
 @inner
 def mend(t):
-    """Empty nodes come back. Who forgets them, and whom they join, while others do not see each other is for the
-    engine."""
+    """Let empty nodes join again.
+
+    While nodes do not see each other the engine decides which forget them, and which they join.
+    """
     if (t.net.severed or t.net.sides > 1) and (t.queue.gone or idle(t) & t.moment.virgin):
         hand_to_engine(t)
     mends(t)
@@ -142,13 +146,13 @@ def mend(t):
 
 @inner
 def connect(t, node):
-    """A client's connection leads to a node."""
+    """Note that a client's connection leads to a node."""
     t.net.connected |= 1 << node
 
 
 @inner
 def cut_between(t, bits, others):
-    """From now on the links between some nodes and others drop everything."""
+    """Cut the links between some nodes and others."""
     for node in range(t.setup.nodes):
         t.lost_links[node] = others * (bits >> node & 1) | bits * (others >> node & 1)
     cut(t, t.lost_links)
@@ -156,7 +160,7 @@ def cut_between(t, bits, others):
 
 @inner
 def act(t, kind, about):
-    """The history goes on."""
+    """Apply the next entry of the history."""
     everybody = (1 << t.setup.nodes) - 1
     if kind == CUT:
         cut_between(t, about & everybody, everybody & ~about)
@@ -189,4 +193,4 @@ PARTS = {
     disks.keep_sides: network_rules.drop_unheld, upkeep.mend: mend,
     upkeep.is_content: is_content, upkeep.do_next: do_next, upkeep.connect: connect, upkeep.act: act,
 }  # fmt: skip
-"""What a trial in a network that may be cut does in place of what one in a whole network does."""
+"""The functions of a trial in a network whose links may fail, by those of a whole network that they replace."""

@@ -1,4 +1,4 @@
-"""What publishers send: `hawb.engine.clients.publishing` and `arrivals`, for one publisher at a time."""
+"""Publishes: `hawb.engine.clients.publishing` and `arrivals`, for one publisher at a time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hawb.study.kernel.state import (
     ENDED,
     HOW,
     KIND,
-    ORPHANED,
+    LOST_WITH_MASTER,
     PUBLISH,
     SETTLE,
-    STRUCK,
+    WITHOUT_CHANNEL,
     A,
     B,
     C,
@@ -28,7 +28,7 @@ from hawb.study.kernel.state import (
 
 @inner
 def arrive(t, q, p, count, more_room):
-    """Messages that have just left the publisher reach the queue one after the other, or wait for it."""
+    """Deliver messages that have just left the publisher to the queue, one by one, or let them wait for it."""
     if keeps(t, q, p.node):
         wait_in_mailbox(t, PUBLISH, count, p.node, 0, p.number)
     elif q.up:
@@ -41,7 +41,7 @@ def arrive(t, q, p, count, more_room):
 
 @inner
 def store(t, count):
-    """Every replica that they reach takes messages."""
+    """Store messages in every replica that they reach."""
     windows.add(t.content, t.queue.taken, t.queue.taken + count)
     t.queue.taken += count
     t.book.published += count
@@ -53,21 +53,23 @@ def store(t, count):
 
 @inner
 def refuse(t, count):
-    """No queue takes messages."""
+    """Count messages that no queue takes."""
     t.book.published += count
     t.book.refused += count
 
 
 @inner
 def is_unknown(t):
-    """Whether nobody who runs knows where the queue might be: then its messages are confirmed, and gone."""
+    """Return True if no running node knows the queue's node: its messages are then confirmed, and lost."""
     return bool(t.queue.absent)
 
 
 @inner
 def wait_in_mailbox(t, kind, count, node, how, number):
-    """A queue that reads nothing gets more of what flows to it. That joins what waits of the same already, but not over
-    what came in between."""
+    """Put more of a flow into the mailbox of a queue that reads nothing.
+
+    It joins what waits of the same flow already, but does not overtake what came in between.
+    """
     for k in range(t.queue.waiting - 1, -1, -1):
         row = t.waiting[k]
         if row[KIND] == kind and row[B] == node and row[C] == how and row[D] == number:
@@ -80,17 +82,17 @@ def wait_in_mailbox(t, kind, count, node, how, number):
 
 @inner
 def publish(t, count, node, how, number):
-    """A batch reaches the queue, or waits for it."""
-    if keeps(t, t.queue, node) and not how & STRUCK:
+    """Deliver a batch to the queue, or let it wait for it."""
+    if keeps(t, t.queue, node) and not how & LOST_WITH_MASTER:
         defer(t, PUBLISH, count, node, how, number)
         return
-    if how & ORPHANED or not is_running(t, node):
-        publish_for_nobody(t, count, how)
+    if how & WITHOUT_CHANNEL or not is_running(t, node):
+        publish_without_channel(t, count, how)
         return
-    if how & STRUCK or not t.queue.up:
+    if how & LOST_WITH_MASTER or not t.queue.up:
         refuse(t, count)
         if t.setup.confirms:
-            await_batch(t, node, number, NOT_TAKEN, count, told_untaken(t, how))
+            await_batch(t, node, number, NOT_TAKEN, count, answer_to_untaken(t, how))
         return
     store(t, count)
     if t.setup.confirms:
@@ -99,15 +101,15 @@ def publish(t, count, node, how, number):
 
 
 @inner
-def told_untaken(t, how):
-    """What the client of a message is told that no queue took."""
-    return int(is_unknown(t) if not how & STRUCK else how & ENDED != 0)
+def answer_to_untaken(t, how):
+    """Return 1 if messages that no queue took are confirmed to their client, 0 if they are nacked."""
+    return int(is_unknown(t) if not how & LOST_WITH_MASTER else how & ENDED != 0)
 
 
 @inner
-def publish_for_nobody(t, count, how):
-    """The same where the client's channel is gone. What the heir of the master has from that it keeps."""
-    if how & COPIED and not how & STRUCK and t.queue.up:
+def publish_without_channel(t, count, how):
+    """Deliver a batch whose client's channel is gone: a promoted mirror keeps what it has from that channel."""
+    if how & COPIED and not how & LOST_WITH_MASTER and t.queue.up:
         store(t, count)
         deliver(t, False)
     else:
@@ -116,19 +118,22 @@ def publish_for_nobody(t, count, how):
 
 @inner
 def open_publisher(t, node):
-    """A publisher connects to a node and begins, if there is something to publish."""
+    """Connect a publisher to a node, if there is something to publish."""
     publisher, rate = t.publisher, t.rates[t.moment.bursts, t.moment.hour]
     if rate[0] == 0:
         return
     clock = publisher.clock
-    clock.start_us, clock.per_beats, clock.per_us = t.moment.now_us, rate[0], rate[1]
-    publisher.closed, publisher.node, publisher.blocked, publisher.beats = 0, node, 0, 0
+    clock.start_us, clock.per_ticks, clock.per_us = t.moment.now_us, rate[0], rate[1]
+    publisher.closed, publisher.node, publisher.blocked, publisher.ticks = 0, node, 0, 0
     publisher.number += 1
 
 
 @inner
 def note_master_gone(t, how):
-    """What waits for a queue whose master is gone: answers reach nobody; messages its heir has, or nobody."""
+    """Update what waits for a queue whose master is gone: answers are lost.
+
+    Messages are copied to the mirrors, or lost.
+    """
     for k in range(t.queue.waiting):
         row = t.waiting[k]
         if row[KIND] == SETTLE:

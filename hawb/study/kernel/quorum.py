@@ -1,5 +1,7 @@
-"""What clients ask of a quorum queue, and what comes of it once it is committed: `requests` and
-`visibility` of `hawb.engine.quorum` for one queue without limits."""
+"""Clients' proposals to a quorum queue, and their execution once they are committed.
+
+This is `requests` and `visibility` of `hawb.engine.quorum` for one queue without limits.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from hawb.study.kernel.fifo import (
     NOT_LATE,
     deliver,
     hold_ended,
-    hold_off,
     note_row,
     put_behind,
-    serve_nobody,
+    serve_gone_client,
     settle,
     subscribe,
+    suspect_consumer,
     take_back,
     take_late,
     unsubscribe,
@@ -30,13 +32,13 @@ from hawb.study.kernel.node_rules import is_up
 from hawb.study.kernel.quorum_group import row_of, withdraw
 from hawb.study.kernel.quorum_log import cut
 from hawb.study.kernel.quorum_state import (
+    ABANDONED,
     CHANNEL_DOWN,
     CONNECTION_FAILS,
     CONSUMES,
     ENQUEUE,
     ENQUEUED,
     HOLD_ENDED,
-    IN_VAIN,
     NO_PROCESS,
     PROPOSAL_GIVEN_UP,
     REACHES,
@@ -57,14 +59,14 @@ from hawb.study.kernel.state import (
 
 BEYOND_TICKTIME_US = registration.BEYOND_TICKTIME_US
 
-# What is asked
+# Proposals
 
 group_answer_us = rule(confirming.group_answer_us)
 
 
 @inner
 def ask_for(t, asks, node, channel, after, count):
-    """A channel at `node` (NOWHERE: the leader itself) wants something done."""
+    """Propose something for a channel at `node` (NOWHERE: for the leader itself)."""
     proposal = wait_behind(t, asks, node, channel, after, count)
     if asks == CONSUMES:
         schedule(t, t.setup.ticktime_us + BEYOND_TICKTIME_US, PROPOSAL_GIVEN_UP, proposal.number)
@@ -73,7 +75,7 @@ def ask_for(t, asks, node, channel, after, count):
 
 @inner
 def wait_behind(t, asks, node, channel, after, count):
-    """What is asked waits, behind all else: its row."""
+    """Add a proposal behind all others that wait; return its row."""
     row = t.queue.waiting
     if row == len(t.waiting):
         raise OverflowError("more waits for the queue than a trial has room for")
@@ -86,7 +88,7 @@ def wait_behind(t, asks, node, channel, after, count):
 
 @inner
 def give_up_proposal(t, number):
-    """A client that consumes has waited long enough, and its connection ends."""
+    """End the connection of a client whose subscription has waited long enough."""
     row = row_of(t, number)
     if row != NOBODY:
         node = t.waiting[row].client
@@ -96,15 +98,18 @@ def give_up_proposal(t, number):
 
 @inner
 def channel_down(t):
-    """The consumer's channel is gone, which the leader notices."""
+    """Let the leader notice that the consumer's channel is gone."""
     t.consumer.state = CLOSED
     ask_for(t, CHANNEL_DOWN, NOWHERE, NOBODY, 0, 0)
 
 
 @inner
 def consumer_lost(t):
-    """The consumer's node is gone. The leader hears that its channel is, if the node was stopped; of one that died it
-    only knows that it is out of reach. Where nobody leads, the next leader finds so."""
+    """Handle the loss of the consumer's node.
+
+    If the node was stopped, the leader learns that the channel is gone. If it died, the leader only knows that it is
+    out of reach. Without a leader, the next one finds so.
+    """
     node = t.consumer.node
     t.consumer.state = CLOSED
     if is_led(t, t.queue) and t.nodes[node].status == STOPPING:
@@ -114,8 +119,8 @@ def consumer_lost(t):
 
 
 @inner
-def is_told(t, asks, node):
-    """Whether what a leader has noticed is not decided yet, of a node or of any (NOBODY)."""
+def is_undecided(t, asks, node):
+    """Return True if a leader's observation about a node, or about any (NOBODY), is not decided yet."""
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == asks and node in (NOBODY, t.waiting[row].after):
             return True
@@ -124,21 +129,21 @@ def is_told(t, asks, node):
 
 @inner
 def suspect(t, node):
-    """A leader has lost the connection to the consumer's node."""
-    if is_led(t, t.queue) and not is_told(t, SUSPECTS, node):
+    """Propose that the leader has lost the connection to the consumer's node."""
+    if is_led(t, t.queue) and not is_undecided(t, SUSPECTS, node):
         ask_for(t, SUSPECTS, NOWHERE, NOBODY, node, 0)
 
 
 @inner
 def is_known_dead(t):
-    """Whether the consumer died with its node, and the queue knows it still and has not been told."""
+    """Return True if the consumer died with its node, and the queue still knows it and that is not proposed yet."""
     known = t.consumer.state == CLOSED and (t.consumer.subscribed or t.held[0, 0])
-    return known and not is_told(t, CHANNEL_DOWN, NOBODY) and not is_told(t, NO_PROCESS, NOBODY)
+    return known and not is_undecided(t, CHANNEL_DOWN, NOBODY) and not is_undecided(t, NO_PROCESS, NOBODY)
 
 
 @inner
 def look_for_channels(t):
-    """A new leader looks for the consumer, and finds that it is gone, or its node out of reach."""
+    """Let a new leader look for the consumer, and find that it is gone, or its node out of reach."""
     if not is_known_dead(t):
         return
     if is_up(t, t.consumer.node):
@@ -149,7 +154,10 @@ def look_for_channels(t):
 
 @inner
 def node_back(t, node):
-    """A node is up: the leader takes the consumer there for served again, and then finds that it is gone."""
+    """Handle a node that is up: the leader first takes the consumer there for served again.
+
+    It then finds that the consumer is gone.
+    """
     if t.queue.master == NOWHERE or t.consumer.node != node or not t.consumer.suspected:
         return
     dead = is_known_dead(t)
@@ -160,14 +168,14 @@ def node_back(t, node):
 
 @inner
 def connection_fails(t, node):
-    """The consumer's connection has ended with an error."""
+    """End the consumer's connection with an error."""
     if t.consumer.node == node and t.consumer.state != CLOSED:
         channel_down(t)
 
 
 @inner
 def hold_ends(t, leader):
-    """A leader, if it still leads, proposes to take back what a consumer out of reach holds."""
+    """Propose to take back what a consumer out of reach holds, if the leader still leads."""
     if t.queue.master == leader:
         ask_for(t, HOLD_ENDED, NOWHERE, NOBODY, 0, 0)
 
@@ -177,7 +185,7 @@ def hold_ends(t, leader):
 
 @inner
 def publish(t, count, node, owner):
-    """A batch reaches the queue's channel."""
+    """Deliver a batch to the queue's channel."""
     after = t.book.published
     t.book.published += count
     if not is_running(t, node):
@@ -193,7 +201,7 @@ def publish(t, count, node, owner):
 
 @inner
 def ask_to_take(t, node, channel, after, count, flows):
-    """A channel sends messages, behind what it has sent and is not decided; of what `flows` it has been by now."""
+    """Let a channel send messages, behind what it has sent and is not decided; what `flows` is committed at once."""
     if t.queue.master != NOWHERE and t.queue.waiting:
         offer_again(t, t.queue, t.queue.master, channel)
     if flows:
@@ -205,8 +213,10 @@ def ask_to_take(t, node, channel, after, count, flows):
 
 @inner
 def come(t, q, p, count, more_room):
-    """Messages of the steady publisher reach its channel one after the other; those to a queue that can commit are
-    committed by now, behind what the channel has under way."""
+    """Deliver messages of the steady publisher to its channel, one by one.
+
+    Those to a queue that can commit are committed by now, behind what the channel has under way.
+    """
     publisher, after, channel = t.publisher, t.book.published, channel_at(t.publisher.number, t.publisher.node)
     t.book.published += count
     if t.queue.up:
@@ -225,16 +235,16 @@ def come(t, q, p, count, more_room):
 
 @inner
 def credit(t, q, p):
-    """How many messages more the publisher's channel may send; UNHINDERED where nothing holds it up."""
+    """Return how many more messages the publisher's channel may send; UNHINDERED if there is no limit."""
     return UNHINDERED if t.queue.up else max(0, t.setup.soft_limit + 1 - undecided(t))
 
 
-# What is committed
+# Committed proposals
 
 
 @inner
 def do_committed(t):
-    """The queue does what is committed, one after the other."""
+    """Execute committed proposals, one after the other."""
     done = 0
     while done < t.queue.committed:
         entry = t.committed[done]
@@ -243,7 +253,7 @@ def do_committed(t):
         done += 1
         waits = end_waiting(t, t.queue, number)
         if asks == CONSUMES and not waits:
-            asks = IN_VAIN
+            asks = ABANDONED
         apply(t, asks, client, after, count)
         cut(t, asks == ENQUEUE)
         if done == t.queue.committed:
@@ -253,19 +263,21 @@ def do_committed(t):
 
 @inner
 def lose(t, node):
-    """The leader sees a node no more. Where the consumer died there and the node is back, that it is seen again stands
-    behind it in the log."""
+    """Apply the command that the leader no longer sees a node.
+
+    If the consumer died there and the node is back, its return stands behind that in the log.
+    """
     back = is_running(t, node)
     if back and not (t.consumer.node == node and is_known_dead(t)):
         return
-    hold_off(t, node)
+    suspect_consumer(t, node)
     if back:
         node_back(t, node)
 
 
 @inner
 def apply(t, asks, client, after, count):
-    """A command that is committed is done."""
+    """Execute a committed command."""
     if asks == ENQUEUE:
         behind = take_late(t, after)
         if behind != NOT_LATE:
@@ -288,4 +300,4 @@ def apply(t, asks, client, after, count):
     elif asks == NO_PROCESS:
         return
     else:
-        serve_nobody(t)
+        serve_gone_client(t)

@@ -1,4 +1,4 @@
-"""What flows between two events to and from a quorum queue: what is otherwise than in `flows`."""
+"""Flows between two events to and from a quorum queue: the differences from `flows`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.study.kernel.hosting import commit_at_once
 from hawb.study.kernel.quorum import ask_for, come, credit, do_committed
 from hawb.study.kernel.quorum_state import SETTLED, SETTLES
 from hawb.study.kernel.state import NOBODY
-from hawb.study.kernel.steady import beats_heard
+from hawb.study.kernel.steady import ticks_heard
 from hawb.study.kernel.steady_ports import is_heard
 
 leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credit})
@@ -18,13 +18,13 @@ leave = with_parts(steady.leave, {publishing.arrive: come, closing.credit: credi
 
 @inner
 def flow(t, until_us):
-    """Takes in what flows until then, and time stands there; with it the queue commits what the logs had before."""
+    """Apply what flows until `until_us`, and set the time to it; the queue also commits what the logs had before."""
     t.moment.now_us = max(t.moment.now_us, until_us)
     answers, busy = is_heard(t, t.consumer), not t.queue.up
-    beats = beats_heard(t, t.queue, t.consumer) if answers else 0
-    useful = useful_beats(t, t.queue, t.consumer, beats)
+    ticks = ticks_heard(t, t.queue, t.consumer) if answers else 0
+    useful = useful_ticks(t, t.queue, t.consumer, ticks)
     arrived = leave(t, t.queue, t.publisher, 0)
-    t.consumer.beats += beats
+    t.consumer.ticks += ticks
     if answers and busy:
         answer_later(t, useful)
     elif arrived or useful:
@@ -39,24 +39,24 @@ def flow(t, until_us):
 
 @inner
 def within_reach(t, q, c):
-    """How many messages the consumer has to answer for, or will get of what is in the queue."""
+    """Return how many messages the consumer has to answer for, or will get from the queue."""
     return windows.total(t.held) + waits(t)
 
 
-useful_beats = with_parts(steady.useful_beats, {steady_ports.within_reach: within_reach})
+useful_ticks = with_parts(steady.useful_ticks, {steady_ports.within_reach: within_reach})
 
 
 @inner
-def answer_later(t, beats):
-    """Answers to a queue that cannot commit wait at the client, for no more than it has."""
-    if not beats:
+def answer_later(t, ticks):
+    """Let answers to a queue that cannot commit wait at the client, at most as many as it holds messages."""
+    if not ticks:
         return
     has = windows.total(t.held)
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == SETTLES:
             has -= t.waiting[row].count
-    if min(beats, has) > 0:
-        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(beats, has))
+    if min(ticks, has) > 0:
+        ask_for(t, SETTLES, t.consumer.node, NOBODY, 0, min(ticks, has))
 
 
 blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
@@ -64,5 +64,8 @@ blocked_us = with_parts(steady.blocked_us, {closing.credit: credit})
 
 @inner
 def next_change_us(t):
-    """When next a flow changes more than how many messages there are: the publisher is blocked. NEVER if it is not."""
+    """Return when a flow next changes more than the number of messages; NEVER if it does not.
+
+    That is when the publisher is blocked.
+    """
     return blocked_us(t, t.publisher)

@@ -1,4 +1,4 @@
-"""What waits for a quorum queue, and what of it stands in logs: `hawb.engine.raft_groups.group`."""
+"""Waiting proposals to a quorum queue, and those in logs: `hawb.engine.raft_groups.group`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hawb.study.kernel.raft_log import has_entry, is_member, row_of_term
 from hawb.study.kernel.state import KIND, MOST_NODES, NOBODY, C
 
 FEW_ENTRIES = 8
-"""So many entries are not looked through for those that no log has any more."""
+"""The number of entries up to which entries that no log has any more are kept."""
 
 
 @inner
 def stand_members(t, g):
-    """The members of a group that has just been declared."""
+    """Set up the members of a group that has just been declared."""
     begun = t.terms[row_of_term(t, g.store, 1)]
     begun[0], begun[BASE_INDEX], begun[BASE_TERM] = 1, 0, 0
     for node in range(t.setup.nodes):
@@ -34,7 +34,7 @@ def stand_members(t, g):
 
 @inner
 def row_of(t, number):
-    """Where a proposal waits; NOBODY if it is decided."""
+    """Return the row of a waiting proposal; NOBODY if it is decided."""
     for row in range(t.queue.waiting):
         if t.waiting[row].number == number:
             return row
@@ -43,7 +43,7 @@ def row_of(t, number):
 
 @inner
 def withdraw(t, g, number):
-    """A proposal is decided, or waits no more."""
+    """Remove a proposal that is decided, or no longer waits."""
     row = row_of(t, number)
     if row != NOBODY:
         g.waiting -= 1
@@ -53,7 +53,7 @@ def withdraw(t, g, number):
 
 @inner
 def pending(t):
-    """How many messages are not decided yet."""
+    """Return how many messages are not decided yet."""
     count = 0
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == ENQUEUE:
@@ -61,12 +61,12 @@ def pending(t):
     return count
 
 
-# Entries in which a client asks for something
+# Entries with clients' proposals
 
 
 @inner
 def enter_entries(t, proposal, first, last, term):
-    """A leader's log has what a client asks."""
+    """Record the entries of a proposal in the leader's log."""
     if t.queue.entries >= max(FEW_ENTRIES, t.queue.looked):
         forget_entries(t)
         t.queue.looked = 2 * t.queue.entries
@@ -82,7 +82,7 @@ def enter_entries(t, proposal, first, last, term):
 
 @inner
 def forget_entries(t):
-    """Entries that no log has any more, but in a snapshot, and that are on their way to nobody."""
+    """Drop entries that no log has behind its snapshot, and that are not under way."""
     least = 0
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
@@ -98,7 +98,7 @@ def forget_entries(t):
 
 @inner
 def is_logged(t, entry):
-    """Whether any log has an entry behind its snapshot."""
+    """Return True if any log has an entry behind its snapshot."""
     for node in range(t.setup.nodes):
         if is_member(t, t.queue, node) and has_entry(t, node, entry, t.members[node].snapshot_index):
             return True
@@ -107,7 +107,7 @@ def is_logged(t, entry):
 
 @inner
 def is_in_log(t, g, node, number, after):
-    """Whether a member's log has a proposal behind an index."""
+    """Return True if a member's log has a proposal behind an index."""
     for k in range(t.queue.entries):
         if t.entries[k].number == number and has_entry(t, node, t.entries[k], after):
             return True

@@ -1,4 +1,4 @@
-"""How long logs get: `hawb.engine.quorum.log`."""
+"""The length of logs: `hawb.engine.quorum.log`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ cut_up_to = rule(quorum_costs.cut_up_to)
 
 @inner
 def cut(t, published):
-    """After a command members cut their logs where they may."""
+    """Let members cut their logs where they may, after a command."""
     queue, setup = t.queue, t.setup
     if published:
         length = windows.total(t.held) + waits(t) + pending(t)
@@ -46,7 +46,7 @@ def cut(t, published):
 
 @inner
 def smallest_index(t):
-    """The index of the oldest message in the queue; NOTHING if it is empty."""
+    """Return the index of the oldest message in the queue; NOTHING if it is empty."""
     if not t.ready[0, 0] and not t.returns[0, 0] and not t.held[0, 0]:
         return NOTHING
     smallest, staying = NEVER, windows.total(t.held) + waits(t)
@@ -58,8 +58,10 @@ def smallest_index(t):
 
 @inner
 def brought_by(t):
-    """The index of the first entry in the leader's log that brought messages which are still there, 1 where all have
-    flowed."""
+    """Return the index of the first entry in the leader's log with messages that are still there.
+
+    1 if all have flowed.
+    """
     leader, first = t.queue.holder, NEVER
     for k in range(t.queue.entries):
         entry = t.entries[k]
@@ -75,7 +77,7 @@ def brought_by(t):
 
 @inner
 def note_requeued(t):
-    """Messages that came late by the last command count as written anew with it."""
+    """Count messages that the last command brought late as appended again with it."""
     queue, count = t.queue, 0
     if not queue.moved and not queue.requeued:
         return
@@ -85,7 +87,7 @@ def note_requeued(t):
     for k in range(queue.moved):
         windows.add(t.fresh, t.moved[k, 1], t.moved[k, 2])
     for k in range(1, t.moved_before[0, 0] + 1):
-        windows.strike_out(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
+        windows.remove(t.fresh, t.moved_before[k, 0], t.moved_before[k, 1])
     for k in range(1, t.fresh[0, 0] + 1):
         count = note_row(t.staying, count, queue.applied, t.fresh[k, 0], t.fresh[k, 1])
     for k in range(count):

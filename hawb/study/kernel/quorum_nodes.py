@@ -1,5 +1,4 @@
-"""What goes and comes with nodes where members of a quorum queue are: what is otherwise than in `departure` and
-`arrival`."""
+"""Nodes with members of a quorum queue that stop and boot: the differences from `departure` and `arrival`."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ SUSPICION_US = inputs.SUSPICION_US
 
 @inner
 def members_down(t):
-    """Members are gone, noticed or not."""
+    """Update the groups after a node went down, noticed or not."""
     note_hosts(t)
     if t.setup.khepri:
         member_down(t, t.store)
@@ -41,8 +40,8 @@ def members_down(t):
 
 
 @inner
-def members_missed(t):
-    """Somebody is known to be gone."""
+def members_noticed_down(t):
+    """Let members without a leader set their election timers, after a node was noticed as down."""
     if t.setup.khepri:
         call_elections(t, t.store)
     call_elections(t, t.queue)
@@ -50,7 +49,7 @@ def members_missed(t):
 
 @inner
 def fall_silent(t, node):
-    """A node says nothing any more; it takes a while until those that run suspect it."""
+    """Schedule that the running nodes suspect a node without power."""
     put_on_agenda(t, SUSPICION_US, TIMER, LINKS_SUSPECTED, node, running_bits(t), 0, 0)
     if t.setup.khepri:
         refresh(t, t.store)
@@ -59,8 +58,7 @@ def fall_silent(t, node):
 
 @inner
 def suspect(t, node, others):
-    """The failure detectors of `others`, as bits, have heard nothing of a node for long enough, as far as it is still
-    silent."""
+    """Let the failure detectors of `others`, as bits, suspect a node, as far as it is still silent."""
     found = False
     for other in range(t.setup.nodes):
         if others >> other & 1 and not (runs_anywhere(t, node) and runs_anywhere(t, other)):
@@ -68,12 +66,12 @@ def suspect(t, node, others):
             t.suspected[other] |= 1 << node
             found = True
     if found:
-        members_missed(t)
+        members_noticed_down(t)
 
 
 @inner
 def suspect_no_more(t, node):
-    """A node is up."""
+    """Drop the suspicions of a node that is up."""
     t.suspected[node] = 0
     for other in range(t.setup.nodes):
         t.suspected[other] &= ~(1 << node)
@@ -81,7 +79,7 @@ def suspect_no_more(t, node):
 
 @inner
 def publishers_gone(t, dead):
-    """Channels at nodes that are gone will never hear what became of what they sent, and nobody sends it again."""
+    """Close the channels at nodes that went down: they receive no confirms, and send nothing again."""
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             client_gone(t, node)
@@ -90,7 +88,7 @@ def publishers_gone(t, dead):
 
 @inner
 def channels_gone(t, node):
-    """The channels at a node are gone: nobody sends again what they have asked."""
+    """Drop the channels at a node: their proposals are not sent again."""
     left = 0
     for k in range(t.queue.registered):
         if node_of(t.registered[k, 0]) != node:
@@ -105,14 +103,14 @@ def channels_gone(t, node):
 
 @inner
 def clients_gone(t, gone, dead):
-    """The consumer is gone with its node."""
+    """Close the consumer with its node."""
     if t.consumer.state != CLOSED and dead >> t.consumer.node & 1:
         consumer_lost(t)
 
 
 @inner
 def disconnect(t, node):
-    """A node that is drained closes its clients' connections."""
+    """Close the clients' connections of a node that is drained."""
     client_gone(t, node)
     for k in range(t.queue.registered):
         if node_of(t.registered[k, 0]) == node and t.registered[k, 1] != NOBODY:
@@ -123,8 +121,10 @@ def disconnect(t, node):
 
 @inner
 def stop_members(t, node):
-    """Its member stops: one that leads if there is another node to lead, one that follows but in 3.8.9. In 4.3 that one
-    stops once the others have been asked who leads, which for a lone queue takes no time."""
+    """Stop a drained node's member: a leader if another node can lead, a follower except in 3.8.9.
+
+    In 4.3 a follower stops once the other members have named the new leader, which for a single queue takes no time.
+    """
     if is_member(t, t.queue, node):
         leads = t.members[node].role == LEADER
         if not leads and t.setup.drain_awaits_elections:
@@ -135,14 +135,14 @@ def stop_members(t, node):
 
 @inner
 def followers_stop(t, node, boots):
-    """A node that is still drained stops its member, which follows."""
+    """Stop the following member of a node that is still drained."""
     if t.nodes[node].drained and t.nodes[node].boots == boots and runs_anywhere(t, node):
         stop_member(t, t.queue, node)
 
 
 @inner
 def takes_leaders(t, node):
-    """Whether any other node runs and is not drained."""
+    """Return True if any other node runs and is not drained."""
     for other in range(t.setup.nodes):
         if other != node and is_running(t, other) and not t.nodes[other].drained:
             return True
@@ -151,9 +151,11 @@ def takes_leaders(t, node):
 
 @inner
 def return_to_queues(t, node, others):
-    """A node's member joins its group, and leaders see it again. Where the first node to come up has none the engine
-    plays on: the queue's record is on disks alone then, but for Khepri's
-    (`hawb.engine.cluster.booting_ports.load_group_record`)."""
+    """Start a node's member, which leaders see again.
+
+    If the first node to boot has none, the trial falls back to the engine: the queue's record is then on disks only,
+    except with Khepri (`hawb.engine.cluster.booting_ports.load_group_record`).
+    """
     if not others and not is_member(t, t.queue, node) and not t.setup.khepri:
         hand_to_engine(t)
     note_hosts(t)

@@ -1,5 +1,7 @@
-"""What one more step leads to, compiled, of a cluster with one quorum queue: `search` with other parts. Some are those
-of a trial in a network that may be cut or of a trial of a quorum queue."""
+"""The result of one more step, compiled, for a cluster with one quorum queue: `search` with other parts.
+
+Some parts are those of a trial in a network whose links may fail, or of a trial of a quorum queue.
+"""
 
 from __future__ import annotations
 
@@ -92,12 +94,12 @@ from hawb.study.kernel.state import (
 
 happens = partitioned_trial.happen
 
-# Time passes
+# Events
 
 
 @inner
 def happen(t, row):
-    """What is planned happens, and what comes of it."""
+    """Handle an event, and its consequences."""
     for column in range(len(t.message)):
         t.message[column] = t.agenda[row, column]
     happens(t, row)
@@ -107,7 +109,7 @@ def happen(t, row):
 
 @inner
 def handle(t, number, kind, a, b, c, d):
-    """What is planned happens, of what a search knows."""
+    """Handle an event, of the kinds that a search has."""
     if kind == RAFT_ARRIVES:
         arrive(t, t.letter)
     elif kind == RAFT_WRITTEN:
@@ -149,7 +151,7 @@ def handle(t, number, kind, a, b, c, d):
 
 @inner
 def arrive(t, message):
-    """A message reaches a member that runs, unless the link has been cut meanwhile."""
+    """Pass a message to a running member, unless the link has been cut meanwhile."""
     node = message.target
     if not hosts(t, t.queue, node) or not linked(t, message.source, node):
         return
@@ -164,23 +166,23 @@ def arrive(t, message):
 
 @inner
 def send_held_back(t):
-    """Channels that wait no longer get to what they have held back, in its order."""
+    """Send what channels that no longer wait have held back, in its order."""
     left, focus = 0, t.net.focus
-    for k in range(t.queue.held_back):
-        node = t.held_back[k]
+    for k in range(t.queue.awaiting_registration):
+        node = t.awaiting_registration[k]
         look_from(t, node)
         if is_waiting(t, t.queue, to_be_known(t, node)):
-            t.held_back[left] = node
+            t.awaiting_registration[left] = node
             left += 1
         else:
             schedule(t, 0, PUBLISH, 1, node)
-    t.queue.held_back = left
+    t.queue.awaiting_registration = left
     focus_on(t, focus)
 
 
 @inner
 def publish(t, node):
-    """A message reaches the queue's channel, which waits until it is committed."""
+    """Deliver a message to the queue's channel, which waits until it is committed."""
     queue = t.queue
     if is_waiting(t, queue, to_be_known(t, node)):
         wait_in_channel(t, node)
@@ -202,17 +204,17 @@ def publish(t, node):
 
 @inner
 def wait_in_channel(t, node):
-    """A message waits in a channel's mailbox."""
-    if t.queue.held_back == len(t.held_back):
+    """Let a message wait in a channel's mailbox."""
+    if t.queue.awaiting_registration == len(t.awaiting_registration):
         raise OverflowError("more is held back than a search has room for")
     next_number(t)
-    t.held_back[t.queue.held_back] = node
-    t.queue.held_back += 1
+    t.awaiting_registration[t.queue.awaiting_registration] = node
+    t.queue.awaiting_registration += 1
 
 
 @inner
 def new_piece(t):
-    """The next message."""
+    """Return the next message, as a bit."""
     if t.notes.pieces == MOST_PIECES:
         raise OverflowError("more is published than a search has room for")
     t.notes.pieces += 1
@@ -222,7 +224,7 @@ def new_piece(t):
 
 @inner
 def store(t, piece):
-    """A message is in a batch with those just before it of its kind."""
+    """Add a message to the batch of those just before it of its kind."""
     before = t.queue.stored & piece >> 1 & t.kinds[OWN_KIND]
     t.queue.starts |= piece * int(not before)
     t.queue.stored |= piece
@@ -230,7 +232,7 @@ def store(t, piece):
 
 @inner
 def do_committed(t):
-    """The queue does what is committed, one after the other; by whom it is, the last message tells."""
+    """Execute committed proposals, one after the other; the last message tells which leader committed them."""
     queue = t.queue
     for k in range(queue.committed):
         entry = t.committed[k]
@@ -247,7 +249,7 @@ def do_committed(t):
 
 @inner
 def put_into_queue(t, client, some):
-    """The members that are abreast, and the last leader, have messages that are committed."""
+    """Add committed messages to the copies of the members that have caught up, and of the last leader."""
     queue = t.queue
     queue.pending &= ~some
     end = last_piece(t)
@@ -262,7 +264,7 @@ def put_into_queue(t, client, some):
 
 @inner
 def last_piece(t):
-    """The last piece that the queue holds or has put something behind, as a bit."""
+    """Return the last piece that the queue holds or has put something behind, as a bit."""
     end, some = 0, t.contents[t.queue.holder]
     while some >> 1:
         some >>= 1
@@ -273,7 +275,7 @@ def last_piece(t):
 
 @inner
 def move_behind(t, end, some):
-    """Messages that come late stand behind others with higher numbers."""
+    """Put messages that are committed late behind others with higher numbers."""
     row = t.queue.moved
     if row and t.moved[row - 1, 0] == end:
         t.moved[row - 1, 1] |= some
@@ -284,12 +286,12 @@ def move_behind(t, end, some):
     t.queue.moved += 1
 
 
-# What there is to do
+# Possible steps
 
 
 @inner
 def is_asked(t, verb):
-    """Whether there is anything to wait for, or to heal: there are no mirrors to synchronise."""
+    """Return True if there is anything to wait for, or to heal: there are no mirrors to synchronise."""
     if verb == WAIT:
         return t.net.severed or t.net.sides > 1 or any_silent(t)
     return verb == HEAL and t.net.severed
@@ -297,18 +299,18 @@ def is_asked(t, verb):
 
 @inner
 def classic_names(t):
-    """The queues that are no quorum queues: there are none."""
+    """Return the names of the classic queues: there are none."""
     return range(0)
 
 
 UNASKED = (
     copies.note_silent, NETWORK.of(partitions.keep_own), network_ports.send_what_waited, network_ports.bring_back,
-    network_ports.leave_side, network_ports.hear_late, network_ports.forget_recoverable, replicas.finish_late,
+    network_ports.leave_side, network_ports.receive_late, network_ports.forget_recoverable, replicas.finish_late,
     mirror_ports.release,
     departure.lose_unwritten, search_key.is_under_way, search_moves.begin_to_synchronise, host_ports.count_times,
     host_ports.count_replicated, host_ports.note_hosts, raft_log.note_run,
 )  # fmt: skip
-"""What becomes of replicas of classic queues, and what nobody asks of a quorum queue in a search."""
+"""Functions of classic queues' replicas, and those that a search does not need for a quorum queue."""
 PARTS = {
     **{part: partitioned_trial.PARTS[part] for part in (
         state.linked, state.is_here, state.runs_anywhere, state.look_from, state.look_from_outside, state.put_on_agenda,
@@ -331,7 +333,7 @@ PARTS = {
     )},
     channels.tell: search_books.tell,
     **{getattr(departure, port): getattr(quorum_search_ports, port) for port in (
-        "members_down", "members_missed", "remember", "publishers_gone", "clients_gone", "fall_silent",
+        "members_down", "members_noticed_down", "remember", "publishers_gone", "clients_gone", "fall_silent",
     )},
     arrival.return_to_queues: quorum_search_ports.return_to_queues,
     **{getattr(network_ports, port): getattr(quorum_search_ports, port) for port in (
@@ -345,7 +347,7 @@ PARTS = {
     search_key.say_event: quorum_search_key.say_event,
     search_names.interchangeable: quorum_search_key.interchangeable, search_names.differs: quorum_search_key.differs,
 }  # fmt: skip
-"""What a search of a quorum queue does in place of what a trial or a search of a classic one does."""
+"""The functions of a search of a quorum queue, by those of a trial or a search of a classic one that they replace."""
 
 followers, named = map(Assembly(PARTS).of, search.AS_WRITTEN)
 

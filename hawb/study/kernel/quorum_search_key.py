@@ -1,5 +1,7 @@
-"""The name of a state with a quorum queue: two states have the same where `hawb.planning.explore.digest` has. What is
-left out says `hawb.engine.keys.quorum_key`, beside what `search_key` has of nodes and of what is planned."""
+"""The key of a state with a quorum queue: two states have the same if `hawb.planning.explore.digest` has.
+
+`hawb.engine.keys.quorum_key` says what is left out; `search_key` has the parts about nodes and the agenda.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from hawb.study.kernel import search_key, search_names
 from hawb.study.kernel.partitioned_state import place_of_side
 from hawb.study.kernel.quorum_group import row_of
 from hawb.study.kernel.quorum_search_ports import is_member
-from hawb.study.kernel.quorum_search_sets import is_kept, note_what_is_told, promises, term_before
+from hawb.study.kernel.quorum_search_sets import is_kept, note_key_parts, promises, term_before
 from hawb.study.kernel.quorum_search_state import HERE, remember_at
 from hawb.study.kernel.quorum_state import (
     AFTER_OF,
@@ -44,11 +46,11 @@ are_interchangeable, means, says_event = search_names.interchangeable, search_ke
 
 @inner
 def name(t, words):
-    """Writes the name of a state."""
+    """Write the key of a state."""
     words[0] = 0
     sides = order_sides(t)
     remember_at(t, HERE)
-    note_what_is_told(t)
+    note_key_parts(t)
     rename(t, HERE, sides)
     say(words, t.notes.under_way)
     for k in range(t.setup.nodes):
@@ -66,12 +68,15 @@ def name(t, words):
     say_agenda(t, words, sides)
 
 
-# What members are told by
+# Terms and indices in the key
 
 
 @inner
-def told_term(t, term):
-    """A term: while something is under way between members as it is, or else by its place among those that are told."""
+def term_in_key(t, term):
+    """Return a term as it is while something is under way between members.
+
+    Otherwise its place among the key's terms.
+    """
     k = 0
     while not t.notes.under_way and t.ranks[k] != term:
         k += 1
@@ -79,32 +84,32 @@ def told_term(t, term):
 
 
 @inner
-def told_index(t, index):
-    """An index: as it is, or else as counted from the base."""
-    return index if t.notes.under_way else index - t.notes.told_from
+def index_in_key(t, index):
+    """Return an index as it is while something is under way between members; otherwise as counted from the base."""
+    return index if t.notes.under_way else index - t.notes.key_from
 
 
 @inner
 def say_node_name(t, words, node):
-    """Writes a node, or 0 for none."""
+    """Write a node, or 0 for none."""
     say(words, t.free[node] + 1 if node >= 0 else 0)
 
 
 @inner
 def say_set(t, words, some):
-    """Writes a set of messages."""
+    """Write a set of messages."""
     say(words, picked(some, t.notes.starts))
 
 
 @inner
 def say_group(t, words):
-    """Writes the group's members and how far they have come."""
+    """Write the group's members and their progress."""
     say(words, renamed(t, t.queue.present) << 8 | renamed(t, t.queue.stopped))
     for k in range(t.setup.nodes):
         asked = t.asks[t.available[k]]
         say_node_name(t, words, asked - 1)
-    say(words, told_index(t, t.queue.applied))
-    say(words, t.notes.told_from * t.notes.under_way)
+    say(words, index_in_key(t, t.queue.applied))
+    say(words, t.notes.key_from * t.notes.under_way)
     for k in range(t.setup.nodes):
         if is_member(t, t.queue, t.available[k]):
             say_member(t, words, t.members[t.available[k]])
@@ -112,31 +117,31 @@ def say_group(t, words):
 
 @inner
 def say_member(t, words, member):
-    """Writes a member."""
+    """Write a member."""
     say(words, member.role)
-    say(words, told_term(t, member.term))
+    say(words, term_in_key(t, member.term))
     say_node_name(t, words, member.voted_for)
     say_node_name(t, words, member.leader)
-    say(words, told_index(t, member.commit_index))
+    say(words, index_in_key(t, member.commit_index))
     say(words, renamed(t, member.votes))
-    say(words, max(told_index(t, member.agreed), 0))
-    say(words, told_index(t, member.asked) if member.asked else 0)
+    say(words, max(index_in_key(t, member.agreed), 0))
+    say(words, index_in_key(t, member.asked) if member.asked else 0)
     say_node_name(t, words, member.transferring_to)
     for k in range(t.setup.others if member.role == LEADER else 0):
         peer = t.peers[member.id, k]
         say(words, t.free[peer.id] << 1 | peer.receiving)
-        say(words, told_index(t, peer.next_index))
-        say(words, max(told_index(t, peer.match_index), 0))
-        say(words, max(told_index(t, peer.commit_sent), 0))
-        say(words, max(told_index(t, peer.commit_index), 0))
-    say(words, told_term(t, term_before(t, member)))
-    say(words, told_index(t, member.written))
-    say_entries(t, words, t.notes.told_from, member.last_index, member.last_term)
+        say(words, index_in_key(t, peer.next_index))
+        say(words, max(index_in_key(t, peer.match_index), 0))
+        say(words, max(index_in_key(t, peer.commit_sent), 0))
+        say(words, max(index_in_key(t, peer.commit_index), 0))
+    say(words, term_in_key(t, term_before(t, member)))
+    say(words, index_in_key(t, member.written))
+    say_entries(t, words, t.notes.key_from, member.last_index, member.last_term)
 
 
 @inner
 def say_entries(t, words, after, last, term):
-    """Writes the entries behind an index, of a log that ends so."""
+    """Write the entries behind an index, of a log that ends with `last` in `term`."""
     at, index = words[0] + 1, after + 1
     say(words, 0)
     while index <= last:
@@ -146,7 +151,7 @@ def say_entries(t, words, after, last, term):
             first, end = t.entries[row].first, min(last, t.entries[row].last)
         say(words, index - first)
         say(words, end - index + 1)
-        say(words, told_term(t, term_within(t, 0, term, index)))
+        say(words, term_in_key(t, term_within(t, 0, term, index)))
         if row == NOBODY:
             say(words, NOOP)
         else:
@@ -157,7 +162,7 @@ def say_entries(t, words, after, last, term):
 
 @inner
 def entry_at(t, index, term):
-    """The row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
+    """Return the row of the entries at an index of a log that ends in a term; NOBODY where a term begins there."""
     for k in range(t.queue.entries):
         entry = t.entries[k]
         if entry.first <= index <= entry.last and term_within(t, 0, term, entry.first) == entry.term:
@@ -167,7 +172,7 @@ def entry_at(t, index, term):
 
 @inner
 def say_proposal(t, words, p):
-    """Writes what is asked."""
+    """Write a proposal."""
     say(words, p.asks + 1)
     if p.asks == ENQUEUE:
         say_node_name(t, words, p.client)
@@ -176,12 +181,12 @@ def say_proposal(t, words, p):
         say_node_name(t, words, p.after)
 
 
-# Records, and what waits
+# Records and waiting operations
 
 
 @inner
 def say_messages(t, words):
-    """Writes how many messages are in each stretch, and which are promised."""
+    """Write how many messages are in each stretch, and which are confirmed."""
     promised, stored = promises(t), 0
     for place in range(HERE + 1):
         if is_kept(t, place):
@@ -195,7 +200,7 @@ def say_messages(t, words):
 
 @inner
 def say_view(t, words, number):
-    """Writes who leads as a side sees it."""
+    """Write the leader that a side sees."""
     if number == t.net.focus:
         say_leader(t, words, t.queue.master, t.queue.up)
     else:
@@ -205,13 +210,13 @@ def say_view(t, words, number):
 
 @inner
 def say_leader(t, words, master, up):
-    """Writes a leader, and whether it can commit."""
+    """Write a leader, and whether it can commit."""
     say(words, (t.free[master] + 1 if master != NOBODY else 0) << 1 | up)
 
 
 @inner
 def say_record(t, words, place):
-    """Writes what is said of the queue."""
+    """Write the queue's record."""
     kept = t.kept[place]
     say_node_name(t, words, kept.holder)
     say(words, renamed(t, kept.abreast) << 9 | renamed(t, kept.copies) << 1 | kept.roomy)
@@ -233,16 +238,16 @@ def say_record(t, words, place):
 
 @inner
 def say_waiting(t, words):
-    """Writes what waits for an answer, in channels, and for the queue; and where members of the group are."""
+    """Write what waits for an answer, in channels, and for the queue; and the nodes of the group's members."""
     say(words, t.moment.awaiting)
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         say(words, t.free[row[CLIENT]] << 1 | row[REJECTED])
         say_set(t, words, row[AFTER_OF])
         say(words, row[DUE] - t.moment.now_us if row[DUE] < NEVER else NEVER)
-    say(words, t.queue.held_back)
-    for k in range(t.queue.held_back):
-        say_node_name(t, words, t.held_back[k])
+    say(words, t.queue.awaiting_registration)
+    for k in range(t.queue.awaiting_registration):
+        say_node_name(t, words, t.awaiting_registration[k])
     say(words, t.queue.waiting)
     for k in range(t.queue.waiting):
         say_proposal(t, words, t.waiting[k])
@@ -250,12 +255,12 @@ def say_waiting(t, words):
         say(words, t.free[node] * bit(t.setup.members, node))
 
 
-# What is planned
+# The agenda
 
 
 @inner
 def say_event(t, words, row, sides):
-    """Writes what is planned, of a message what it says."""
+    """Write an event; of a message also its contents."""
     says_event(t, words, row, sides)
     planned = t.agenda[row]
     if planned[KIND] == RAFT_ARRIVES:
@@ -271,7 +276,7 @@ def say_event(t, words, row, sides):
 
 @inner
 def meaning(t, planned, kind):
-    """What an event is about."""
+    """Return the subject of an event."""
     if kind < RAFT_ARRIVES:
         return means(t, planned, kind)
     if kind == RAFT_ARRIVES:
@@ -287,26 +292,25 @@ def meaning(t, planned, kind):
     return t.free[planned[A]]
 
 
-# Which node is which
+# Order of nodes
 
 
 @inner
 def interchangeable(t, sides):
-    """Whether no rule looks at nodes' names, and no message of members speaks of them."""
+    """Return True if no rule depends on nodes' names, and no message between members contains them."""
     return not t.notes.under_way and are_interchangeable(t, sides)
 
 
 @inner
 def differs(t, place, node, other):
-    """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
-    are alike."""
+    """Compare two nodes by what they are and hold: below 0 if the first one comes first, 0 if they are alike."""
     told, other_told = sign(t, node), sign(t, other)
     return told - other_told if told != other_told else runs_differ(t.contents[node], t.contents[other])
 
 
 @inner
 def sign(t, node):
-    """What a node is and believes, and its role in the queue, but for what it holds."""
+    """Return a node's state and its role in the queue, without what it holds."""
     role = int(t.queue.master == node) << 2 | bit(t.queue.abreast, node) << 1 | bit(t.setup.members, node)
     flags = bit(t.moment.virgin, node) << 2 | int(t.nodes[node].drained != 0) << 1 | t.nodes[node].silent
     return bits_in(t.nodes[node].believes) << 10 | role << 7 | status(t, node) << 3 | flags

@@ -1,6 +1,8 @@
-"""What a group, its channels and its nodes need while stories are searched, where that is otherwise than in a trial:
-links may be cut, nodes silent and disks lost. `ports`, `inputs` and `enqueuers` of `hawb.engine.raft_groups`,
-and `hawb.engine.quorum.visibility`, for sets of messages that are bits."""
+"""Ports of a group, its channels and its nodes in a search, where they differ from those of a trial.
+
+Links may be cut, nodes silent and disks lost. They are `ports`, `inputs` and `enqueuers` of `hawb.engine.raft_groups`,
+and `hawb.engine.quorum.visibility`, for sets of messages as bits.
+"""
 
 from __future__ import annotations
 
@@ -53,20 +55,20 @@ from hawb.study.kernel.state import (
 
 SUSPICION_US = inputs.SUSPICION_US
 NOT_SENT = 1 << 62
-"""In place of messages: what a leader has noticed itself."""
+"""In place of messages: a leader's own proposal."""
 
-# Members and whom they reach
+# Members
 
 
 @inner
 def is_member(t, g, node):
-    """Whether the group has a member on a node, whether that runs or not."""
+    """Return True if the group has a member on a node, whether it runs or not."""
     return g.present >> node & 1 == 1
 
 
 @inner
 def hosted(t, g, *_):
-    """The nodes whose members run, on whatever side."""
+    """Return the nodes whose members run, on whatever side, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
         bits |= int(runs_anywhere(t, node)) << node
@@ -75,14 +77,14 @@ def hosted(t, g, *_):
 
 @inner
 def reached(t, g, node):
-    """Those of them that get what is sent at a node."""
+    """Return the nodes whose members run and are reached from a node, as bits."""
     bits = hosted(t, g)
     return bits & ~t.cut[node]
 
 
 @inner
 def in_sight(t, g):
-    """Those of them that are reached from a running node of the side in focus."""
+    """Return the nodes whose members run and are reached from a running node of the current side, as bits."""
     here, running, seen = hosted(t, g), running_bits(t), 0
     for node in range(t.setup.nodes):
         if here >> node & 1 and running & ~t.cut[node]:
@@ -92,19 +94,23 @@ def in_sight(t, g):
 
 @inner
 def last_sent(t, first, last):
-    """The last entry of a message that begins with `first`: all that a log of a search has goes into one."""
+    """Return the last entry of a message that begins with `first`: all that a log of a search has fits into one."""
     return last
 
 
 @inner
 def row_of_term(t, store, term):
-    """The row of `terms` that says where a term begins."""
+    """Return the row of `terms` with the beginning of a term."""
     return term % len(t.terms)
 
 
 @inner
 def crown(t, g, leader):
-    """A member has been elected, which has all that was ever committed: no member comes back that has lost its disk."""
+    """Record the election of a leader, which has all that was ever committed.
+
+    No member comes back that has lost its disk. Raise OverflowError if it lacks a committed entry, or for too high a
+    term.
+    """
     if leader.last_index - 1 < g.applied or leader.term > t.notes.last_term:
         raise OverflowError("a leader that lacks what is committed, or of a term for which there is no room")
     t.contents[leader.id] = t.contents[g.holder]
@@ -114,7 +120,7 @@ def crown(t, g, leader):
 
 @inner
 def note_abreast(t, g, abreast):
-    """Those members hold what the queue does."""
+    """Give members that have caught up what the queue holds."""
     if abreast != g.abreast:
         g.abreast = abreast
         for node in range(t.setup.nodes):
@@ -128,19 +134,19 @@ def note_abreast(t, g, abreast):
 
 @inner
 def is_known(t, g, channel):
-    """Whether the queue knows a channel, which is told by its node."""
+    """Return True if the queue knows a channel, which is named by its node."""
     return has_node(g.known, channel)
 
 
 @inner
 def note_known(t, g, channel):
-    """The queue gets to know a channel."""
+    """Register a channel with the queue."""
     g.known = with_node(without_node(g.known, channel), channel)
 
 
 @inner
 def whom_it_asks(t, g, channel):
-    """The node of the leader that a channel asks for its version; NOBODY where no channel does."""
+    """Return the node of the leader that a channel asks for its version; NOBODY in a release without that request."""
     if not t.setup.asks_leader_first:
         return NOBODY
     return t.asks[channel] - 1 if t.asks[channel] else last_leader(t, g)
@@ -148,21 +154,20 @@ def whom_it_asks(t, g, channel):
 
 @inner
 def note_asked(t, g, channel):
-    """A channel goes on asking the leader that there is now, or was last."""
+    """Note that a channel goes on asking the present leader, or the last one."""
     if t.setup.asks_leader_first and not t.asks[channel]:
         t.asks[channel] = last_leader(t, g) + 1
 
 
 @inner
 def last_leader(t, g):
-    """The leader that the records of the side in focus name: the one that it knows, or the last there was."""
+    """Return the leader that the current side's records name: the present one, or the last one."""
     return g.holder if g.master == NOBODY else g.master
 
 
 @inner
 def silent_us(t, a, b):
-    """How long it takes until the connection of two nodes, between which a link drops everything, is given up; 0 where
-    it is by now."""
+    """Return the time until the connection of two nodes over a cut link is given up; 0 if it has been."""
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == LINKS_TIME_OUT:
             return t.agenda[row, TIME] - t.moment.now_us
@@ -171,19 +176,19 @@ def silent_us(t, a, b):
 
 @inner
 def messages_of(p):
-    """The messages that a proposal is for; NOT_SENT where it is for none."""
+    """Return the messages of a proposal; NOT_SENT if it has none."""
     return p.after if p.asks == ENQUEUE else NOT_SENT
 
 
 @inner
 def is_chosen(p, by):
-    """Whether a proposal is for some of these messages; NOBODY stands for all."""
+    """Return True if a proposal is for some of these messages; NOBODY stands for all."""
     return messages_of(p) & by != 0
 
 
 @inner
 def sent_over(t, channel):
-    """The messages that wait and were sent over a channel."""
+    """Return the waiting messages that were sent over a channel."""
     some = 0
     for row in range(t.queue.waiting):
         if t.waiting[row].asks == ENQUEUE and t.waiting[row].client == channel:
@@ -193,7 +198,7 @@ def sent_over(t, channel):
 
 @inner
 def offer_what_is_in_sight(t, leader):
-    """What a leader, whose side is in focus, hears of gets to it."""
+    """Offer a leader, whose side is the current one, the proposals that it receives."""
     some = 0
     for row in range(t.queue.waiting):
         if is_in_sight(t, t.queue, t.waiting[row]):
@@ -203,7 +208,7 @@ def offer_what_is_in_sight(t, leader):
 
 @inner
 def refuse_orphan(t, g, p):
-    """The messages of a proposal were never taken, since their client's node is gone."""
+    """Count the messages of a proposal as refused: they were never taken, since their client's node is gone."""
     if p.asks == ENQUEUE and g.pending & p.after:
         g.pending &= ~p.after
         t.ledger.refused |= p.after
@@ -219,7 +224,7 @@ def set_aside(t, g, p):
 
 @inner
 def take_up(t, g, p):
-    """Let the message of a proposal that was set aside be pending again: its channel sends it to a leader."""
+    """Make the message of a proposal that was set aside pending again: its channel sends it to a leader."""
     if p.asks == ENQUEUE and not g.pending & p.after:
         g.pending |= p.after
         t.ledger.refused &= ~p.after
@@ -227,7 +232,7 @@ def take_up(t, g, p):
 
 @inner
 def reject_first(t, g, p, most):
-    """A channel does not send the one message of a proposal, and says so to its publisher."""
+    """Let a channel reject the one message of a proposal to its publisher."""
     node, some, number = p.node, p.after, p.number
     look_from(t, node)
     withdraw(t, g, number)
@@ -238,7 +243,7 @@ def reject_first(t, g, p, most):
 
 @inner
 def answer(t, client, some, rejected, delay_us):
-    """The queue has decided about messages that a channel sent, whose answer arrives so much later."""
+    """Answer messages that a channel sent, after `delay_us`."""
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
         if row[CLIENT] == client and row[AFTER_OF] & some:
@@ -246,24 +251,24 @@ def answer(t, client, some, rejected, delay_us):
             schedule(t, delay_us, CONFIRMS_DUE, row[NUMBER_OF], client)
 
 
-# Nodes and clients that go
+# Nodes and clients that are gone
 
 
 @inner
 def members_down(t):
-    """Members are gone, noticed or not."""
+    """Update the group after a node went down, noticed or not."""
     member_down(t, t.queue)
 
 
 @inner
-def members_missed(t):
-    """Somebody is known to be gone."""
+def members_noticed_down(t):
+    """Let members without a leader set their election timers, after a node was noticed as down."""
     call_elections(t, t.queue)
 
 
 @inner
 def remember(t, node):
-    """A node that goes down keeps the records as they are now."""
+    """Keep the current records for a node that goes down."""
     look_from(t, node)
     remember_at(t, node)
     t.notes.remembers |= 1 << node
@@ -271,7 +276,7 @@ def remember(t, node):
 
 @inner
 def channels_gone(t, node):
-    """The channels at a node are gone: nobody sends again what they have asked."""
+    """Drop the channels at a node: their proposals are not sent again."""
     t.queue.known = without_node(t.queue.known, node)
     for row in range(t.queue.waiting):
         if t.waiting[row].node == node:
@@ -281,8 +286,10 @@ def channels_gone(t, node):
 
 @inner
 def clients_gone(t, gone, dead):
-    """Connections to nodes are gone, with what waits in them. Of nodes on another side leaders take clients for out of
-    reach."""
+    """Close connections to nodes that are gone, with what waits in them.
+
+    Leaders suspect clients of nodes on another side.
+    """
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             t.net.connected &= ~(1 << node)
@@ -294,18 +301,18 @@ def clients_gone(t, gone, dead):
 
 @inner
 def forget_held_back(t, node):
-    """What waited in a node's channels never gets to the queue."""
+    """Drop what waited in a node's channels."""
     left = 0
-    for k in range(t.queue.held_back):
-        if t.held_back[k] != node:
-            t.held_back[left] = t.held_back[k]
+    for k in range(t.queue.awaiting_registration):
+        if t.awaiting_registration[k] != node:
+            t.awaiting_registration[left] = t.awaiting_registration[k]
             left += 1
-    t.queue.held_back = left
+    t.queue.awaiting_registration = left
 
 
 @inner
 def lose_disk_of(t, node):
-    """The disk of a node that is down is lost."""
+    """Lose the disk of a node that is down."""
     look_from(t, node)
     t.moment.virgin |= 1 << node
     t.notes.remembers &= ~(1 << node)
@@ -320,9 +327,11 @@ def lose_disk_of(t, node):
 
 @inner
 def return_to_queues(t, node, others):
-    """A node's member joins its group; what the node remembered does not matter any more. Raises OverflowError where
-    the first node to come up has none, so that the queue's record is on disks alone
-    (`hawb.engine.cluster.booting_ports.load_group_record`)."""
+    """Start a node's member, and drop what the node remembered.
+
+    Raise OverflowError if the first node to boot has none, so that the queue's record is on disks only
+    (`hawb.engine.cluster.booting_ports.load_group_record`).
+    """
     if not others and not is_member(t, t.queue, node):
         raise OverflowError("the queue's record is on disks alone")
     t.notes.remembers &= ~(1 << node)
@@ -335,14 +344,14 @@ def return_to_queues(t, node, others):
 
 @inner
 def suspect_later(t, links):
-    """Links, or the nodes at their ends, have fallen silent; it takes a while until that is suspected."""
+    """Schedule the suspicion of links, or of nodes at their ends, that have fallen silent."""
     put_on_agenda(t, SUSPICION_US, TIMER, LINKS_SUSPECTED, links, 0, 0, 0)
     refresh(t, t.queue)
 
 
 @inner
 def fall_silent(t, node):
-    """A node says nothing any more, and those that run hear nothing."""
+    """Cut off a node without power: neither it nor the running nodes receive anything from each other."""
     links = 0
     for other in range(t.setup.nodes):
         links |= link_bit(node, other) * int(is_running(t, other))
@@ -351,7 +360,7 @@ def fall_silent(t, node):
 
 @inner
 def be_silent(t, ends):
-    """Members hear nothing over these links."""
+    """Let members receive nothing over these links."""
     links = 0
     for a in range(t.setup.nodes):
         for b in range(a + 1, t.setup.nodes):
@@ -361,7 +370,7 @@ def be_silent(t, ends):
 
 @inner
 def suspect(t, links):
-    """The failure detector has heard nothing over these links for long enough, as far as they are still silent."""
+    """Let the failure detector suspect the nodes at the ends of these links, as far as the links are still silent."""
     found = 0
     for a in range(t.setup.nodes):
         for b in range(a + 1, t.setup.nodes):
@@ -376,7 +385,7 @@ def suspect(t, links):
 
 @inner
 def in_reach(t):
-    """Members reach each other again, and channels that had not lost sight of anybody learn who leads."""
+    """Let members reach each other again, and inform channels that had not lost sight of any node about leaders."""
     for node in range(t.setup.nodes):
         t.suspected[node] = 0
     look_around(t, t.queue)
@@ -390,13 +399,13 @@ def in_reach(t):
 
 @inner
 def give_up_what_waited(t):
-    """Who leads depends on links that have been given up."""
+    """Update the leader after links have been given up."""
     refresh(t, t.queue)
 
 
 @inner
 def drop_side(t, side, entry):
-    """A side's view is gone."""
+    """Drop a side's view."""
     for place in range(len(t.kept_side)):
         if t.kept_side[place] == side:
             t.kept_side[place] = 0
@@ -405,7 +414,7 @@ def drop_side(t, side, entry):
 
 @inner
 def publishers_gone(t, dead):
-    """Channels at nodes that are gone will never hear what became of what they sent, and nobody sends it again."""
+    """Close the channels at nodes that went down: they receive no confirms, and send nothing again."""
     for node in range(t.setup.nodes):
         if dead >> node & 1:
             client_gone(t, node)

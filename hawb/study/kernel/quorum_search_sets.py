@@ -1,5 +1,8 @@
-"""What of a state with a quorum queue is told where it is to be named: from which index on logs are, which terms there
-are, and for each stretch of messages that are in the same sets how many there are (`search_sets`)."""
+"""The parts of a state with a quorum queue that its key contains.
+
+These are: the index from which logs are written, the terms, and the number of messages in each stretch that is in the
+same sets (`search_sets`).
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,20 @@ from hawb.study.kernel.state import KIND
 
 
 @inner
-def note_what_is_told(t):
-    """Notes from which index on logs are told, and which messages there are in which sets."""
+def note_key_parts(t):
+    """Note the index from which logs are written to the key, and which messages are in which sets."""
     t.notes.under_way = 0
     for row in range(t.moment.agenda):
         t.notes.under_way |= t.agenda[row, KIND] in (RAFT_ARRIVES, RAFT_WRITTEN)
-    t.notes.told_from = base_of(t)
+    t.notes.key_from = base_of(t)
     t.notes.union = all_messages(t)
-    t.notes.starts = changes_between(t, told_entries(t)) & t.notes.union
+    t.notes.starts = changes_between(t, key_entries(t)) & t.notes.union
     rank_terms(t)
 
 
 @inner
 def base_of(t):
-    """The last index up to which all members have the same on disk, and the queue has taken it in."""
+    """Return the last index up to which all members have the same on disk, and which the queue has applied."""
     base, last, term = t.queue.applied, 0, 0
     for node in range(t.setup.nodes):
         member = t.members[node]
@@ -52,17 +55,17 @@ def base_of(t):
 
 
 @inner
-def told_entries(t):
-    """The rows of `entries` that stand in a log behind the base or are on their way to one, as bits."""
+def key_entries(t):
+    """Return the rows of `entries` that are in a log behind the base or under way to one, as bits."""
     rows = entries_sent(t)
     for k in range(t.queue.entries):
-        rows |= int(is_logged(t, t.entries[k], t.notes.told_from)) << k
+        rows |= int(is_logged(t, t.entries[k], t.notes.key_from)) << k
     return rows
 
 
 @inner
 def is_logged(t, entry, after):
-    """Whether any log has an entry behind an index."""
+    """Return True if any log has an entry behind an index."""
     for node in range(t.setup.nodes):
         if is_member(t, t.queue, node) and has_entry(t, node, entry, after):
             return True
@@ -71,7 +74,7 @@ def is_logged(t, entry, after):
 
 @inner
 def entries_sent(t):
-    """The rows of `entries` that are on their way between members, as bits."""
+    """Return the rows of `entries` that are under way between members, as bits."""
     rows = 0
     for row in range(t.moment.agenda):
         sent = t.agenda[row]
@@ -85,13 +88,13 @@ def entries_sent(t):
 
 @inner
 def is_kept(t, place):
-    """Whether a record is kept at a place: what a node remembers, or the queue as it is."""
+    """Return True if a record is kept at a place: what a node remembers, or the present queue."""
     return place == HERE or t.notes.remembers >> place & 1 == 1
 
 
 @inner
 def all_messages(t):
-    """All messages that there are anywhere."""
+    """Return all messages that exist anywhere."""
     some, sent = 0, entries_sent(t)
     for place in range(HERE + 1):
         if is_kept(t, place):
@@ -110,13 +113,13 @@ def all_messages(t):
 
 @inner
 def messages(p):
-    """The messages that a proposal is for."""
+    """Return the messages of a proposal."""
     return p.after if p.asks == ENQUEUE else 0
 
 
 @inner
 def changes_between(t, rows):
-    """Where messages are in other sets than those before, given the entries that are told."""
+    """Return the messages that are in other sets than those before, given the key's entries."""
     here, promised = t.notes.union, promises(t)
     found = changes(promised, here) | promised & ~(promised << 1)
     for place in range(HERE + 1):
@@ -134,7 +137,7 @@ def changes_between(t, rows):
 
 @inner
 def changes_of_record(t, place):
-    """Where messages are in other sets of a record than those before."""
+    """Return the messages that are in other sets of a record than those before."""
     kept, here = t.kept[place], t.notes.union
     found = changes(kept.stored, here) | changes(kept.pending, here) | firsts(kept, here)
     for node in range(t.setup.nodes):
@@ -148,7 +151,7 @@ def changes_of_record(t, place):
 
 @inner
 def promises(t):
-    """The confirmed messages among those that members hold."""
+    """Return the confirmed messages among those that members hold."""
     held = 0
     for node in range(t.setup.nodes):
         held |= t.contents[node]
@@ -157,7 +160,7 @@ def promises(t):
 
 @inner
 def rank_terms(t):
-    """Notes the terms that are told, in their order."""
+    """Note the terms in the key, in their order."""
     t.notes.ranks = 0
     for node in range(t.setup.nodes):
         if is_member(t, t.queue, node):
@@ -165,7 +168,7 @@ def rank_terms(t):
             last, term = member.last_index, member.last_term
             note_term(t, member.term)
             note_term(t, term_before(t, member))
-            while last > t.notes.told_from:
+            while last > t.notes.key_from:
                 note_term(t, term)
                 begun = t.terms[term % len(t.terms)]
                 last, term = begun[BASE_INDEX], begun[BASE_TERM]
@@ -173,7 +176,7 @@ def rank_terms(t):
 
 @inner
 def note_term(t, term):
-    """One more term is told."""
+    """Add a term to the key's terms."""
     at = t.notes.ranks
     for k in range(at):
         if t.ranks[k] == term:
@@ -189,5 +192,5 @@ def note_term(t, term):
 
 @inner
 def term_before(t, member):
-    """The term of the last entry of a log that is not told."""
-    return term_at(t, member, t.notes.told_from) if t.notes.told_from else 0
+    """Return the term of the last entry of a log that the key leaves out."""
+    return term_at(t, member, t.notes.key_from) if t.notes.key_from else 0

@@ -1,8 +1,8 @@
-"""What a cluster with one quorum queue is made of while stories are searched: what `quorum_state` has of its group,
-what `search_state` has of nodes and sides, and sets of messages as bits.
+"""The record of a cluster with one quorum queue in a search.
 
-A quorum queue is one on all sides, but for who leads as a side sees it (`hawb.engine.core.turn.OF_A_SIDE`). So of sides
-that are not in focus that alone is kept, and what nodes that are down remember is the queue as it was.
+It has `quorum_state`'s fields of the group, `search_state`'s of nodes and sides, and sets of messages as bits. A quorum
+queue is one on all sides, except for the leader that a side sees (`hawb.engine.core.turn.OF_A_SIDE`). So of the other
+sides only that is kept, and nodes that are down remember the queue as it was.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from hawb.study.kernel.search_state import (
 from hawb.study.kernel.state import LINKS_TIME_OUT, LOOK_AROUND, MOMENT, NODE, POLICY_TAKES_EFFECT, record
 
 OTHER = 9
-"""What an entry says that nobody asked for in this search, beside what `quorum_state` has."""
+"""The command of an entry from before this search, beside those of `quorum_state`."""
 MOST_PLANNED, MOST_TERMS, MOST_ENTRIES, MOST_ASKED, MOST_WISHES, MOST_MOVED = 64, 32, 40, 12, 40, 6
 
 HERE = MOST_NODES
-"""The place where the queue stands as it is now, while a state is named, behind what nodes remember."""
+"""The place of the present queue, while a key is written, behind what nodes remember."""
 
 RECORD = record("master up holder abreast copies pending stored starts known roomy moved")
-"""What is said of the queue: its leader, whether that can commit, and the one before it; the members that are abreast
-and the nodes that have a copy, as bits; what is not committed, what its batches have, and which of these messages are
-the first of theirs. `known` are the nodes whose channels it knows in their order (`with_node`); `roomy` and `moved` are
-its state machine's (`hawb.engine.quorum.fifo_state`), the latter the number of rows."""
+"""The queue's record: its leader, whether that can commit, and the one before it; the members that have caught up and
+the nodes that have a copy, as bits; uncommitted messages, its batches' messages, and which of these are the first of
+theirs. `known` are the nodes whose channels it knows in their order (`with_node`); `roomy` and `moved` are its state
+machine's (`hawb.engine.quorum.fifo_state`), the latter the number of rows."""
 GROUP = record(
-    " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed held_back drawn_for"
-    " store"
+    " ".join(RECORD.names) + " number applied stopped present waiting entries looked out committed"
+    " awaiting_registration drawn_for store"
 )
-"""The same, and the group: `stopped`, and which nodes have a member (`present`), are bits. It is no `store`."""
-NOTES = record("remembers pieces given begun renames limited last_term told_from under_way union starts ranks")
-"""As `search_state.NOTES` has it; whether the queue has a limit, far away, and up to which term `terms` has room; from
-`told_from` on for one name only."""
+"""The same, and the group: `stopped`, and the nodes with a member (`present`), are bits. It is no `store`."""
+NOTES = record("remembers pieces given begun renames limited last_term key_from under_way union starts ranks")
+"""The fields of `search_state.NOTES`; whether the queue has a limit, far away, and the last term for which `terms` has
+room; from `key_from` on for one key only."""
 
 QUORUM_SEARCHED = with_letter(
     [
@@ -68,7 +68,7 @@ QUORUM_SEARCHED = with_letter(
         *((name, np.int64, (MOST_SIDES,)) for name in ("kept_side", "kept_master", "kept_up")),
         ("message", np.int64, (COLUMNS,)), ("begun", np.int64, (1, 2)), ("ranks", np.int64, (MOST_TERMS,)),
         ("counts", np.int64, (MOST_GIVEN,)), ("kinds", np.int64, (MOST_KINDS,)),
-        ("moved", np.int64, (MOST_MOVED, 2)), ("held_back", np.int64, (MOST_ASKED,)),
+        ("moved", np.int64, (MOST_MOVED, 2)), ("awaiting_registration", np.int64, (MOST_ASKED,)),
         ("members", MEMBER, (MOST_NODES,)), ("peers", PEER, (MOST_NODES, MOST_NODES - 1)),
         ("terms", np.int64, (MOST_TERMS, 3)), ("waiting", ENTRY, (MOST_ASKED,)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, REJECTED + 1)), ("unanswered", np.int64, (1, DELAY + 1)),
@@ -80,27 +80,27 @@ QUORUM_SEARCHED = with_letter(
 )  # fmt: skip
 """One cluster while stories are searched, in one piece of memory.
 
-`asks` has for each node the leader that its channel asks, and one more (0: none); `held_back` are the nodes of
-publishes that wait in their channels; `moved` are rows (behind which piece, messages). Of a proposal `after` are its
-messages, and `channel` is its node. `kept` and all whose names begin so are what nodes remember, but for `kept_side`,
-`kept_master` and `kept_up`, which are of the sides that are not in focus."""
+`asks` has for each node the leader that its channel asks, and one more (0: none); `awaiting_registration` are the nodes
+of publishes that wait in their channels; `moved` are rows (behind which piece, messages). A proposal's messages are in
+`after`, its node in `channel`. `kept` and all fields whose names begin so are what nodes remember, except `kept_side`,
+`kept_master` and `kept_up`, which are of the other sides."""
 
 
 @inner
 def link_bit(a, b):
-    """A link between two nodes."""
+    """Return a link between two nodes, as a bit."""
     return 1 << min(a, b) * MOST_NODES + max(a, b)
 
 
 @inner
 def with_node(nodes, node):
-    """A list of nodes with one more: three bits for each below a bit that ends it, 0 for none."""
+    """Return a list of nodes with one more: three bits for each below a bit that ends it, 0 for none."""
     return max(1, nodes) << 3 | node
 
 
 @inner
 def without_node(nodes, node):
-    """A list of nodes without one."""
+    """Return a list of nodes without one."""
     left, at = 0, 0
     while nodes >> 3 * (at + 1):
         at += 1
@@ -112,7 +112,7 @@ def without_node(nodes, node):
 
 @inner
 def has_node(nodes, node):
-    """Whether a node is in a list."""
+    """Return True if a node is in a list."""
     while nodes > 1:
         if nodes & 7 == node:
             return True
@@ -120,18 +120,18 @@ def has_node(nodes, node):
     return False
 
 
-# Sides, and what nodes remember
+# Sides and remembered records
 
 
 @inner
 def put_aside(t, place, number):
-    """Keeps who leads, as the side in focus sees it, as what the side of that number sees."""
+    """Keep the leader that the current side sees as that of the side of this number."""
     t.kept_side[place], t.kept_master[place], t.kept_up[place] = number, t.queue.master, t.queue.up
 
 
 @inner
 def take_up(t, place):
-    """Puts the side in focus whose view is kept at a place."""
+    """Make the side current whose view is kept at a place."""
     t.queue.master, t.queue.up = t.kept_master[place], t.kept_up[place]
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
@@ -139,7 +139,7 @@ def take_up(t, place):
 
 @inner
 def remember_at(t, node):
-    """A node keeps what is said of the queue."""
+    """Keep the queue's record for a node."""
     kept, queue = t.kept[node], t.queue
     kept.master, kept.up, kept.holder, kept.abreast, kept.copies = (
         queue.master, queue.up, queue.holder, queue.abreast, queue.copies
@@ -153,7 +153,7 @@ def remember_at(t, node):
 
 @inner
 def content(t):
-    """What the queue holds, committed or not."""
+    """Return what the queue holds, committed or not."""
     return t.contents[t.queue.holder] | t.queue.pending
 
 
@@ -162,11 +162,11 @@ def content(t):
 
 @inner
 def is_about_queue(kind):
-    """Whether an event is one of the queue as such, on its side."""
+    """Return True if an event is about the queue as such, on its side."""
     return kind in (POLICY_TAKES_EFFECT, MEMBERS_ABREAST, REGISTRATION_GIVEN_UP)
 
 
 @inner
 def is_of_side(kind):
-    """Whether an event happens on the side on which it was planned, and not where a node is."""
+    """Return True if an event happens on the side on which it was scheduled, and not where a node is."""
     return is_about_queue(kind) or kind in (LOG_CUT, LOOK_AROUND, LINKS_TIME_OUT, LINKS_SUSPECTED)

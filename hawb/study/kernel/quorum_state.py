@@ -1,9 +1,10 @@
-"""What a trial of a quorum queue is made of beside what any trial has (`hawb.study.kernel.state`).
+"""The record of a trial of a quorum queue, beside that of any trial (`hawb.study.kernel.state`).
 
-A log is a place in a tree. An entry is known by its index and its term, and the leader of a term appended all that its
-term has, behind one entry of an earlier term (Raft's log matching). So a log is told by index and term of its last
-entry, and `terms` says of each term behind which entry it began. What entries say is kept once for all logs: `entries`
-are those in which a client asks for something, and `runs` says where rows of entries begin that say the same.
+A log is a place in a tree. An entry is identified by its index and its term, and the leader of a term appended all its
+entries, behind one entry of an earlier term (Raft's log matching). So a log is identified by index and term of its last
+entry, and `terms` has, for each term, the entry behind which it began. The commands of entries are kept once for all
+logs: `entries` are those with clients' proposals, and `runs` has the beginnings of runs of entries with the same
+command.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from hawb.study.kernel.state import (
 )
 
 GONE = -2
-"""In place of a node: a channel that is no more. NOWHERE is the leader itself."""
+"""In place of a node: a channel that is gone. NOWHERE is the leader itself."""
 
 (
     RAFT_ARRIVES, RAFT_WRITTEN, ELECTION_DUE, LEADER_ELECTED, MAJORITY_REACHED, LOG_CUT, MEMBERS_ABREAST,
     REGISTRATION_GIVEN_UP, PROPOSAL_GIVEN_UP, CONNECTION_FAILS, LINKS_SUSPECTED, HOLD_ENDS, METADATA_AVAILABLE,
     METADATA_CHANGED, FOLLOWERS_STOP,
 ) = range(100, 115)  # fmt: skip
-"""What stands on the agenda for a quorum queue, beside `state`'s."""
+"""The kinds of events of a quorum queue, beside `state`'s."""
 OF_STORE = 100
-"""By how much the kinds of what stands there for the metadata store's group are higher than for the queue's."""
+"""The offset from the kinds of the queue's events to those of the metadata store's group."""
 
 TARGET, SOURCE, TYPE, TERM_SENT, _, FIRST, SECOND, THIRD, FOURTH, FIFTH = range(4, 14)
 """The columns of a message on the agenda, behind time, priority, number and kind, and beside the side
@@ -54,31 +55,31 @@ COLUMN_OF = {
     "granted": FIRST, "success": FIRST, "next_index": SECOND, "commit_index": FOURTH,
     "snapshot_index": FIRST, "snapshot_term": SECOND, "generation": FIRST, "index": SECOND,
 }  # fmt: skip
-"""Where what a message says stands (`hawb.raft.messages`), and what else a member wants done: a `Write`, and as `first`
-and `second` between which entries are `Committed`. The entries of a message are told by the index and the term of the
-last, as a log is."""
+"""The columns of a message's fields (`hawb.raft.messages`), and of other outputs of a member: a `Write`, and as `first`
+and `second` the entries that are `Committed`. A message's entries are identified by the index and the term of the last
+one, as a log is."""
 
 BASE_INDEX, BASE_TERM = 1, 2
 """The columns of `terms`, behind the term itself."""
 
 NOOP, ENQUEUED, SETTLED, PROPOSED = range(4)
-"""What entries say: a term begins, something has flowed to the queue or has been settled, a client has asked."""
+"""The commands of entries: a term begins, messages have flowed to the queue or were settled, a client's proposal."""
 
-ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, IN_VAIN, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
-"""What a client asks, and what a leader has noticed: that a channel is gone, that a node is out of reach or back, that
-of a channel there is no process, that a consumer out of reach has held messages for long enough."""
+ENQUEUE, SETTLES, CONSUMES, CHANNEL_DOWN, ABANDONED, SUSPECTS, REACHES, NO_PROCESS, HOLD_ENDED = range(9)
+"""The proposals of clients, and of a leader: that a channel is gone, that a node is out of reach or back, that a
+channel has no process, that a consumer out of reach has held messages for long enough."""
 
 PROPOSAL = record("number asks node channel after count client")
-"""What waits (`hawb.engine.raft_groups.group.Proposal`): a number, what is asked, where the channel is that asks and
-sends again, which channel of a publisher it is (`enqueuers.channel_at`), of which messages or how many answers it is,
-and the node where it was first."""
+"""A waiting proposal (`hawb.engine.raft_groups.group.Proposal`): a number, its kind, the node of the channel that sends
+it again, the publisher's channel (`enqueuers.channel_at`), its messages or the number of answers, and the node where it
+was made."""
 ENTRY = record(" ".join(PROPOSAL.names) + " first last term")
-"""The same, and where it stands in logs."""
+"""The same, and its place in logs."""
 
 NUMBER_OF, CLIENT, WHOSE, AFTER_OF, COUNT_OF, DUE, REJECTED = range(7)
 """The columns of `awaiting`: a batch that waits for the queue's answer (`hawb.engine.clients.confirms`)."""
 
-OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_BEATS, CLOCK_PER_US, FROM_BEAT, FROM_AFTER, HOW_MANY, DELAY = range(9)
+OF_PUBLISHER, OF_NODE, CLOCK_US, CLOCK_TICKS, CLOCK_PER_US, FROM_TICK, FROM_AFTER, HOW_MANY, DELAY = range(9)
 """The columns of `unanswered`: messages of a steady publisher (`hawb.engine.clients.steady.steady_confirms`)."""
 
 MOST_TERMS, MOST_RUNS, MOST_WISHES, MOST_ASKED, MOST_PLACES, MOST_EVENTS = 257, 8195, 1029, 4099, 261, 4101
@@ -90,8 +91,8 @@ QUORUM_SETUP = record(
     " least_cut"
     " snapshot_every snapshot_every_at_most soft_limit group_size shuffles delivery_limit hold_us"
 )
-"""What does not change; `members` are bits, `others` how many they are but for one, `delivery_limit` is NEVER where
-there is none, `hold_us` how long a consumer out of reach keeps what it holds."""
+"""The settings; `members` are bits, `others` the number of them without one, `delivery_limit` is NEVER if there is
+none, `hold_us` how long a consumer out of reach keeps what it holds."""
 
 
 WORDS = {"offsets": [8 * column for column in COLUMN_OF.values()], "itemsize": 8 * COLUMNS}
@@ -99,7 +100,7 @@ LETTER = np.dtype({"names": list(COLUMN_OF), "formats": [np.int64] * len(COLUMN_
 
 
 def with_letter(fields: list[tuple]) -> np.dtype:
-    """A record with one more field, `letter`: what stands in `message`, by the names of what it says."""
+    """Return a record with one more field, `letter`: the words of `message`, by the names of its fields."""
     plain = np.dtype(fields)
     kinds, offsets = zip(*(plain.fields[name] for name in plain.names), strict=True)
     return np.dtype({
@@ -108,7 +109,7 @@ def with_letter(fields: list[tuple]) -> np.dtype:
     })  # fmt: skip
 
 
-QUORUM_CONSUMER = record("state subscribed suspected subscription node beats blocked wanted", clock=CLOCK)
+QUORUM_CONSUMER = record("state subscribed suspected subscription node ticks blocked wanted", clock=CLOCK)
 QUORUM = record(
     "master up syncing holder here abreast number applied stopped cut_at published_at_place places waiting entries runs"
     " registered out committed moved requeued counted looked led was_down drawn_for store"
@@ -141,17 +142,17 @@ QUORUM_TRIAL = with_letter(
 )  # fmt: skip
 """One trial of a quorum queue, in one piece of memory.
 
-Of the groups: `members` by their nodes, those of the metadata store behind those of the queue, for each leader what it
-knows of the others (`peers`) in the order of their nodes, the nodes that a node takes for dead, as bits (`suspected`),
-and what has just come off the agenda as columns (`message`) and by name (`letter`).
+The groups: `members` by their nodes, those of the metadata store behind those of the queue, each leader's progress
+records (`peers`) in the order of their nodes, the nodes that a node takes for down, as bits (`suspected`), and the
+event that has just come off the agenda as columns (`message`) and by name (`letter`).
 
-Of the messages: `ready` and `returns` in the order in which they are served, `held` in the order in which the consumer
-has got them, as rows of windows that need not be sorted (`lines`); `missing` are those of `held` that have not arrived,
-`hand` is for one delivery only. `moved` are those of the ready ones that came later than others with higher numbers,
-rows (behind which number, after, last), and `requeued` are rows (index, after, last) of those that count as written
-anew for that (`hawb.engine.quorum.log`); `moved_before`, `fresh` and `staying` are for that alone. `counted` are rows
-(how often, after, last) of those that were returned, where there is a delivery limit.
+The messages: `ready` and `returns` in the order in which they are served, `held` in the order in which the consumer has
+got them, as rows of windows that need not be sorted (`fifo`); `missing` are those of `held` that have not arrived,
+`hand` is for one delivery only. `moved` are those of the ready ones that were committed later than others with higher
+numbers, rows (behind which number, after, last), and `requeued` are rows (index, after, last) of those that count as
+appended again for that (`hawb.engine.quorum.log`); `moved_before`, `fresh` and `staying` are for that alone. `counted`
+are rows (how often, after, last) of those that were returned, if there is a delivery limit.
 """
 
 WORDS_BEFORE_TABLES = QUORUM_TRIAL.fields["out"][1] // 8
-"""How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
+"""The number of words before a trial's tables; their counts there tell how many rows are in use."""

@@ -1,4 +1,4 @@
-"""One trial of a quorum queue: what of `trial`, `nodes`, `upkeep` and `flows` is otherwise than for a classic queue."""
+"""One trial of a quorum queue: the differences of `trial`, `nodes`, `upkeep` and `flows` from a classic queue's."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ from hawb.study.kernel.state import (
     earliest,
     is_running,
     next_number,
-    strike_row,
+    remove_row,
 )
 from hawb.study.kernel.steady import flows_us, react
 
@@ -113,7 +113,10 @@ look_again = upkeep.look
 
 @inner
 def set_up(t):
-    """The cluster and its queue before anything has happened: all nodes run, and the first one asks to be elected."""
+    """Set up the cluster and its queue before anything has happened.
+
+    All nodes run, and the first one stands for election.
+    """
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
@@ -135,7 +138,7 @@ def set_up(t):
 
 @inner
 def chosen(t, everybody):
-    """The nodes of the queue's members, as bits: that of the client and as many others as are asked for."""
+    """Return the nodes of the queue's members, as bits: that of the client and as many others as are asked for."""
     count, drawn = t.setup.nodes - 1, next_number(t)
     if t.setup.group_size == 0 or t.setup.nodes <= t.setup.group_size:
         return everybody
@@ -153,7 +156,7 @@ def chosen(t, everybody):
 
 @inner
 def clean_up(t, words, beginning):
-    """Takes out of a trial's memory what the last one left there."""
+    """Clear a trial's memory of the last one."""
     for k in range(len(beginning)):
         words[k] = beginning[k]
     windows.clear(t.ready)
@@ -171,7 +174,7 @@ def clean_up(t, words, beginning):
 
 @inner
 def happen(t, row):
-    """What is planned happens, and what is committed by it."""
+    """Handle an event, and execute what is committed by it."""
     take_row(t, row)
     handle(t, t.message)
     do_committed(t)
@@ -179,17 +182,19 @@ def happen(t, row):
 
 @inner
 def take_row(t, row):
-    """What is planned is off the agenda, and in `message`."""
+    """Move an event off the agenda into `message`."""
     for column in range(len(t.message)):
         t.message[column] = t.agenda[row, column]
-    strike_row(t, row)
+    remove_row(t, row)
 
 
 @inner
 def talk(t, stop_us):
-    """What happens in the groups before `stop_us` and before anything flows. Clients and those who look after the trial
-    notice of it only who leads, whether the queue and the metadata store can commit, and what is committed; then it is
-    their turn."""
+    """Handle events of the groups before `stop_us` and before anything flows.
+
+    Clients and upkeep notice of them only changes of the leader, of the queue's and the metadata store's ability to
+    commit, and what is committed; then it is their turn.
+    """
     row = earliest(t)
     if not is_within_group(t, row):
         return
@@ -197,7 +202,7 @@ def talk(t, stop_us):
     while is_within_group(t, row) and t.agenda[row, TIME] < calm_us:
         t.moment.now_us = max(t.moment.now_us, t.agenda[row, TIME])
         if t.agenda[row, KIND] == RAFT_ARRIVES and not hosts(t, t.queue, t.agenda[row, A]):
-            strike_row(t, row)
+            remove_row(t, row)
         else:
             master, down_since = t.queue.master, t.book.down_since
             store_master, store_up = t.store.master, t.store.up
@@ -215,7 +220,7 @@ def talk(t, stop_us):
 
 @inner
 def is_within_group(t, row):
-    """Whether what is planned in a row is between members alone, or between a group and what waits for it."""
+    """Return True if the event in a row is between members alone, or between a group and what waits for it."""
     if row == NOBODY:
         return False
     kind = t.agenda[row, KIND]
@@ -224,7 +229,7 @@ def is_within_group(t, row):
 
 @inner
 def handle(t, event):
-    """Who handles an event is who does in the engine (`hawb.engine.advance`)."""
+    """Handle an event with the function that handles it in the engine (`hawb.engine.advance`)."""
     kind, a, b = event[KIND], event[A], event[B]
     if kind == RAFT_ARRIVES:
         if hosts(t, t.queue, a):
@@ -290,12 +295,12 @@ def handle(t, event):
         channel_down(t)
 
 
-# Who looks after it, and what has come of it
+# Upkeep and results
 
 
 @inner
 def look(t):
-    """Whoever is not content tries again with the next second."""
+    """Let clients and operators that are not content try again at the next second."""
     down = int(t.book.down_since != NEVER)
     t.book.outages += down and not t.queue.was_down
     t.queue.was_down = down
@@ -304,12 +309,12 @@ def look(t):
 
 @inner
 def mend(t):
-    """There is nothing to mend: no disk is lost."""
+    """Do nothing: no disk is lost."""
 
 
 @inner
 def may_go(t, node):
-    """Whether the procedure lets a node go down."""
+    """Return True if the procedure lets a node go down."""
     if not t.setup.awaits or t.setup.nodes == 1 or not is_member(t, t.queue, node):
         return True
     return not is_critical(bits_in(hosted(t, t.queue)), bits_in(t.setup.members))
@@ -317,7 +322,7 @@ def may_go(t, node):
 
 @inner
 def tell(t, row):
-    """Writes what has come of a trial into a row, in the order of `Record`, times in microseconds."""
+    """Write the results of a trial into a row, in the order of `Record`, times in microseconds."""
     book = t.book
     down_us = book.down_us + (t.moment.now_us - book.down_since if book.down_since != NEVER else 0)
     row[:] = 0
@@ -329,21 +334,21 @@ def tell(t, row):
 
 NEVER_HAPPENS = (
     departure.end_masters, departure.shut_down_masters, departure.close_masters_consumers,
-    departure.remove_dead_replicas, node_rules.release_stalled, arrival.settle_stalled,
+    departure.remove_dead_replicas, node_rules.retry_changes, arrival.run_pending_removals,
 )  # fmt: skip
-"""What goes and comes with replicas of classic queues."""
+"""Functions of classic queues' replicas."""
 PARTS = {
     trial.set_up: set_up, trial.happen: happen, trial.tell: tell, flows.flow: flow,
     steady.next_change_us: next_change_us, closing.credit: credit,
     disks.lose_nodes: going_down.kill, departure.lose_unwritten: silence.nothing,
     departure.fall_silent: quorum_nodes.fall_silent, arrival.store_starts: metadata_store.store_starts,
     node_ports.reaches_store: metadata_store.reaches_store,
-    departure.members_down: quorum_nodes.members_down, departure.members_missed: quorum_nodes.members_missed,
+    departure.members_down: quorum_nodes.members_down,
+    departure.members_noticed_down: quorum_nodes.members_noticed_down,
     departure.publishers_gone: quorum_nodes.publishers_gone, departure.clients_gone: quorum_nodes.clients_gone,
     departure.disconnect: quorum_nodes.disconnect, departure.stop_members: quorum_nodes.stop_members,
     **dict.fromkeys(NEVER_HAPPENS, silence.nothing), arrival.return_to_queues: quorum_nodes.return_to_queues,
     upkeep.look: look, upkeep.mark: metadata_store.mark, upkeep.mend: mend, upkeep.may_go: may_go,
     trial.talk: talk, trial.hear: settle_each,
 }  # fmt: skip
-"""What a trial of a quorum queue does in place of what one of a classic queue does. It never meets losses of
-disks."""
+"""The functions of a trial of a quorum queue, by those of a classic queue's that they replace. It has no lost disks."""

@@ -1,4 +1,4 @@
-"""Logs of members: `hawb.raft.log`, for logs that are told by their last entries (`quorum_state`)."""
+"""Logs of members: `hawb.raft.log`, for logs that are identified by their last entries (`quorum_state`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hawb.study.kernel.quorum_state import (
 
 @inner
 def is_member(t, g, node):
-    """Whether the group has a member on a node, whether that runs or not; the metadata store has one on each."""
+    """Return True if the group has a member on a node, whether it runs or not; the metadata store has one on each."""
     return g.store == 1 or t.setup.members >> node & 1 == 1
 
 
 @inner
 def bits_in(bits):
-    """How many nodes are in a set."""
+    """Return the number of nodes in a set."""
     count = 0
     while bits:
         bits &= bits - 1
@@ -35,14 +35,16 @@ def bits_in(bits):
 
 @inner
 def row_of_term(t, store, term):
-    """The row of `terms` that says where a term begins: of the metadata store's terms they are behind the queue's."""
+    """Return the row of `terms` with the beginning of a term; the metadata store's rows are behind the queue's."""
     return term % MOST_TERMS + store * MOST_TERMS
 
 
 @inner
 def term_within(t, store, term, index):
-    """The term of the entry at `index` in logs that end in `term`, no earlier than there; `store` is 1 for logs of the
-    metadata store."""
+    """Return the term of the entry at `index` in logs that end in `term`, no earlier than there.
+
+    `store` is 1 for logs of the metadata store. Raise OverflowError for more terms than fit.
+    """
     while term > 0:
         begun = t.terms[row_of_term(t, store, term)]
         if begun[0] != term:
@@ -55,7 +57,7 @@ def term_within(t, store, term, index):
 
 @inner
 def term_at(t, member, index):
-    """The term of the entry at `index` in a member's log; NO_TERM for one that is not there."""
+    """Return the term of the entry at `index` in a member's log; NO_TERM for one that is not there."""
     if index < member.snapshot_index or index > member.last_index:
         return NO_TERM
     if index == member.snapshot_index:
@@ -65,7 +67,7 @@ def term_at(t, member, index):
 
 @inner
 def alike_up_to(t, store, last, term, other_last, other_term):
-    """Up to which index two logs are the same that end so."""
+    """Return the index up to which two logs are the same that end so."""
     while term != other_term:
         begun = t.terms[row_of_term(t, store, max(term, other_term))]
         if term > other_term:
@@ -77,7 +79,7 @@ def alike_up_to(t, store, last, term, other_last, other_term):
 
 @inner
 def cut_off(t, member, last):
-    """A log ends at `last`."""
+    """Truncate a log after `last`."""
     member.last_term = term_at(t, member, last)
     member.last_index, member.written = last, min(member.written, last)
     member.generation += 1
@@ -85,7 +87,7 @@ def cut_off(t, member, last):
 
 @inner
 def note_run(t, first, term, says):
-    """Entries of a leader begin at `first`, unless they go on as others ended."""
+    """Note that entries of a leader begin at `first`, unless they continue the last run."""
     count = t.queue.runs
     while count and t.runs[count - 1, 0] >= first:
         count -= 1
@@ -103,7 +105,7 @@ def note_run(t, first, term, says):
 
 @inner
 def last_sent(t, first, last):
-    """The last entry of a message that begins with `first`."""
+    """Return the last entry of a message that begins with `first`."""
     k = t.queue.runs
     while k and t.runs[k - 1, 0] > first:
         k -= 1
@@ -115,12 +117,12 @@ def last_sent(t, first, last):
 
 @inner
 def compact(t, member, index):
-    """A snapshot stands in place of what is committed and on disk up to `index`."""
+    """Replace what is committed and on disk up to `index` by a snapshot."""
     member.snapshot_term = term_at(t, member, index)
     member.snapshot_index = index
 
 
 @inner
 def has_entry(t, node, entry, after):
-    """Whether a member's log has an entry behind an index."""
+    """Return True if a member's log has an entry behind an index."""
     return entry.last > after and term_at(t, t.members[node], entry.first) == entry.term

@@ -1,5 +1,7 @@
-"""What Raft needs of the kernel: `hawb.raft.ports`, for a group whose members stay the same. What a member wants done
-stands in `out` after a step, in its order."""
+"""What Raft needs of the kernel: `hawb.raft.ports`, for a group whose members stay the same.
+
+A member's outputs are in `out` after a step, in their order.
+"""
 
 from __future__ import annotations
 
@@ -25,36 +27,36 @@ from hawb.study.kernel.silence import nothing
 from hawb.study.kernel.state import MOST_NODES
 
 __all__ = ["NOOP", "bits_in", "term_at"]
-"""The ports that stand elsewhere."""
+"""The ports from other modules."""
 
 forget_peers = nothing
-"""What was known of others is of no use to who does not lead."""
+"""Do nothing: a follower does not read the progress records."""
 
-# Who belongs to the group
+# Members
 
 
 @inner
 def members_of(t, member):
-    """The group, as bits: all nodes are members of the metadata store."""
+    """Return the group, as bits: all nodes are members of the metadata store."""
     return (1 << t.setup.nodes) - 1 if member.store else t.setup.members
 
 
 @inner
 def configured_at(t, member):
-    """The index from which on the group is so."""
+    """Return the index of the configuration in effect: 0."""
     return 0
 
 
 @with_arrays
 def peers_of(t, leader):
-    """What a leader knows of each other member."""
+    """Return a leader's progress records."""
     others = t.setup.nodes - 1 if leader.store else t.setup.others
     return t.peers[leader.id + leader.store * MOST_NODES, :others]
 
 
 @inner
 def start_peers(t, leader):
-    """A new leader takes it that all have what it has."""
+    """Initialise each peer's next index to last index + 1."""
     k, group = 0, members_of(t, leader)
     for other in range(t.setup.nodes):
         if other != leader.id and group >> other & 1:
@@ -69,7 +71,7 @@ def start_peers(t, leader):
 
 @inner
 def append_entries(t, leader, says, count, offset):
-    """`count` more entries of the leader's term, whose first one notes where that begins."""
+    """Append `count` entries of the leader's term; the first one notes where that term begins."""
     if leader.last_term != leader.term:
         begun = t.terms[row_of_term(t, leader.store, leader.term)]
         begun[0], begun[BASE_INDEX], begun[BASE_TERM] = leader.term, leader.last_index, leader.last_term
@@ -81,7 +83,7 @@ def append_entries(t, leader, says, count, offset):
 
 @inner
 def merge(t, member, message):
-    """Takes the entries that a leader sent, behind one that agrees. Whether anything is new."""
+    """Merge the entries that a leader sent behind one that agrees; return True if any are new."""
     last, term = message.last_index, message.last_term
     if last <= message.prev_index or last <= member.snapshot_index:
         return False
@@ -96,7 +98,7 @@ def merge(t, member, message):
 
 @inner
 def install(t, member, message):
-    """A leader's snapshot, on disk, in place of what it stands for."""
+    """Install a leader's snapshot, on disk, in place of the entries that it replaces."""
     index, term = message.snapshot_index, message.snapshot_term
     if term_at(t, member, index) != term:
         member.last_index, member.last_term, member.written = index, term, index
@@ -107,17 +109,17 @@ def install(t, member, message):
 
 @inner
 def lose_unwritten(t, member):
-    """What was not on disk is gone."""
+    """Drop what was not on disk."""
     if member.written < member.last_index:
         cut_off(t, member, member.written)
 
 
-# What a member wants done
+# Outputs
 
 
 @inner
 def say(t, wish, member, first, second):
-    """Something is to be done."""
+    """Add an output."""
     row = t.queue.out
     if row == len(t.out):
         raise OverflowError("more is to be done than a trial has room for")
@@ -127,7 +129,7 @@ def say(t, wish, member, first, second):
 
 @inner
 def send(t, kind, member, to, first, second, third, fourth, fifth):
-    """A message, word by word (`quorum_state.COLUMN_OF`)."""
+    """Send a message, word by word (`quorum_state.COLUMN_OF`)."""
     message = t.out[t.queue.out]
     say(t, SEND, member, first, second)
     message.target, message.kind, message.term = to, kind, member.term
@@ -136,7 +138,7 @@ def send(t, kind, member, to, first, second, third, fourth, fifth):
 
 @inner
 def tell(t, kind, member, to, first, second=0, third=0, fourth=0):
-    """A message of a kind that says so much."""
+    """Send a message of a kind with these fields."""
     if kind in (PRE_VOTE_RPC, REQUEST_VOTE_RPC):
         send(t, kind, member, to, 0, 0, first, second, 0)
     else:
@@ -145,7 +147,10 @@ def tell(t, kind, member, to, first, second=0, third=0, fourth=0):
 
 @inner
 def tell_entries(t, leader, to, prev_index, prev_term):
-    """A message with what the leader has behind `prev_index`, as much as goes into one. Up to which index that is."""
+    """Send the leader's entries behind `prev_index`, as many as fit into a message.
+
+    Return the index of the last one.
+    """
     last = prev_index
     if prev_index < leader.last_index and leader.store:
         last = leader.last_index
@@ -160,29 +165,29 @@ def tell_entries(t, leader, to, prev_index, prev_term):
 
 @inner
 def tell_snapshot(t, leader, to):
-    """A message with the leader's snapshot."""
+    """Send the leader's snapshot."""
     send(t, INSTALL_SNAPSHOT_RPC, leader, to, leader.snapshot_index, leader.snapshot_term, 0, 0, 0)
 
 
 @inner
 def say_committed(t, member, index):
-    """The entries behind what the member knew as committed, up to `index`, are for the queue."""
+    """Emit the newly committed entries, up to `index`, to the queue."""
     say(t, COMMITTED, member, member.commit_index + 1, index)
 
 
 @inner
 def start_election_timer(t, member):
-    """Unless a leader is heard of, the member is to ask for votes."""
+    """Start the member's election timer."""
     say(t, START_TIMER, member, 0, 0)
 
 
 @inner
 def say_unwritten(t, member):
-    """The log has to go to disk."""
+    """Ask the host to write the log to disk."""
     say(t, WRITE, member, member.generation, member.last_index)
 
 
 @inner
-def two_lead(t, member, leader):
-    """No disk is lost here."""
+def raise_two_leaders(t, member, leader):
+    """Raise RuntimeError: two members lead in one term, which only a lost disk can cause, and the kernel loses none."""
     raise RuntimeError("two lead in the same term")

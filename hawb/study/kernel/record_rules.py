@@ -1,4 +1,4 @@
-"""What a queue's record says of its replicas: `hawb.engine.classic.record` with the kernel's ports."""
+"""A queue's record of its replicas: `hawb.engine.classic.record` with the kernel's ports."""
 
 from __future__ import annotations
 

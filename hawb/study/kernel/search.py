@@ -1,8 +1,7 @@
-"""What one more step leads to, compiled: the moves of `hawb.planning.moves` at every moment for them, of a cluster with
-one classic queue.
+"""The result of one more step, compiled: the moves of `hawb.planning.moves` at every moment, with one classic queue.
 
-The functions of a trial in a network that may be cut play it, with other parts where a search tells more apart than a
-trial does. `followers` is what `hawb.planning.explore.followers` is; `hawb.study.compiled_search` stands between them.
+The functions of a trial in a network whose links may fail play it, with other parts where a search distinguishes more
+than a trial. `followers` is `hawb.planning.explore.followers`; `hawb.study.compiled_search` stands between them.
 """
 
 from __future__ import annotations
@@ -55,21 +54,21 @@ LOST_CONFIRMED, UNAVAILABLE, DIVERGED = range(3)
 """Goals, in the order of `hawb.planning.goals.GOALS`."""
 
 VERB, STEP_NODES, REACHED, WHEN, FROM_US, DURATION_US, FAULTS, OPERATIONS, HARMED = range(9)
-"""The columns of what was found: the step's verb and nodes (bits; of a partition one group behind the other), the
-row of the state that the step has led to as it was before anything reacted, and which of the moments after that it is:
-when all has SETTLED, AT_ONCE (from then on), or IN_SYNC, in the middle of a synchronisation from then on that takes so
-long. Then what the step costs, and whether the goal has come true."""
+"""The columns of a result: the step's verb and nodes (bits; of a partition one group behind the other), the row of the
+state that the step has led to before any reaction, and the moment after it: when all has SETTLED, AT_ONCE (from then
+on), or IN_SYNC, in the middle of a synchronisation from then on that takes so long. Then the costs of the step, and
+whether the goal is reached."""
 SETTLED, AT_ONCE, IN_SYNC = range(3)
 NOW, THEN, FIRST_REACHED = range(3)
-"""Rows of states: as a step finds it, and a later one that is only looked at; from the third on what steps lead to."""
+"""The rows of states: the one that a step finds, and a later one that is only read; from the third on results."""
 
 
-# What is looked for
+# Goals
 
 
 @inner
 def has_come_true(t, goal):
-    """Whether a goal has come true (`hawb.planning.goals`)."""
+    """Return True if a goal is reached (`hawb.planning.goals`)."""
     if goal == LOST_CONFIRMED:
         return t.ledger.confirmed & (t.ledger.lost | t.ledger.refused) != 0
     up, served, differ = 0, 0, 0
@@ -83,18 +82,18 @@ def has_come_true(t, goal):
     return goal == DIVERGED and differ != 0
 
 
-# Going on
+# Steps
 
 
 @compiled
 def named(states, words):
-    """Writes the name of the first state."""
+    """Write the key of the first state."""
     name(states[NOW], words)
 
 
 @inner
 def reach_moment(t, time_us):
-    """The moment that a step at a time finds, or once all has settled (NEVER)."""
+    """Let time pass until the moment that a step at `time_us` finds; until all has settled for NEVER."""
     if time_us == NEVER:
         let_settle(t)
         renumber(t)
@@ -104,9 +103,11 @@ def reach_moment(t, time_us):
 
 @compiled
 def followers(states, words, names, rows, subsets, time_us, verbs, faults, operations, goal, wait_us):
-    """What one more step of some verbs (bits) at a time, or once all has settled (NEVER), of at most so many faults and
-    operations, leads to from the first state: how many rows of `rows` and of `names` it takes to tell. The states that
-    steps have led to stand in `states`; `words` are the same as plain numbers."""
+    """Write the results of one more step from the first state; return how many rows of `rows` and `names` they take.
+
+    The step is one of `verbs` (bits) at `time_us`, or once all has settled (NEVER), of at most so many faults and
+    operations. The resulting states are in `states`; `words` are the same as plain numbers.
+    """
     reach_moment(states[NOW], time_us)
     found, row = 0, FIRST_REACHED
     for verb in range(WIPE + 1):
@@ -124,7 +125,7 @@ def followers(states, words, names, rows, subsets, time_us, verbs, faults, opera
 
 @inner
 def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
-    """Tells of the moments after a step; how many have been told of by then."""
+    """Write the moments after a step; return how many results there are by then."""
     t, then = states[row], states[THEN]
     t.notes.begun = 0
     copy_list(words[row], words[THEN])
@@ -153,7 +154,7 @@ def tell_each(states, words, names, rows, found, row, verb, nodes, goal):
 
 @inner
 def tell(t, names, rows, found, row, verb, nodes):
-    """Tells what a state is named, and what led to it."""
+    """Write a state's key, and the step that led to it."""
     name(t, names[found])
     rows[found, VERB], rows[found, STEP_NODES], rows[found, REACHED] = verb, nodes, row
     rows[found, FAULTS], rows[found, OPERATIONS], rows[found, HARMED] = faults_of(verb, nodes), operations_of(verb), 0
@@ -161,8 +162,10 @@ def tell(t, names, rows, found, row, verb, nodes):
 
 @compiled
 def differences(words, begun, told):
-    """Writes into `told` where a state differs from that with which the search began, and what it has there, by turns;
-    how long that is."""
+    """Write into `told` the places at which a state differs from the first one, each with its value.
+
+    Return their length.
+    """
     count = 0
     for k in range(len(words)):
         if words[k] != begun[k]:
@@ -173,7 +176,7 @@ def differences(words, begun, told):
 
 @compiled
 def restore(words, begun, told):
-    """The state again of which these are the differences."""
+    """Restore the state of which these are the differences."""
     copy_list(begun, words)
     for k in range(0, len(told), 2):
         words[told[k]] = told[k + 1]
@@ -181,7 +184,7 @@ def restore(words, begun, told):
 
 @inner
 def middle_us(from_us, duration_us):
-    """The middle of a synchronisation, as `hawb.planning.moves.instants` has it."""
+    """Return the middle of a synchronisation, as `hawb.planning.moves.instants` does."""
     return np.int64(np.rint((from_us / 1_000_000 + duration_us / 1_000_000 / 2) * 1_000_000))
 
 
@@ -210,12 +213,13 @@ PARTS = {
     **{getattr(network_ports, port): getattr(search_nodes, port) for port in (
         "bring_back", "leave_side", "drop_side", "in_reach", "note_suspects", "has_copy", "lose_content",
     )},
-    network_ports.hear_late: search_queue.hear_late, network_ports.forget_recoverable: search_queue.forget_recoverable,
+    network_ports.receive_late: search_queue.receive_late,
+    network_ports.forget_recoverable: search_queue.forget_recoverable,
     network_ports.send_what_waited: search_books.count_times,
     network_ports.give_up_what_waited: search_books.count_times,
     trial.handle: handle,
 }  # fmt: skip
-"""What a search does in place of what a trial does."""
+"""The functions of a search, by those of a trial that they replace."""
 
 AS_WRITTEN = followers, named
 followers, named = map(Assembly(PARTS).of, AS_WRITTEN)

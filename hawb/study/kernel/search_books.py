@@ -1,10 +1,9 @@
-"""What becomes of messages while stories are searched: `hawb.engine.core.bookkeeping` and `confirms` for sets that are
-bits."""
+"""The fate of messages in a search: `hawb.engine.core.bookkeeping` and `confirms` for sets as bits."""
 
 from __future__ import annotations
 
 from hawb.study.compiled import inner
-from hawb.study.kernel.answers import await_nobody, await_replicas, reserve_row
+from hawb.study.kernel.answers import await_none, await_replicas, reserve_row
 from hawb.study.kernel.node_rules import can_tell
 from hawb.study.kernel.search_state import content, elsewhere
 from hawb.study.kernel.state import (
@@ -23,14 +22,16 @@ from hawb.study.kernel.state import (
 
 @inner
 def lose(t, some):
-    """Messages are lost for good, unless another side still has them."""
+    """Lose messages for good, unless another side still has them."""
     t.ledger.lost |= some & ~elsewhere(t)
 
 
 @inner
 def give_up(t, some):
-    """A side has given up messages: what no side has any more is lost, but for what has left the queue on another in an
-    orderly way."""
+    """Give up a side's messages.
+
+    What no side has any more is lost, except messages that were removed from the queue on another side.
+    """
     gone = some & ~elsewhere(t) & ~content(t)
     t.ledger.removed |= gone & t.ledger.left
     lose(t, gone & ~t.ledger.left)
@@ -38,7 +39,7 @@ def give_up(t, some):
 
 @inner
 def reclaim(t, some):
-    """What is served from now on is neither lost nor has it left the queue."""
+    """Count messages that are served from now on as neither lost nor removed."""
     t.ledger.left |= some & t.ledger.removed
     t.ledger.lost &= ~some
     t.ledger.removed &= ~some
@@ -46,8 +47,10 @@ def reclaim(t, some):
 
 @inner
 def await_answers(t, client, piece, taken, answered):
-    """A channel waits for the replicas that a message was sent to; for nobody where no queue took it, and `answered` is
-    what it is told then."""
+    """Let a channel wait for the replicas that a message was sent to.
+
+    If no queue took it, it waits for no replica, and `answered` is the client's answer.
+    """
     reserve_row(t.awaiting, t.moment.awaiting)
     row = t.awaiting[t.moment.awaiting]
     t.moment.awaiting += 1
@@ -59,32 +62,32 @@ def await_answers(t, client, piece, taken, answered):
             if row[FIRST_NODE + node] != NEVER:
                 due_us = max(due_us, row[FIRST_NODE + node])
     else:
-        await_nobody(t, row)
+        await_none(t, row)
     schedule(t, due_us - t.moment.now_us, CONFIRMS_DUE, row[NUMBERED], client)
 
 
 @inner
 def tell(t, node, some, _count, confirmed):
-    """Messages are confirmed to a client at a node, or not."""
+    """Confirm messages to a client at a node, or nack them."""
     if confirmed and can_tell(t, node):
         t.ledger.confirmed |= some
 
 
 @inner
 def forget_in_each(t, node):
-    """No publisher sends one message after the other."""
+    """Do nothing: there is no steady publisher."""
 
 
 @inner
 def deliver(t, flowing):
-    """Nobody consumes."""
+    """Do nothing: there is no consumer."""
 
 
 @inner
 def close(t):
-    """Nobody consumes."""
+    """Do nothing: there is no consumer."""
 
 
 @inner
 def count_times(t):
-    """How long the queue has no master does not matter."""
+    """Do nothing: the time without a master does not matter."""

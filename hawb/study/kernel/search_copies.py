@@ -1,5 +1,7 @@
-"""What the replicas of the queue hold while stories are searched, which tells more apart than a trial:
-`hawb.engine.classic.copies` for sets that are bits, what is on disks of nodes that are down included."""
+"""The replicas' copies of the queue in a search, which distinguishes more than a trial.
+
+This is `hawb.engine.classic.copies` for sets as bits, including the disks of nodes that are down.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hawb.study.kernel.state import AFTER, FIRST_NODE, NOBODY, is_among, link_us
 
 @inner
 def put_copies(t, bits, some):
-    """Nodes have copies that hold so much."""
+    """Give nodes copies with these messages."""
     for node in range(t.setup.nodes):
         if bits >> node & 1:
             put_copy(t, node, some)
@@ -21,20 +23,20 @@ def put_copies(t, bits, some):
 
 @inner
 def holds_all(t, q, node):
-    """Whether a mirror holds all that the master holds."""
+    """Return True if a mirror holds all that the master holds."""
     return q.copies >> node & 1 == 1 and t.contents[node] == content(t)
 
 
 @inner
 def begin_copy(t, q, node):
-    """A mirror begins, empty, and lags behind nothing."""
+    """Start a mirror, empty, which lags behind nothing."""
     put_copy(t, node, 0)
     q.lagging = without_nodes(t.lagging, q.lagging, 1 << node)
 
 
 @inner
 def note_silent(t, q):
-    """Remembers from which message on mirrors that the master does not reach miss what it gets."""
+    """Note from which message on mirrors that the master does not reach lack what it gets."""
     for k in range(q.mirrors):
         node = t.mirrors[k]
         if not is_among(t.lagging, q.lagging, node) and not linked(t, q.master, node):
@@ -44,31 +46,31 @@ def note_silent(t, q):
 
 @inner
 def purge_copies(t, q, bits):
-    """Mirrors throw away what they had received."""
+    """Empty mirrors of what they had received."""
     put_copies(t, bits, 0)
 
 
 @inner
 def fill_copies(t, q, bits):
-    """Mirrors have received all that the master holds, in a synchronisation."""
+    """Give mirrors all that the master holds, after a synchronisation."""
     put_copies(t, bits, content(t))
 
 
 @inner
 def delete(t, q, bits):
-    """Nodes have no copies any more."""
+    """Delete nodes' copies."""
     delete_copies(t, bits)
 
 
 @inner
 def leave_on_disks(t, q, bits):
-    """Of replicas that are gone there is what would be found on their nodes' disks."""
+    """Keep, of replicas that are gone, what would be found on their nodes' disks."""
     delete_copies(t, lost_from_disks(t, bits))
 
 
 @inner
 def had_all(t, q, node, living):
-    """Whether a mirror that lives on was synchronised, and the old master had reached it."""
+    """Return True if a surviving mirror was synchronised, and the old master had reached it."""
     return living >> node & 1 == 1 and is_synchronised(t, q, node) and not is_among(t.lagging, q.lagging, node)
 
 
@@ -122,7 +124,7 @@ def inherit(t, q, promoted, living, gone, entry):
 
 @inner
 def keep_masters_copy(t, q, gone, entry):
-    """A queue that nobody serves has what is on the disk of its master's node; the rest is lost."""
+    """Keep what is on the disk of the master's node of a queue without a master process; the rest is lost."""
     before = content(t)
     delete_copies(t, lost_from_disks(t, gone))
     kept = content(t) & ~q.unwritten
@@ -134,8 +136,10 @@ def keep_masters_copy(t, q, gone, entry):
 
 @inner
 def uncounted(t, q, never):
-    """From which piece on, and one more, a master that comes back forgets who was sent it, given what never was sent to
-    anybody; 0 from none."""
+    """Return the piece from which on a master that comes back forgets its deliveries, and one more; 0 for none.
+
+    `never` are the pieces that were never delivered.
+    """
     piece = q.uncounted
     if not (q.stopped and t.notes.counts_deliveries):
         return 0
@@ -148,13 +152,13 @@ def uncounted(t, q, never):
 
 @inner
 def keep_orphaned_mirrors(t, q, bits):
-    """No mirror that waited for the master stays."""
+    """Keep no mirror that waited for the master."""
     q.lagging = 0
 
 
 @inner
 def lose_unwritten(t, node):
-    """A host loses power: messages that its replica had not yet answered for are not on its disk."""
+    """Remove from a host without power what its replica had not yet answered for: it is not on its disk."""
     late = 0
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]

@@ -1,8 +1,7 @@
-"""The name of a state up to what cannot matter, as whole numbers: two states have the same where
-`hawb.planning.explore.digest` has.
+"""The key of a state, as whole numbers: two states have the same if `hawb.planning.explore.digest` has.
 
-Words are written behind their count. What is left out, and which nodes are interchangeable, says
-`hawb.engine.keys.state_key`.
+Words are written behind their count. `hawb.engine.keys.state_key` says what is left out, and which nodes are
+interchangeable.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ from hawb.study.kernel.state import (
 )
 
 TOLD = 1 << 52
-"""Above all numbers of events, and marks of their priorities."""
+"""An offset above all numbers of events and the marks of their priorities."""
 
 
 @inner
 def name(t, words):
-    """Writes the name of a state."""
+    """Write the key of a state."""
     words[0] = 0
     sides = order_sides(t)
     here = place_of_side(t, NO_SIDE)
@@ -65,12 +64,12 @@ def name(t, words):
     say_messages(t, words, here, sides)
 
 
-# What is so
+# Parts of the key
 
 
 @inner
 def renamed(t, bits):
-    """Nodes by their new names, as bits."""
+    """Return nodes by their new names, as bits."""
     found = 0
     for node in range(t.setup.nodes):
         found |= (bits >> node & 1) << t.free[node]
@@ -79,7 +78,7 @@ def renamed(t, bits):
 
 @inner
 def say_list(t, words, nodes, count):
-    """Writes nodes in their order."""
+    """Write nodes in their order."""
     number = 1
     for k in range(count):
         number = number << 3 | t.free[nodes[k]]
@@ -88,7 +87,7 @@ def say_list(t, words, nodes, count):
 
 @inner
 def side_at(t, sides, number):
-    """The place of a side in their order; -1 for one that is gone."""
+    """Return the place of a side in their order; -1 for one that is gone."""
     for k in range(sides):
         if t.order[k] == number:
             return k
@@ -97,7 +96,7 @@ def side_at(t, sides, number):
 
 @inner
 def say_node(t, words, node, sides):
-    """Writes what a node is and believes."""
+    """Write a node's state and beliefs."""
     flags = bit(t.moment.virgin, node) << 3 | (t.nodes[node].drained != 0) << 2 | t.nodes[node].silent << 1
     flags |= bit(t.net.connected, node)
     say(words, flags << 1 | bit(t.notes.remembers, node))
@@ -108,7 +107,7 @@ def say_node(t, words, node, sides):
 
 @inner
 def say_record(t, words, place):
-    """Writes a record of the queue but for messages."""
+    """Write a record of the queue, without messages."""
     queue = t.kept[place]
     flags = queue.up << 4 | queue.stopped << 3 | queue.awaits_master << 2 | queue.absent << 1 | queue.mirrored
     say(words, flags << 3 | t.free[queue.master])
@@ -133,11 +132,11 @@ def say_record(t, words, place):
 
 @inner
 def say_rest(t, words, sides):
-    """Writes what waits, and what is planned."""
-    say(words, t.queue.stalled)
-    for k in range(t.queue.stalled):
-        node = t.free[t.stalled[k, 1]] if t.stalled[k, 0] == MIRROR_JOINS else 0
-        say(words, t.stalled[k, 0] << 4 | node)
+    """Write what waits, and the agenda."""
+    say(words, t.queue.waiting_changes)
+    for k in range(t.queue.waiting_changes):
+        node = t.free[t.waiting_changes[k, 1]] if t.waiting_changes[k, 0] == MIRROR_JOINS else 0
+        say(words, t.waiting_changes[k, 0] << 4 | node)
     say(words, t.moment.awaiting)
     for k in range(t.moment.awaiting):
         row = t.awaiting[k]
@@ -151,7 +150,7 @@ def say_rest(t, words, sides):
 
 @inner
 def say_agenda(t, words, sides):
-    """Writes what is planned."""
+    """Write the agenda."""
     say(words, t.moment.agenda)
     for row in range(t.moment.agenda):
         t.agenda[row, NUMBER] += t.agenda[row, PRIORITY] << 48
@@ -163,7 +162,7 @@ def say_agenda(t, words, sides):
 
 @inner
 def first_event(t):
-    """The row of the first event that was not told yet, and it is told now."""
+    """Return the row of the first event that is not written yet, and mark it as written."""
     best = -1
     for row in range(t.moment.agenda):
         if t.agenda[row, NUMBER] < TOLD and (best < 0 or comes_first(t.agenda[row], t.agenda[best])):
@@ -174,13 +173,13 @@ def first_event(t):
 
 @inner
 def comes_first(planned, other):
-    """Whether an event comes before another, by time, then priority, then number."""
+    """Return True if an event comes before another, by time, then priority, then number."""
     return planned[TIME] < other[TIME] or (planned[TIME] == other[TIME] and planned[NUMBER] < other[NUMBER])
 
 
 @inner
 def say_event(t, words, row, sides):
-    """Writes what is planned, without the numbers that only tell it from what is stale."""
+    """Write an event, without the numbers that only distinguish it from a stale one."""
     planned = t.agenda[row]
     kind = planned[KIND]
     say(words, planned[TIME] - t.moment.now_us)
@@ -190,7 +189,7 @@ def say_event(t, words, row, sides):
 
 @inner
 def meaning(t, planned, kind):
-    """What an event is about."""
+    """Return the subject of an event."""
     if kind in (SHUT_DOWN, NODE_GONE, MANUAL_SYNC):
         return t.free[planned[A]]
     if kind in (STOPPED, BOOT, BOOT_GIVES_UP):
@@ -215,7 +214,7 @@ def meaning(t, planned, kind):
 
 @inner
 def is_under_way(t, number):
-    """Whether any side has a synchronisation of that number."""
+    """Return True if any side has a synchronisation of that number."""
     found = t.queue.syncing and t.queue.sync_number == number
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:

@@ -1,4 +1,4 @@
-"""Steps while stories are searched: which there are (`hawb.planning.moves`), what is done, and time that passes."""
+"""Steps in a search: those that are possible (`hawb.planning.moves`), their actions, and time that passes."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ from hawb.study.kernel.trial import happen
 WAIT, PUBLISH_ONE, START, SYNC_QUEUE, HEAL, STOP, KILL, POWER_OFF, PARTITION, WIPE = range(10)
 """Verbs, in the order in which they are tried (`hawb.planning.moves.MOVES`)."""
 GROUP, SECOND_GROUP = 255, 8
-"""The bits of the first of two groups of nodes, and behind how many of them the second begins."""
+"""The bits of the first of two groups of nodes, and the place of the second's first bit."""
 
 
-# Time passes
+# Events
 
 
 @inner
 def handle(t, number, kind, a, b, c, d):
-    """What is planned happens, of what a search knows."""
+    """Handle an event, of the kinds that a search has."""
     if kind == CONFIRMS_DUE:
         settle_batches(t, a)
     elif kind == POLICY_TAKES_EFFECT:
@@ -95,7 +95,7 @@ def handle(t, number, kind, a, b, c, d):
 
 @inner
 def one(t):
-    """The next thing happens."""
+    """Handle the next event."""
     row = earliest(t)
     t.moment.now_us = max(t.moment.now_us, row_due_us(t, row))
     happen(t, row)
@@ -103,7 +103,7 @@ def one(t):
 
 @inner
 def is_settled(t):
-    """Whether only timers are left."""
+    """Return True if only timers are left."""
     for row in range(t.moment.agenda):
         if t.agenda[row, PRIORITY] == REACTION:
             return False
@@ -112,22 +112,24 @@ def is_settled(t):
 
 @inner
 def let_happen(t, time_us):
-    """Everything due up to a time happens; where that is NEVER, until only timers are left. There is one such loop, so
-    that what happens is compiled once."""
+    """Handle everything due up to a time; for NEVER until only timers are left.
+
+    There is one such loop, so that events are compiled once.
+    """
     while not is_settled(t) if time_us == NEVER else next_due_us(t) <= time_us:
         one(t)
 
 
 @inner
 def pass_time(t, time_us):
-    """Everything due up to a time happens, and time stands there."""
+    """Handle everything due up to a time, and set the time to it."""
     let_happen(t, time_us)
     t.moment.now_us = max(t.moment.now_us, time_us)
 
 
 @inner
 def let_settle(t):
-    """Events happen until only timers are left."""
+    """Handle events until only timers are left."""
     if not is_settled(t):
         renumber(t)
         let_happen(t, NEVER)
@@ -135,19 +137,19 @@ def let_settle(t):
 
 @inner
 def stand_at(t, time_us):
-    """The moment that a step at a time finds, with whatever is in flight then."""
+    """Let time pass until the moment that a step at a time finds, with whatever is in flight then."""
     renumber(t)
     pass_time(t, time_us - 1)
     t.moment.now_us = max(t.moment.now_us, time_us)
     look_from_outside(t)
 
 
-# Steps
+# Actions
 
 
 @inner
 def act(t, verb, about, wait_us):
-    """A step is taken."""
+    """Take a step."""
     if verb == WAIT:
         pass_time(t, t.moment.now_us + wait_us)
     elif verb == PUBLISH_ONE:
@@ -172,14 +174,14 @@ def act(t, verb, about, wait_us):
 
 @inner
 def begin_to_synchronise(t):
-    """An operator has the queue's mirrors synchronised."""
+    """Let an operator synchronise the queue's mirrors."""
     if t.queue.mirrored and t.queue.up and first_running(t) != NOBODY:
         schedule(t, 0, MANUAL_SYNC, t.queue.master)
 
 
 @inner
 def node_of(bits):
-    """The only node of a set."""
+    """Return the only node of a set."""
     node = 0
     while not bits >> node & 1:
         node += 1
@@ -188,7 +190,7 @@ def node_of(bits):
 
 @inner
 def publish_one(t, bits):
-    """A client publishes a message at a node, unless that is being drained and takes no clients."""
+    """Let a client publish a message at a node, unless that is being drained and takes no clients."""
     node = node_of(bits)
     if t.nodes[node].drained:
         return
@@ -199,20 +201,22 @@ def publish_one(t, bits):
 
 @inner
 def running_anywhere(t):
-    """The nodes that run, on whatever side, as bits."""
+    """Return the nodes that run, on whatever side, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
         bits |= int(runs_anywhere(t, node)) << node
     return bits
 
 
-# Which steps there are
+# Possible steps
 
 
 @inner
 def nodes_for(t, verb, k, subset):
-    """The nodes, as bits, of the k-th of all steps of a verb that there could be, given the k-th set of nodes; 0 if
-    there is no such step. Of one that names no node it is 1."""
+    """Return the nodes, as bits, of the k-th step of a verb that may be possible, given the k-th set of nodes.
+
+    Return 0 if there is no such step, 1 for a step that names no node.
+    """
     if verb == PUBLISH_ONE:
         return first_of(t, k)
     if verb in (WAIT, SYNC_QUEUE, HEAL):
@@ -233,7 +237,7 @@ def nodes_for(t, verb, k, subset):
 
 @inner
 def first_of(t, k):
-    """The first node that runs on the k-th side, as a bit; 0 if there is none."""
+    """Return the first node that runs on the k-th side, as a bit; 0 if there is none."""
     if k < order_sides(t):
         for node in range(t.setup.nodes):
             if t.nodes[node].side == t.order[k] and runs_anywhere(t, node):
@@ -243,7 +247,7 @@ def first_of(t, k):
 
 @inner
 def is_asked(t, verb):
-    """Whether there is anything to wait for, to synchronise, or to heal."""
+    """Return True if there is anything to wait for, to synchronise, or to heal."""
     if verb == WAIT:
         return t.net.severed or t.net.sides > 1 or any_silent(t)
     if verb == HEAL:
@@ -253,7 +257,7 @@ def is_asked(t, verb):
 
 @inner
 def any_silent(t):
-    """Whether a node has gone without anybody having noticed."""
+    """Return True if a node has gone down without any node having noticed."""
     for node in range(t.setup.nodes):
         if t.nodes[node].silent:
             return True
@@ -262,11 +266,11 @@ def any_silent(t):
 
 @inner
 def faults_of(verb, nodes):
-    """How many faults a step counts as."""
+    """Return the number of faults of a step."""
     return bits_in(nodes) if verb == KILL else int(verb in (POWER_OFF, PARTITION, WIPE))
 
 
 @inner
 def operations_of(verb):
-    """How many operations a step counts as."""
+    """Return the number of operations of a step."""
     return int(verb in (PUBLISH_ONE, START, SYNC_QUEUE, HEAL, STOP))

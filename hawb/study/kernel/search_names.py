@@ -1,5 +1,7 @@
-"""Which node is which, where a state is to be named: nodes that no rule looks at by name are told by what they are and
-hold (`hawb.engine.keys.state_key`)."""
+"""The order of nodes in a state's key: interchangeable nodes are sorted by what they are and hold.
+
+See `hawb.engine.keys.state_key`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from hawb.study.kernel.state import RUNNING, is_among
 
 @inner
 def say(words, value):
-    """Writes one more word."""
+    """Write one more word. Raise OverflowError if the key is too long."""
     if words[0] + 1 == len(words):
         raise OverflowError("a state's name is longer than a search has room for")
     words[0] += 1
@@ -20,13 +22,13 @@ def say(words, value):
 
 @inner
 def place_in(t, number, here):
-    """Where the records of a side are, given where those of the one in focus are."""
+    """Return the place of a side's records, given that of the current side's."""
     return here if number == t.net.focus else place_of_side(t, number)
 
 
 @inner
 def rename(t, here, sides):
-    """Writes nodes in the order of their new names into `available`, and these names into `free`."""
+    """Write nodes in the order of their new names into `available`, and these names into `free`."""
     count = t.setup.nodes
     renames = interchangeable(t, sides)
     place = place_in(t, t.order[0], here)
@@ -42,7 +44,7 @@ def rename(t, here, sides):
 
 @inner
 def interchangeable(t, sides):
-    """Whether no rule looks at nodes' names."""
+    """Return True if no rule depends on nodes' names."""
     for node in range(t.setup.nodes):
         if t.suspected[node]:
             return False
@@ -51,8 +53,7 @@ def interchangeable(t, sides):
 
 @inner
 def differs(t, place, node, other):
-    """Below 0 where one node comes before another by what it is and holds, above 0 where it comes behind, 0 where they
-    are alike."""
+    """Compare two nodes by what they are and hold: below 0 if the first one comes first, 0 if they are alike."""
     told, believed = sign(t, place, node), bits_in(t.nodes[node].believes)
     other_told, other_believed = sign(t, place, other), bits_in(t.nodes[other].believes)
     if believed != other_believed:
@@ -64,7 +65,7 @@ def differs(t, place, node, other):
 
 @inner
 def sign(t, place, node):
-    """What a node is, and its role in the queue, but for what it holds."""
+    """Return a node's state and its role in the queue, without what it holds."""
     queue = t.kept[place]
     role = int(queue.master == node) << 1 | int(is_among(t.kept_synchronised[place], queue.synchronised, node))
     role = role << 1 | int(is_among(t.kept_recoverable[place], queue.recoverable, node))
@@ -79,19 +80,19 @@ def sign(t, place, node):
 
 @inner
 def bit(bits, node):
-    """Whether a node is in a set, as a number."""
+    """Return 1 if a node is in a set, 0 otherwise."""
     return bits >> node & 1
 
 
 @inner
 def status(t, node):
-    """A node's status, on whatever side."""
+    """Return a node's status, on whatever side."""
     return RUNNING if t.nodes[node].status == ELSEWHERE else t.nodes[node].status
 
 
 @inner
 def runs_differ(some, others):
-    """Below 0 where the runs of one set come before those of another, as tuples do."""
+    """Return a number below 0 if the runs of one set come before those of another, as tuples do."""
     if some == others:
         return 0
     k = 0

@@ -1,5 +1,7 @@
-"""Nodes while stories are searched: what they remember as they go down, and what becomes of it as they come up among
-others: what is otherwise than in `departure`, `arrival` and `network_ports`."""
+"""Nodes in a search: what they remember as they go down, and its use as they boot among others.
+
+These are the differences from `departure`, `arrival` and `network_ports`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,12 @@ from hawb.study.kernel.state import look_from
 returns_to_queues = arrival.return_to_queues
 
 
-# Down
+# Nodes go down
 
 
 @inner
 def remember(t, node):
-    """A node that goes down keeps the records as they are now."""
+    """Keep the current records for a node that goes down."""
     look_from(t, node)
     remember_at(t, REMEMBERED + node)
     t.notes.remembers |= 1 << node
@@ -32,7 +34,7 @@ def remember(t, node):
 
 @inner
 def lose_disk_of(t, node):
-    """The disk of a node that is down is lost."""
+    """Lose the disk of a node that is down."""
     t.moment.virgin |= 1 << node
     t.notes.remembers &= ~(1 << node)
     lose_disks(t, 1 << node, 0, 0)
@@ -40,24 +42,24 @@ def lose_disk_of(t, node):
 
 @inner
 def has_copy(t, q, node):
-    """Whether a node has a copy of the queue, be it on its disk."""
+    """Return True if a node has a copy of the queue, in memory or on disk."""
     return q.copies >> node & 1 == 1
 
 
 @inner
 def lose_content(t, q, why):
-    """Nothing is left of what the queue holds, which waits for its master's node."""
+    """Lose all messages of the queue, which waits for its master's node."""
     lose(t, content(t))
     put_copy(t, q.master, 0)
     q.redelivered = 0
 
 
-# Up
+# Nodes boot
 
 
 @inner
 def return_to_queues(t, node, others):
-    """What the queue makes of a node that is back: what that remembered does not matter any more."""
+    """Let the queue react to a node that is back, and drop what that remembered."""
     t.notes.remembers &= ~(1 << node)
     returns_to_queues(t, node, others)
     t.suspected[node] = 0
@@ -67,7 +69,7 @@ def return_to_queues(t, node, others):
 
 @inner
 def bring_back(t, q, old):
-    """The master that a side waits for comes from the disk of its node, which was on another."""
+    """Take a master for which this side waits from the disk of its node, which was on another side."""
     place, node, had = place_of_side(t, old), q.master, content(t)
     held = t.kept_contents[place, node]
     put_copy(t, node, held)
@@ -83,7 +85,7 @@ def bring_back(t, q, old):
 
 @inner
 def leave_side(t, old, node, entry):
-    """A node's copy is no part any more of the side that it has left."""
+    """Remove a node's copy from the side that it has left."""
     place = place_of_side(t, old)
     side, held = t.kept[place], t.kept_contents[place, node]
     t.kept_contents[place, node] = 0
@@ -97,7 +99,7 @@ def leave_side(t, old, node, entry):
 
 @inner
 def drop_side(t, side, entry):
-    """A side's records are gone, and what only they knew of."""
+    """Drop a side's records, and the messages that only they have."""
     place = place_of_side(t, side)
     t.kept_side[place] = NO_SIDE
     t.net.sides -= 1
@@ -109,13 +111,13 @@ def drop_side(t, side, entry):
 
 @inner
 def in_reach(t):
-    """Nobody suspects anybody any more."""
+    """Drop all suspicions."""
     for node in range(t.setup.nodes):
         t.suspected[node] = 0
 
 
 @inner
 def note_suspects(t, ends):
-    """The nodes at the ends of links suspect each other."""
+    """Let the nodes at the ends of links suspect each other."""
     for node in range(t.setup.nodes):
         t.suspected[node] |= ends[node]

@@ -1,5 +1,7 @@
-"""What the queue's record says while stories are searched, beside what trials ask: which mirrors could be recovered
-offline, and when a synchronisation began. `hawb.engine.classic.ports` and `failover_ports`, where they tell of it."""
+"""The queue's record in a search, beside what trials use: recoverable mirrors, and the start of a synchronisation.
+
+This is `hawb.engine.classic.ports` and `failover_ports`, where they use these.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ recoverable_mirrors = rule(promotion.recoverable_mirrors)
 
 @with_arrays
 def note_recoverable(t, q):
-    """The list of mirrors that could be recovered offline follows a change of the mirrors."""
+    """Update the recoverable mirrors after a change of the mirrors."""
     found = recoverable_mirrors(t.recoverable[: q.recoverable], on_record(t, q), listed(t.available, running_bits(t)))
     for k in range(len(found)):
         t.recoverable[k] = found[k]
@@ -32,7 +34,7 @@ def note_recoverable(t, q):
 
 @with_arrays
 def on_record(t, q):
-    """The mirrors as the record has them, which names one that refused to take over as well."""
+    """Return the mirrors as the record has them, including one that refused promotion."""
     count = 0
     if q.orphaned_gm != NOBODY:
         t.asked[0], count = q.orphaned_gm, 1
@@ -45,8 +47,10 @@ def on_record(t, q):
 
 @inner
 def note_returned(t, q, node):
-    """A mirror on a node that is back has joined. The mirrors on running nodes that are not synchronised by then cannot
-    be recovered offline, unless this one is."""
+    """Update the recoverable mirrors after a mirror on a node that is back has joined.
+
+    The mirrors on running nodes that are not synchronised by then are not recoverable, unless this one is synchronised.
+    """
     if is_synchronised(t, q, node):
         return
     for other in range(t.setup.nodes):
@@ -56,7 +60,7 @@ def note_returned(t, q, node):
 
 @inner
 def meet(t, q, node):
-    """A node that is up and the others that run strike out whoever could not be recovered offline."""
+    """Let a node that is up and the other running ones remove nodes that are not recoverable."""
     met = running_bits(t)
     for other in range(t.setup.nodes):
         if met & ~(1 << other) and met >> other & 1 and (other == node or not is_synchronised(t, q, other)):
@@ -65,7 +69,7 @@ def meet(t, q, node):
 
 @inner
 def start_sync(t, q, invited):
-    """A synchronisation of mirrors begins."""
+    """Start a synchronisation of mirrors."""
     q.syncing, q.sync_mirrors, q.sync_number = True, invited, next_number(t)
     q.sync_began_us, duration_us = t.moment.now_us, effort_us(t)
     q.sync_due_us = t.moment.now_us + duration_us
@@ -77,7 +81,7 @@ def start_sync(t, q, invited):
 
 @inner
 def effort_us(t):
-    """How long it takes to send all that the queue holds: `hawb.engine.classic.sync_effort`."""
+    """Return the microseconds of sending all that the queue holds: `hawb.engine.classic.sync_effort`."""
     setup, messages, sent_bytes = t.setup, count(t, content(t)), bytes_of(t, content(t))
     longest_us = max(
         messages * 1_000_000 // setup.sync_messages_per_s, sent_bytes * 1_000_000 // setup.network_bytes_per_s

@@ -1,5 +1,8 @@
-"""Which messages are in which sets, where a state is to be named: for each stretch of messages that are in the same,
-how many there are, and of each set which stretches it has. Messages that are nowhere are left out."""
+"""The sets of messages in a state's key.
+
+For each stretch of messages that are in the same sets it has their number, and for each set its stretches. Messages
+that exist nowhere are left out.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from hawb.study.kernel.state import AFTER
 
 @inner
 def say_messages(t, words, here, sides):
-    """Writes which sets messages are in: for each stretch of messages that are in the same, how many there are, and
-    of each set which stretches it has. Messages that are nowhere are left out."""
+    """Write the sets of messages: for each stretch the number of messages, and for each set its stretches.
+
+    Messages that exist nowhere are left out.
+    """
     present, held, stored = 0, 0, 0
     for k in range(sides + t.setup.nodes):
         place = place_of_record(t, k, here, sides)
@@ -52,7 +57,7 @@ def say_messages(t, words, here, sides):
 
 @inner
 def place_of_record(t, k, here, sides):
-    """Where the k-th of all records is: first those of sides, then what nodes remember; -1 where one remembers none."""
+    """Return the place of the k-th record: first those of sides, then what nodes remember; -1 if one remembers none."""
     if k < sides:
         return place_in(t, t.order[k], here)
     node = t.available[k - sides]
@@ -61,7 +66,7 @@ def place_of_record(t, k, here, sides):
 
 @inner
 def changes(some, present):
-    """The messages that are in a set where the one before, of those present, is not, or the other way round."""
+    """Return the messages present that are in a set while the one before is not, or the other way round."""
     found, before, k = 0, 0, 0
     while present >> k:
         if present >> k & 1:
@@ -74,7 +79,7 @@ def changes(some, present):
 
 @inner
 def firsts(queue, present):
-    """The messages that are the first of those present of a batch."""
+    """Return the messages present that are the first ones of a batch."""
     found, begins, k = 0, 0, 0
     while present >> k:
         begins |= queue.starts >> k & 1
@@ -87,7 +92,7 @@ def firsts(queue, present):
 
 @inner
 def changes_of_record(t, place, present):
-    """Where messages are in other sets of a record than those before."""
+    """Return the messages that are in other sets of a record than those before."""
     queue = t.kept[place]
     found = changes(queue.stored, present) | changes(queue.redelivered, present) | changes(queue.unwritten, present)
     for node in range(t.setup.nodes):
@@ -97,7 +102,7 @@ def changes_of_record(t, place, present):
 
 @inner
 def say_stretches(t, words, starts, present):
-    """Writes how long each stretch is."""
+    """Write the length of each stretch."""
     say(words, bits_in(starts))
     length, k = 0, 0
     while present >> k:
@@ -112,7 +117,7 @@ def say_stretches(t, words, starts, present):
 
 @inner
 def picked(some, starts):
-    """Which stretches a set has, as bits."""
+    """Return the stretches of a set, as bits."""
     found = k = at = 0
     while starts >> k:
         if starts >> k & 1:
@@ -124,7 +129,7 @@ def picked(some, starts):
 
 @inner
 def count_before(t, present, piece):
-    """How many messages that are anywhere come before a piece."""
+    """Return how many existing messages come before a piece."""
     total = 0
     for k in range(piece):
         if present >> k & 1:
@@ -134,7 +139,7 @@ def count_before(t, present, piece):
 
 @inner
 def say_sets(t, words, place, starts, present):
-    """Writes the sets of a record."""
+    """Write the sets of a record."""
     queue = t.kept[place]
     for k in range(t.setup.nodes):
         say(words, picked(t.kept_contents[place, t.available[k]], starts))

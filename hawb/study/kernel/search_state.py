@@ -1,9 +1,9 @@
-"""What a cluster is made of while stories are searched, beside what any trial has (`hawb.study.kernel.state`).
+"""The record of a cluster in a search, beside that of any trial (`hawb.study.kernel.state`).
 
-A search asks which states later steps tell apart (`hawb.engine.keys.state_key`), which trials do not: what is on the
-disks of nodes that are down, which records those remember, which mirrors could be recovered. There are few messages, so
-a set of them is bits: each stands for a piece of the queue's numbers that no set cuts in two, the last ones for the
-messages that the search publishes, one by one.
+A search asks which states later steps distinguish (`hawb.engine.keys.state_key`), which trials do not: the disks of
+nodes that are down, the records that those remember, the recoverable mirrors. There are few messages, so a set of them
+is bits: each stands for a piece of the queue's numbers that no set cuts in two, the last ones for the messages that the
+search publishes, one by one.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from hawb.study.kernel.state import (
 MOST_NODES = 5
 MOST_SIDES = MOST_NODES + 1
 MOST_PIECES, MOST_GIVEN = 62, 24
-"""How many pieces of a queue's numbers there may be, and how many of them when a search begins."""
+"""The most pieces of a queue's numbers, and the most of them when a search begins."""
 MOST_PLANNED, MOST_UNCONFIRMED, MOST_WAITING, MOST_KINDS = 40, 12, 6, 4
 OWN_KIND = MOST_KINDS - 1
 """The kind of the messages that the search publishes."""
 REMEMBERED = MOST_SIDES
-"""The place of what the first node remembers; before it stand the records of sides that are not in focus."""
+"""The place of what the first node remembers, behind the records of the other sides."""
 
 QUEUE = record(
     "master up stopped awaits_master absent mirrored mirrors synchronised recoverable"
@@ -51,13 +51,13 @@ QUEUE = record(
     " copies redelivered unwritten uncounted stored starts syncing sync_mirrors sync_number sync_began_us sync_due_us"
     " waiting stalled"
 )
-"""What a side knows of the queue. `copies` are the nodes that have one, as bits; `stored` what its batches have, of
-which `starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""
+"""A side's record of the queue. `copies` are the nodes that have one, as bits; `stored` its batches' messages, of which
+`starts` are the first; `uncounted` the piece after which deliveries are not counted, and one more."""
 LEDGER = record("confirmed lost refused removed left")
 NOTES = record("remembers pieces given begun counts_deliveries renames")
-"""Which nodes remember records, as bits; how many pieces there are, and were at first; how many synchronisations have
-begun since a step; whether queues count deliveries (`hawb.rules.profiles`),
-and whether no rule looks at nodes' names (`hawb.engine.keys.state_key`)."""
+"""The nodes that remember records, as bits; the number of pieces, now and at first; the number of synchronisations
+begun since a step; whether queues count deliveries (`hawb.rules.profiles`), and whether no rule depends on nodes' names
+(`hawb.engine.keys.state_key`)."""
 LISTS = ("mirrors", "synchronised", "recoverable", "lagging", "lag_from", "contents")
 
 SEARCHED = np.dtype(
@@ -68,7 +68,7 @@ SEARCHED = np.dtype(
             "cut", "lost_links", "suspected", "listed", "available", "free", "asked", *LISTS,
         )),
         *((name, np.int64, (MOST_SIDES + 1,)) for name in ("born", "order")), ("kept_side", np.int64, (MOST_SIDES,)),
-        ("stalled", np.int64, (MOST_NODES + 1, 2)),
+        ("waiting_changes", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, SIDE + 1)), ("waiting", np.int64, (MOST_WAITING, 8)),
         ("awaiting", np.int64, (MOST_UNCONFIRMED, FIRST_NODE + MOST_NODES)),
         ("unanswered", np.int64, (1, FIRST_NODE + MOST_NODES)),
@@ -81,28 +81,28 @@ SEARCHED = np.dtype(
 )  # fmt: skip
 """One cluster while stories are searched, in one piece of memory.
 
-Of each node beside what a trial has: the links over which it was `suspected`. Of the queue, as a side knows it: its
-`recoverable` mirrors and those that are `lagging`, in their orders, from which piece on these lag, and what each node
-has (`contents`; of a node without a copy nothing). `kept` and all whose names begin so are the records of the other
-sides, and behind them what nodes that are down remember. `born` says in which order sides came to be, and `order` is
-for one answer only. `begun` are synchronisations since the last step: when, and how long they take. Of the first pieces
-`counts` and `sizes` say how many messages each is, and of how many bytes each; `kinds` are pieces of messages of one
-kind; all that the search publishes is of the last."""
+Each node has, beside a trial's fields, the links over which it was `suspected`. The queue, as a side knows it, has its
+`recoverable` mirrors and those that are `lagging`, in their orders, from which piece on these lag, and each node's copy
+(`contents`; empty without one). `kept` and all fields whose names begin so are the records of the other sides, and
+behind them what nodes that are down remember. `born` has the order in which sides were made, and `order` is for one
+call only. `begun` are synchronisations since the last step: when they began, and how long they take. For the first
+pieces `counts` and `sizes` are the number of messages in each, and the bytes of each message; `kinds` are pieces of
+messages of one kind; all that the search publishes is of the last."""
 
 PUBLISHED_BYTES = 1024
-"""How large a message is that the search publishes (`hawb.scenario.verbs.Publish`)."""
+"""The size of a message that the search publishes (`hawb.scenario.verbs.Publish`)."""
 
 
 @inner
 def put_aside(t, place, number):
-    """Copies the records of the side in focus to a place, as those of the side of that number."""
+    """Copy the records of the current side to a place, as those of the side of that number."""
     t.kept_side[place] = number
     remember_at(t, place)
 
 
 @inner
 def remember_at(t, place):
-    """Copies the records of the side in focus to a place."""
+    """Copy the records of the current side to a place."""
     t.kept[place] = t.queue
     copy_list(t.mirrors, t.kept_mirrors[place])
     copy_list(t.synchronised, t.kept_synchronised[place])
@@ -115,7 +115,10 @@ def remember_at(t, place):
 
 @inner
 def take_up(t, place):
-    """Puts the side in focus whose records are kept at a place. What no side knows for itself stays as it is."""
+    """Make the side current whose records are kept at a place.
+
+    Fields that are the same for all sides stay as they are.
+    """
     show(t, place)
     t.net.focus, t.kept_side[place] = t.kept_side[place], NO_SIDE
     show_nodes(t)
@@ -123,10 +126,10 @@ def take_up(t, place):
 
 @inner
 def show(t, place):
-    """Copies the records that are kept at a place to where those of the side in focus are."""
-    stalled = t.queue.stalled
+    """Copy the records that are kept at a place to those of the current side."""
+    waiting_changes = t.queue.waiting_changes
     t.queue = t.kept[place]
-    t.queue.stalled = stalled
+    t.queue.waiting_changes = waiting_changes
     copy_list(t.kept_mirrors[place], t.mirrors)
     copy_list(t.kept_synchronised[place], t.synchronised)
     copy_list(t.kept_recoverable[place], t.recoverable)
@@ -141,8 +144,10 @@ def show(t, place):
 
 @inner
 def order_sides(t):
-    """Writes into `order` the numbers of all sides, that of the first running node first, then the oldest; how many
-    there are."""
+    """Write the numbers of all sides into `order`, that of the first running node first, then the oldest.
+
+    Return their number.
+    """
     first, count = first_running(t), 0
     shown = FIRST_SIDE if first == NOBODY else t.nodes[first].side
     for number in range(1, t.net.last_side + 1):
@@ -158,7 +163,7 @@ def order_sides(t):
 
 @inner
 def comes_before(t, number, other, shown):
-    """Whether a side comes before another of a smaller number. One that was not born before is the youngest."""
+    """Return True if a side comes before another of a smaller number. A side without a birth is the youngest."""
     if number == shown or other == shown:
         return number == shown
     return t.born[number] != 0 and (t.born[other] == 0 or t.born[number] < t.born[other])
@@ -166,7 +171,7 @@ def comes_before(t, number, other, shown):
 
 @inner
 def renumber(t):
-    """A turn of the engine begins: it goes through sides in their order, and looks from the first one."""
+    """Renumber sides as at the beginning of an engine's turn, which starts from the first one."""
     count = order_sides(t)
     last = 0
     for k in range(len(t.born)):
@@ -183,7 +188,7 @@ def renumber(t):
 
 @inner
 def renumber_all(t, count):
-    """Gives sides the numbers of their places in the order. What is planned on one that is gone has none."""
+    """Give sides the numbers of their places in the order. Events of a side that is gone get none."""
     for node in range(t.setup.nodes):
         t.nodes[node].side = place_in_order(t, count, t.nodes[node].side)
     for row in range(t.moment.agenda):
@@ -199,7 +204,7 @@ def renumber_all(t, count):
 
 @inner
 def place_in_order(t, count, number):
-    """A side's place in the order, from 1 on; NO_SIDE for one that is not there."""
+    """Return a side's place in the order, from 1 on; NO_SIDE for one that is not there."""
     for k in range(count):
         if t.order[k] == number:
             return k + 1
@@ -211,7 +216,7 @@ def place_in_order(t, count, number):
 
 @inner
 def count(t, some):
-    """How many messages are in a set."""
+    """Return how many messages are in a set."""
     total = k = 0
     while some >> k:
         if some >> k & 1:
@@ -222,7 +227,7 @@ def count(t, some):
 
 @inner
 def bytes_of(t, some):
-    """How many bytes of message bodies are in a set."""
+    """Return how many bytes of message bodies are in a set."""
     total = k = 0
     while some >> k:
         if some >> k & 1:
@@ -233,13 +238,13 @@ def bytes_of(t, some):
 
 @inner
 def content(t):
-    """What the queue holds."""
+    """Return what the queue holds."""
     return t.contents[t.queue.master]
 
 
 @inner
 def elsewhere(t):
-    """What other sides than the one in focus have in the queue."""
+    """Return what other sides than the current one have in the queue."""
     some = 0
     for place in range(MOST_SIDES):
         if t.kept_side[place] != NO_SIDE:
@@ -252,14 +257,14 @@ def elsewhere(t):
 
 @inner
 def put_copy(t, node, some):
-    """A node has a copy that holds so much."""
+    """Give a node a copy with these messages."""
     t.contents[node] = some
     t.queue.copies |= 1 << node
 
 
 @inner
 def delete_copies(t, bits):
-    """Nodes have no copies any more."""
+    """Delete nodes' copies."""
     t.queue.copies &= ~bits
     for node in range(t.setup.nodes):
         if bits >> node & 1:
@@ -268,8 +273,10 @@ def delete_copies(t, bits):
 
 @inner
 def lost_from_disks(t, bits):
-    """Those of some nodes, which have lost their replicas, on whose disks nothing would be found: the copy was deleted
-    because the node still runs, or went with the disk."""
+    """Return those of nodes that have lost their replicas on whose disks no copy would be found, as bits.
+
+    The copy was deleted because the node still runs, or went with the disk.
+    """
     gone = bits & t.moment.virgin
     for node in range(t.setup.nodes):
         gone |= (bits & 1 << node) * int(is_running(t, node))
@@ -278,7 +285,7 @@ def lost_from_disks(t, bits):
 
 @inner
 def bits_of_list(nodes, count):
-    """The first nodes of a list, as bits."""
+    """Return the first nodes of a list, as bits."""
     bits = 0
     for k in range(count):
         bits |= 1 << nodes[k]

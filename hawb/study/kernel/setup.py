@@ -34,9 +34,11 @@ LARGEST = 2**62
 
 
 def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarray:
-    """A trial before it is played: one row of `state.TRIAL`, where links may fail of
-    `partitioned_state.PARTITIONED_TRIAL`, of a quorum queue of `quorum_state.QUORUM_TRIAL`. Raises ValueError with the
-    reason for what the kernel cannot do."""
+    """Return a trial before it is played: one row.
+
+    It is of `state.TRIAL`, of `partitioned_state.PARTITIONED_TRIAL` if links may fail, or of
+    `quorum_state.QUORUM_TRIAL` for a quorum queue. Raise ValueError with the reason for what the kernel cannot do.
+    """
     reason = refused(design, environment)
     if reason is not None:
         raise ValueError(f"the kernel does not play {reason}")
@@ -53,7 +55,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
         "size_bytes": traffic.message_size_bytes, "persistent": traffic.persistent,
         "confirms": traffic.mode == "confirm", "automatic": traffic.ack == "auto",
         "listed": len(listed), "client_local": places_by_client(design),
-        "consume_beats": consumed.numerator, "consume_us": consumed.denominator,
+        "consume_ticks": consumed.numerator, "consume_us": consumed.denominator,
         **procedure(design, environment),
     }  # fmt: skip
     if design.queue_type == "quorum":
@@ -67,7 +69,7 @@ def begin_trial(design: Design, environment: Environment, seed: int) -> np.ndarr
 
 
 def of_settings(settings: Settings) -> dict[str, int]:
-    """What a cluster goes by."""
+    """Return the settings of a cluster."""
     timing = settings.timing
     return {
         **asdict(setup_of(settings)), "orphaned_mirrors_confirm": settings.profile.orphaned_mirrors_confirm,
@@ -77,7 +79,7 @@ def of_settings(settings: Settings) -> dict[str, int]:
 
 
 def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, int]:
-    """What a queue's mirrors go by."""
+    """Return the settings of a queue's mirrors."""
     mirroring = mirroring or NO_MIRRORS
     return {
         "mirrored": mirroring.mirrored, "mode": int(mirroring.mode), "count": mirroring.count or 0,
@@ -89,14 +91,14 @@ def of_mirroring(mirroring: Mirroring | None, settings: Settings) -> dict[str, i
 
 
 def kind_of(design: Design, environment: Environment) -> np.dtype:
-    """What a trial is made of."""
+    """Return the record type of a trial."""
     if design.queue_type == "quorum":
         return QUORUM_TRIAL
     return TRIAL if environment.partitions is None else PARTITIONED_TRIAL
 
 
 def group(queue: Queue, settings: Settings) -> dict[str, int]:
-    """What a quorum queue and its group go by."""
+    """Return the settings of a quorum queue and its group."""
     profile = QUORUM_PROFILES[settings.profile.version]
     return {
         "group_size": queue.quorum_settings.group_size, "shuffles": not profile.places_by_load,
@@ -112,18 +114,18 @@ def group(queue: Queue, settings: Settings) -> dict[str, int]:
 
 
 def most_returns(limit: float | None) -> int:
-    """Return how often a message may be returned; NEVER where it is never given up for that."""
+    """Return how often a message may be returned; NEVER if it is never given up for that."""
     return NEVER if limit is None or limit >= NEVER else max(0, floor(limit))
 
 
 def places_by_client(design: Design) -> bool:
-    """Whether a queue that is declared gets its master where its client is."""
+    """Return True if a declared queue gets its master where its client is."""
     keys = set(design.definition) | set(design.operator_policy)
     return design.queue_master_locator == "client-local" and "queue-master-locator" not in keys
 
 
 def procedure(design: Design, environment: Environment) -> dict[str, int]:
-    """How planned work is done."""
+    """Return the procedure of planned work."""
     upgrade, microseconds = design.upgrade, beginning.microseconds
     maintenance, upgrades = environment.maintenance, environment.rolling_upgrades
     return {
@@ -139,14 +141,14 @@ def procedure(design: Design, environment: Environment) -> dict[str, int]:
 
 
 def rates(traffic: Traffic) -> np.ndarray:
-    """What is published without and with a burst, by the hour, as so many beats in so many microseconds."""
+    """Return the publish rates without and with a burst, by the hour, as ticks in microseconds."""
     times = (1, traffic.bursts.publish_times if traffic.bursts else 1)
     found = [[rate_of(traffic.publish_per_s, hour, many) for hour in range(HOURS)] for many in times]
     return np.array([[(rate.numerator, rate.denominator) for rate in day] for day in found])
 
 
 def rate_of(per_s: float | ByHour, hour: int = 0, times: float = 1) -> Fraction:
-    """Beats in a microsecond, exactly as written."""
+    """Return a rate in ticks in a microsecond, exactly as written."""
     return Fraction(str(histories.rate_at(per_s, hour) * times)) / 1_000_000
 
 
@@ -154,12 +156,12 @@ def rate_of(per_s: float | ByHour, hour: int = 0, times: float = 1) -> Fraction:
 
 
 def refused(design: Design, environment: Environment) -> str | None:
-    """Why the kernel cannot play a design in an environment; None if it can."""
+    """Return why the kernel cannot play a design in an environment; None if it can."""
     return next((reason for reason, applies in REFUSALS.items() if applies(design, environment)), None)
 
 
 def of_quorum_queues(share: str) -> Callable[[Design, Environment], bool]:
-    """Whether any failures have a share of something, and the queue is a quorum queue."""
+    """Return a test for a quorum queue with failures that have a share of something."""
 
     def applies(design: Design, environment: Environment) -> bool:
         return design.queue_type == "quorum" and any(getattr(given, share) for given in failures(environment))
@@ -168,13 +170,13 @@ def of_quorum_queues(share: str) -> Callable[[Design, Environment], bool]:
 
 
 def failures(environment: Environment) -> list[Failures]:
-    """All failures of nodes, hosts and racks."""
+    """Return all failures of nodes, hosts and racks."""
     given = (environment.node_failures, environment.host_failures, environment.rack_failures)
     return [one for one in given if one is not None]
 
 
 def unknown_settings(design: Design) -> set[str]:
-    """The settings of its policies that are about more than mirrors."""
+    """Return the settings of its policies that are about more than mirrors."""
     known = KNOWN_SETTINGS | {DELIVERY_LIMIT} if counts_returns(design) else KNOWN_SETTINGS
     return (set(design.definition) | set(design.operator_policy)) - known
 
@@ -185,13 +187,15 @@ def known_arguments(design: Design) -> set[str]:
 
 
 def counts_returns(design: Design) -> bool:
-    """Return True if a quorum queue gives up messages that come back too often, as the kernel plays it: in releases
-    whose consumers get no credit too many for that."""
+    """Return True if a quorum queue gives up messages that are returned too often, as the kernel plays it.
+
+    It does so in releases whose consumers do not get too much credit for that.
+    """
     return design.queue_type == "quorum" and not RELEASES[design.version].overpays
 
 
 def is_too_slow(design: Design, environment: Environment) -> bool:
-    """Whether a synchronisation's batch could take net_ticktime, and part the nodes."""
+    """Return True if a synchronisation's batch could take net_ticktime, and part the nodes."""
     if design.queue_type == "quorum":
         return False
     batch_size = design.definition.get("ha-sync-batch-size") or design.mirroring_sync_batch_size or 4096
@@ -200,7 +204,7 @@ def is_too_slow(design: Design, environment: Environment) -> bool:
 
 
 def is_too_fine(_design: Design, environment: Environment) -> bool:
-    """Whether beats cannot be counted in 64 bits."""
+    """Return True if ticks cannot be counted in 64 bits."""
     consume = rate_of(environment.traffic.consume_per_s)
     return any(
         max(publish, consume.numerator) * 2 * LONGEST_HORIZON_US >= LARGEST
@@ -210,14 +214,16 @@ def is_too_fine(_design: Design, environment: Environment) -> bool:
 
 
 def is_too_late(design: Design, environment: Environment) -> bool:
-    """Return True if consumers take longer for a message than they may
-    (`hawb.engine.clients.deadlines.is_late_at_best`)."""
+    """Return True if consumers take longer for a message than their timeout.
+
+    See `hawb.engine.clients.deadlines.is_late_at_best`.
+    """
     timeout_ms, per_us = configured_ms(None, PROFILES[design.version]), rate_of(environment.traffic.consume_per_s)
     return timeout_ms is not None and environment.traffic.ack == "manual" and timeout_ms * 1_000 * per_us < 1
 
 
 def rate_of_day(environment: Environment) -> float:
-    """What is consumed in hour 0."""
+    """Return the consumption rate in hour 0."""
     return histories.rate_at(environment.traffic.consume_per_s, 0)
 
 
@@ -244,4 +250,4 @@ REFUSALS: dict[str, Callable[[Design, Environment], bool]] = {
     "mode: transactions": lambda _, environment: environment.traffic.mode == "tx",
     "prefetch: consumers with a prefetch": lambda _, environment: environment.traffic.prefetch > 0,
 }  # fmt: skip
-"""What the kernel cannot do, in the order in which it is told, and when that is asked of it."""
+"""What the kernel cannot do, in the order of reports, each with a test for it."""

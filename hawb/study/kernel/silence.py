@@ -1,4 +1,4 @@
-"""What is told of replicas where nobody is told anything: `hawb.engine.classic.journal`."""
+"""Empty functions in place of the trace of replicas: `hawb.engine.classic.journal`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from hawb.engine.classic import journal
 from hawb.study.compiled import inner
 
 SAID = tuple(name for name in vars(journal) if name.startswith("say_") or name == "blame")
-"""What the engine writes into the trace."""
+"""The functions that write the engine's trace."""
 REASONS = tuple(name for name, value in vars(journal).items() if name.isupper() and isinstance(value, str))
-"""Why it happened."""
+"""The causes in the trace."""
 
 
 @inner
 def nothing(*_):
-    """Nothing is said, and there is no entry for what follows."""
+    """Return 0 and do nothing: there is no trace, so no entry for what follows."""
     return 0
 
 
 PORTS = (*SAID, *REASONS)
 SILENT = SimpleNamespace(**dict.fromkeys(SAID, nothing), **{name: number for number, name in enumerate(REASONS)})
-"""Reasons are told apart by their numbers."""
+"""The ports; causes are numbers."""

@@ -1,4 +1,4 @@
-"""What a trial is made of: named arrays of whole numbers, and the agenda.
+"""The record of a trial: named arrays of whole numbers, and the agenda.
 
 Sets of nodes are bits. Times are in microseconds; NEVER stands for none. Everything that the engine numbers
 (`Turn.next_number`) is numbered here too, because draws are keyed by these numbers.
@@ -30,21 +30,21 @@ REACTION, TIMER = 1, 2
     SYNC_FINISHED, DEPTH_FELL, REPLICA_GONE, CONFIRMS_DUE, DELIVERY_ARRIVES, GIVE_UP, CONSUMER_CLOSES,
     NODE_DRAINS, REBALANCE, DECLARE, LINKS_TIME_OUT, PUBLISH, SETTLE, CONSUME, RESUME, MANUAL_SYNC,
 ) = range(25)  # fmt: skip
-"""What stands on the agenda. The last five may wait in the queue's mailbox."""
+"""The kinds of events. The last five may wait in the queue's mailbox."""
 
 TIME, PRIORITY, NUMBER, KIND, A, B, C, D = range(8)
-"""The columns of agenda and mailbox; what the last four mean depends on the kind."""
+"""The columns of agenda and mailbox; the meaning of the last four depends on the kind."""
 
-COPIED, STRUCK, ORPHANED, ENDED, LACKED_BY = 1, 2, 4, 8, 4
-"""Of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror that
-had it ended by itself, which its channel takes for a confirm. While it waits for a queue that nobody serves, mirrors
-that joined later stand above these four bits."""
+COPIED, LOST_WITH_MASTER, WITHOUT_CHANNEL, ENDED, LACKED_BY = 1, 2, 4, 8, 4
+"""Bits of a PUBLISH in column C: mirrors have it already; its master died with it; its channel is gone; the last mirror
+that had it ended by itself, which its channel takes for a confirm. While it waits for a queue without a master, mirrors
+that joined later are above these four bits."""
 HOW = (1 << LACKED_BY) - 1
 """All four."""
 
 
 def record(names: str, **records: np.dtype) -> np.dtype:
-    """A record of whole numbers, and of other `records`."""
+    """Return a record type of whole numbers, and of other `records`."""
     return np.dtype([*((name, np.int64) for name in names.split()), *records.items()])
 
 
@@ -53,40 +53,40 @@ SETUP = record(
     " lone_boot_rounds keeps_records khepri consumes_again orphaned_mirrors_confirm"
     " handling heals link_us network_bytes_per_s fsync_us stop_us start_us boot_retry_us"
     " sync_messages_per_s sync_batch_size sync_bytes_per_s size_bytes persistent confirms automatic ticktime_us"
-    " client_local consume_beats consume_us listed preferred election_us"
+    " client_local consume_ticks consume_us listed preferred election_us"
     " between_us awaits await_timeout_us syncs_by_hand drains rebalances maintenance_us upgrade_us"
 )
-"""What does not change. Rates are so many beats in so many microseconds; `listed` says how many nodes are in the list
-of that name, `preferred` are bits, `handling` is what nodes that see few others wait for. The last eight are the
-procedure of planned work."""
+"""The settings. Rates are so many ticks in so many microseconds; `listed` is the number of nodes in the list of that
+name, `preferred` are bits, `handling` is what nodes that see few others wait for. The last eight are the procedure of
+planned work."""
 
 NODE = record("status believes boots awaits drained may_boot_alone silent side")
 """A node (`hawb.engine.core.state.Node`)."""
 QUEUE = record(
     "master up stopped awaits_master absent mirrors synchronised dead_gm_members dead_gm_synchronised orphaned_gm"
     " depth_unknown taken"
-    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting stalled gone lagging lag_from"
+    " syncing sync_mirrors sync_number sync_messages sync_due_us waiting waiting_changes gone lagging lag_from"
 )
 BOOK = record(
     "published refused refused_confirmed nacked promotions unsynchronised_promotions bytes_replicated"
     " down_us down_since syncing_us syncing_since metadata_down_us metadata_down_since outages"
 )
-CLOCK = record("start_us per_beats per_us")
+CLOCK = record("start_us per_ticks per_us")
 """The clock of a client (`hawb.engine.clients.client_state.Clock`)."""
-PUBLISHER = record("closed node beats blocked number", clock=CLOCK)
-CONSUMER = record("state subscribed subscription node beats handed wanted", clock=CLOCK)
+PUBLISHER = record("closed node ticks blocked number", clock=CLOCK)
+CONSUMER = record("state subscribed subscription node ticks handed wanted", clock=CLOCK)
 MOMENT = record("now_us counter agenda awaiting unanswered sent poll_us hour bursts virgin handed")
 WORK = record("left away coming from_us asked_us down_us")
 
-NUMBERED, AT, ANSWERED, START_US, PER_BEATS, PER_US, BEAT, AFTER, COUNT, FIRST_NODE = range(10)
+NUMBERED, AT, ANSWERED, START_US, PER_TICKS, PER_US, TICK, AFTER, COUNT, FIRST_NODE = range(10)
 """The columns of `awaiting` and `unanswered`."""
 SENDER = START_US
-"""Of a batch: the number of its publisher, which has no clock to keep."""
+"""The column with a batch's publisher, in place of a clock."""
 
 MOST_NODES = len(NODES)
 MOST_PLANNED, MOST_WAITING, MOST_WINDOWS = 257, 65, 1028
-"""How many rows tables have. None of them is as long as some pages of memory, or the first rows of all, which are used
-most, would share one set of the processor's cache."""
+"""The numbers of rows of tables. None fills whole pages of memory: otherwise the first rows of all tables, which are
+used most, would share one set of the processor's cache."""
 TRIAL = np.dtype(
     [
         ("setup", SETUP), ("moment", MOMENT), ("queue", QUEUE), ("book", BOOK), ("publisher", PUBLISHER),
@@ -96,7 +96,7 @@ TRIAL = np.dtype(
             "content", "stale", "early", "late", "has", "confirmed", "delivered", "delivered_twice", "lost",
         )),
         ("unwritten", np.int64, (MOST_WAITING + 1, 2)),
-        ("stalled", np.int64, (MOST_NODES + 1, 2)),
+        ("waiting_changes", np.int64, (MOST_NODES + 1, 2)),
         ("agenda", np.int64, (MOST_PLANNED, 8)), ("waiting", np.int64, (MOST_WAITING, 8)),
         *((name, np.int64, (MOST_WAITING, FIRST_NODE + MOST_NODES)) for name in ("awaiting", "unanswered")),
         ("sent", np.int64, (MOST_WAITING, 3)),
@@ -106,21 +106,21 @@ TRIAL = np.dtype(
 )  # fmt: skip
 """One trial, in one piece of memory.
 
-Of each node: what it is and believes, and `wanted` unless something keeps it down. Of the queue: its mirrors, and those
-that are synchronised, in their orders; after which message each mirror holds all (`since`); what it holds, what a
-master that lost power had not written, and what the consumer believes to hold (`deliveries`), as `windows`. What waits
-for nodes that do not answer (`metadata`). The nodes whose disks are empty (`virgin`) are bits, too; when the queue is
-`gone`, and when the trial is `handed` over, say `disks`. What is planned, what waits in its mailbox, and what is on its
-way to the consumer: rows (number of the delivery, after, last).
+Each node has its state and beliefs, and is `wanted` unless something keeps it down. The queue has its mirrors, and
+those that are synchronised, in their orders; the message after which each mirror holds all (`since`); what it holds,
+what a master that lost power had not written, and what the consumer believes to hold (`deliveries`), as `windows`; and
+what waits for nodes that do not answer (`metadata`). The nodes whose disks are empty (`virgin`) are bits, too; `disks`
+decides when the queue is `gone`, and when the trial is `handed` to the engine. The agenda, the mailbox, and what is
+under way to the consumer are rows, the last ones of (number of the delivery, after, last).
 
 `awaiting` are batches, and `unanswered` messages of publishers, that wait for replicas' answers: rows (number, node,
-answered, the clock's start_us and its beats in so many microseconds, beat, after, count), then for each node when it
-answers, or how long after its beat. `rates` are what is published, without and with a burst, by the hour. `late` and
-`has` are for one answer only, `available`, `free` and `asked` for one question to the policy, and `asked_before` is
-what it has said before (`mirror_ports.wanted`)."""
+answered, the clock's start_us and its ticks in so many microseconds, tick, after, count), then for each node when it
+answers, or how long after the tick. `rates` are what is published, without and with a burst, by the hour. `late` and
+`has` are for one call only, `available`, `free` and `asked` for one call of the policy's rule, and `asked_before` is
+the cache of its results (`mirror_ports.wanted`)."""
 
 WORDS_BEFORE_TABLES = TRIAL.fields["content"][1] // 8
-"""How many whole numbers of a trial stand before its tables, whose counts say what of them is in use."""
+"""The number of words before a trial's tables; their counts there tell how many rows are in use."""
 
 
 # Numbers and the agenda
@@ -128,14 +128,14 @@ WORDS_BEFORE_TABLES = TRIAL.fields["content"][1] // 8
 
 @inner
 def next_number(t):
-    """A number never given before in this trial."""
+    """Return a number never given before in this trial."""
     t.moment.counter += 1
     return t.moment.counter
 
 
 @inner
 def put_on_agenda(t, delay_us, priority, kind, a, b, c, d):
-    """Puts something on the agenda."""
+    """Put an event on the agenda."""
     row = t.moment.agenda
     if row == len(t.agenda):
         raise OverflowError("more is planned than a trial has room for")
@@ -147,13 +147,13 @@ def put_on_agenda(t, delay_us, priority, kind, a, b, c, d):
 
 @inner
 def schedule(t, delay_us, kind, a=0, b=0, c=0, d=0):
-    """Puts a reaction on the agenda."""
+    """Put a reaction on the agenda."""
     put_on_agenda(t, delay_us, REACTION, kind, a, b, c, d)
 
 
 @inner
 def earliest(t):
-    """The row of what happens next, by time, then priority, then number; NOBODY if nothing will."""
+    """Return the row of the next event, by time, then priority, then number; NOBODY if there is none."""
     best, time_us, priority, number = NOBODY, NEVER, TIMER, 0
     for row in range(t.moment.agenda):
         planned = t.agenda[row]
@@ -166,43 +166,43 @@ def earliest(t):
 
 @inner
 def row_due_us(t, row):
-    """When what is planned in a row is due; NEVER for NOBODY."""
+    """Return when the event in a row is due; NEVER for NOBODY."""
     return NEVER if row == NOBODY else t.agenda[row, TIME]
 
 
 @inner
 def next_due_us(t):
-    """When the next of what is planned is due; NEVER if nothing is."""
+    """Return when the next event is due; NEVER if there is none."""
     return row_due_us(t, earliest(t))
 
 
 @inner
-def strike_row(t, row):
-    """Takes a row off the agenda."""
+def remove_row(t, row):
+    """Remove a row from the agenda."""
     t.moment.agenda -= 1
     move_row(t.agenda, t.moment.agenda, row)
 
 
 @inner
 def hand_to_engine(t):
-    """The trial is not played on: the engine plays it instead (`hawb.study.trial_rows`)."""
+    """Let the trial fall back to the engine (`hawb.study.trial_rows`)."""
     t.moment.handed = 1
 
 
 @inner
 def unschedule(t, kind, a):
-    """Takes all of a kind about `a` off the agenda; whether there was any."""
+    """Unschedule all events of a kind about `a`; return True if there were any."""
     found = False
     for row in range(t.moment.agenda - 1, -1, -1):
         if t.agenda[row, KIND] == kind and t.agenda[row, A] == a:
-            strike_row(t, row)
+            remove_row(t, row)
             found = True
     return found
 
 
 @inner
 def move_row(rows, row, to):
-    """Writes a row over another."""
+    """Copy a row over another."""
     if row != to:
         for column in range(rows.shape[1]):
             rows[to, column] = rows[row, column]
@@ -210,62 +210,62 @@ def move_row(rows, row, to):
 
 @inner
 def is_planned(t, kind):
-    """Whether something of a kind is planned."""
+    """Return True if an event of a kind is scheduled."""
     for row in range(t.moment.agenda):
         if t.agenda[row, KIND] == kind:
             return True
     return False
 
 
-# What is otherwise in a network that is cut (`partitioned_state`)
+# Functions with another version for a network whose links may fail (`partitioned_state`)
 
 
 @inner
 def linked(t, a, b):
-    """Whether what one of two nodes sends reaches the other."""
+    """Return True if messages between two nodes arrive."""
     return True
 
 
 @inner
 def is_here(t, node):
-    """Whether a node belongs to the side in focus."""
+    """Return True if a node belongs to the current side."""
     return True
 
 
 @inner
 def runs_anywhere(t, node):
-    """Whether a node runs, on whatever side."""
+    """Return True if a node runs, on whatever side."""
     return t.nodes[node].status == RUNNING
 
 
 @inner
 def look_from(t, node):
-    """Puts the side of a node in focus."""
+    """Make the side of a node the current one."""
 
 
 @inner
 def look_from_outside(t):
-    """Puts the side in focus on which everybody acts who names no node."""
+    """Make the side the current one on which commands act that name no node."""
 
 
-# What is so
+# Facts
 
 
 @inner
 def is_running(t, node):
-    """Whether a node runs, on the side in focus."""
+    """Return True if a node runs, on the current side."""
     return t.nodes[node].status == RUNNING
 
 
 @inner
 def follows(t, node):
-    """Whether what the master sends reaches the mirror at a node."""
+    """Return True if messages from the master reach the mirror at a node."""
     return is_running(t, node) and linked(t, t.queue.master, node)
 
 
 @inner
 def running_bits(t):
-    """The nodes that run, as bits."""
+    """Return the running nodes, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
         if is_running(t, node):
@@ -275,8 +275,10 @@ def running_bits(t):
 
 @with_arrays
 def listed(nodes, bits):
-    """The nodes of a set, in their order, written into `nodes`: rules take lists, and a new one costs more than all
-    that is done with it."""
+    """Return the nodes of a set, in their order, written into `nodes`.
+
+    Rules take lists, and a new one costs more than all that is done with it.
+    """
     count = node = 0
     while bits >> node:
         nodes[count] = node
@@ -287,13 +289,13 @@ def listed(nodes, bits):
 
 @inner
 def link_us(t, a, b):
-    """How long a message takes from one node to another."""
+    """Return how long a message takes from one node to another, in microseconds."""
     return 0 if a == b else t.setup.link_us
 
 
 @inner
 def is_among(nodes, count, node):
-    """Whether a node is among the first `count`."""
+    """Return True if a node is among the first `count`."""
     for k in range(count):
         if nodes[k] == node:
             return True
@@ -302,7 +304,7 @@ def is_among(nodes, count, node):
 
 @inner
 def without_nodes(nodes, count, bits):
-    """Strikes the nodes of a set out of a list; how many are left."""
+    """Remove the nodes of a set from a list; return how many are left."""
     left = 0
     for k in range(count):
         if not bits >> nodes[k] & 1:
@@ -313,7 +315,7 @@ def without_nodes(nodes, count, bits):
 
 @inner
 def shuffle(t, nodes, purpose, trial):
-    """Brings `nodes` into the random order of `hawb.engine.core.randomness.shuffled`."""
+    """Put `nodes` into the random order of `hawb.engine.core.randomness.shuffled`."""
     for i in range(len(nodes) - 1, 0, -1):
         j = below(i + 1, t.setup.seed, purpose, trial, len(nodes) - 1 - i)
         nodes[i], nodes[j] = nodes[j], nodes[i]
@@ -321,13 +323,13 @@ def shuffle(t, nodes, purpose, trial):
 
 @inner
 def count_times(t):
-    """Counts from now on, or no longer, that the queue has no master, and that it synchronises."""
+    """Start or stop counting the time without a master, and the time of synchronisations."""
     count_times_of(t, t.queue.up, t.queue.syncing)
 
 
 @inner
 def count_times_of(t, up, syncing):
-    """The same, given whether it has a master and synchronises."""
+    """Do the same, given whether the queue has a master and synchronises."""
     book, now_us = t.book, t.moment.now_us
     if up and book.down_since != NEVER:
         book.down_us, book.down_since = book.down_us + now_us - book.down_since, NEVER

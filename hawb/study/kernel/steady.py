@@ -16,7 +16,7 @@ STEADY = Binding(
 )  # fmt: skip
 
 publishes, leave, react = map(STEADY.of, (publishing.publishes, publishing.leave, publishing.react))
-beats_heard, useful_beats = map(STEADY.of, (changes.beats_heard, changes.useful_beats))
+ticks_heard, useful_ticks = map(STEADY.of, (changes.ticks_heard, changes.useful_ticks))
 blocked_us, next_change_us, flows_us = map(
     STEADY.of, (changes.blocked_us, changes.next_change_us, changes.flows_us)
 )

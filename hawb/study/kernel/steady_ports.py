@@ -1,5 +1,7 @@
-"""What steady clients need of the kernel: `hawb.engine.clients.steady.publisher_ports` and `consumer_ports`, for a
-trial, which has one publisher at a time and one consumer."""
+"""What steady clients need of the kernel: `hawb.engine.clients.steady.publisher_ports` and `consumer_ports`.
+
+A trial has one publisher at a time and one consumer.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from hawb.study.kernel.node_rules import is_believed
 from hawb.study.kernel.state import CLOSED, KIND, PUBLISH, A, D, follows, is_running, schedule
 
 NODE_DOWN = 0
-"""Why a publisher goes nobody asks."""
+"""The reason for which a publisher closes, which no trial reads."""
 
 
 @inner
 def now_us(t):
-    """The time."""
+    """Return the time."""
     return t.moment.now_us
 
 
@@ -24,43 +26,43 @@ def now_us(t):
 
 @inner
 def publishers(t):
-    """The publisher."""
+    """Return the publisher."""
     return (t.publisher,)
 
 
 @inner
 def publishers_to(t, q):
-    """The same: all publish to the one queue."""
+    """Return the publisher: all publish to the one queue."""
     return (t.publisher,)
 
 
 @inner
 def queue_of(t, p):
-    """The queue to which it publishes."""
+    """Return the queue."""
     return t.queue
 
 
 @inner
 def depart(t, p, count, lag_us):
-    """Messages are on their way to the queue."""
+    """Send messages to the queue."""
     schedule(t, lag_us, PUBLISH, count, p.node, 0, p.number)
 
 
 @inner
 def block(t, p, since_us):
-    """The publisher's next message waits."""
+    """Block the publisher."""
     p.blocked = 1
 
 
 @inner
 def unblock(t, p):
-    """Nothing holds the publisher up any more."""
+    """Unblock the publisher."""
     p.blocked = 0
 
 
 @inner
 def end(t, p, reason):
-    """The publisher is gone."""
+    """Close the publisher."""
     p.closed, p.blocked = 1, 0
 
 
@@ -69,7 +71,7 @@ def end(t, p, reason):
 
 @inner
 def in_mailbox(t, q, p):
-    """How many of the publisher's messages the queue has not read."""
+    """Return how many of the publisher's messages the queue has not read."""
     count = 0
     for k in range(q.waiting):
         if t.waiting[k, KIND] == PUBLISH and t.waiting[k, D] == p.number:
@@ -79,13 +81,13 @@ def in_mailbox(t, q, p):
 
 @inner
 def unheard(t, p, node):
-    """For how many of the publisher's messages a replica will not answer."""
+    """Return for how many of the publisher's messages a replica will not answer."""
     return answers.unheard(t, node)
 
 
 @inner
 def is_silent(t, q, node):
-    """Whether nothing reaches a mirror, though its death is not known."""
+    """Return True if a mirror receives nothing although it is not known to be down."""
     return not follows(t, node) and is_believed(t, node)
 
 
@@ -94,43 +96,43 @@ def is_silent(t, q, node):
 
 @inner
 def rated_consumers(t, q):
-    """The consumer."""
+    """Return the consumer."""
     return (t.consumer,)
 
 
 @inner
 def flowing_queues(t):
-    """The queue."""
+    """Return the queue."""
     return (t.queue,)
 
 
 @inner
 def is_heard(t, c):
-    """Whether the consumer's answers leave its node."""
+    """Return True if the consumer's answers leave its node."""
     return c.state != CLOSED and is_running(t, c.node)
 
 
 @inner
 def has_to_itself(t, q, c):
-    """Whether the consumer is subscribed: there is no other."""
+    """Return True if the consumer is subscribed: there is no other."""
     return c.subscribed
 
 
 @inner
 def within_reach(t, q, c):
-    """How many messages the consumer has to answer for, or will get of what is in the queue."""
+    """Return how many messages the consumer has to answer for, or will get from the queue."""
     return windows.total(t.stale) + windows.total(t.early) + windows.total(t.content)
 
 
 @inner
 def lacked_up_to(t, q, node):
-    """The last of the messages that a mirror lacks; 0 if it lacks none."""
+    """Return the last of the messages that a mirror lacks; 0 if it lacks none."""
     return windows.last_by(t.content, t.since[node])
 
 
 @inner
 def answers_until(t, q, last):
-    """How many answers it takes until all up to message `last` have left the queue."""
+    """Return how many answers it takes until all messages up to `last` have left the queue."""
     lacked = windows.count_between(t.content, 0, last)
     if t.setup.late_answers_count and late_ones(t, last) == lacked:
         return windows.count_between(t.stale, 0, last)

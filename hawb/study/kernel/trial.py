@@ -1,4 +1,4 @@
-"""One trial from its beginning to its horizon, and what comes of it."""
+"""One trial from its beginning to its horizon, and its results."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ from hawb.study.kernel.state import (
     C,
     D,
     earliest,
+    remove_row,
     row_due_us,
-    strike_row,
 )
 from hawb.study.kernel.steady import next_change_us, react
 from hawb.study.kernel.upkeep import act, look, look_after, next_us
 
 HANDED_OVER = -1
-"""In place of every number of a trial that only the engine plays."""
+"""In place of every result of a trial that falls back to the engine."""
 
 
 @inner
 def set_up(t):
-    """The cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
+    """Set up the cluster and its queue before anything has happened: all nodes run, every mirror is synchronised."""
     everybody = (1 << t.setup.nodes) - 1
     for node in range(t.setup.nodes):
         t.nodes[node].status, t.nodes[node].believes, t.wanted[node] = RUNNING, everybody & ~(1 << node), 1
@@ -88,7 +88,7 @@ def set_up(t):
 
 @inner
 def clean_up(t, words, beginning):
-    """Takes out of a trial's memory what the last one left there."""
+    """Clear a trial's memory of the last one."""
     for k in range(len(beginning)):
         words[k] = beginning[k]
     windows.clear(t.content)
@@ -101,12 +101,12 @@ def clean_up(t, words, beginning):
     windows.clear(t.unwritten)
 
 
-# Time passes
+# Events
 
 
 @inner
 def handle(t, number, kind, a, b, c, d):
-    """What is planned happens. Who handles it is who does in the engine (`hawb.engine.advance`)."""
+    """Handle an event with the function that handles it in the engine (`hawb.engine.advance`)."""
     if kind == DEPTH_FELL:
         synchronise_drained(t, t.queue, DRAINED)
     elif kind == CONFIRMS_DUE:
@@ -157,8 +157,10 @@ def handle(t, number, kind, a, b, c, d):
 
 @inner
 def one(t, stop_us):
-    """The next thing happens, if it is due before `stop_us`: a flow brings a change, or all that flowed until then is
-    taken in, and an event comes. Whether anything has happened."""
+    """Let the next event happen, or the next change that a flow brings, if it is due before `stop_us`.
+
+    All that flowed before an event is computed first. Return False if nothing is due.
+    """
     row, change_us = earliest(t), next_change_us(t)
     time_us, planned, counter = row_due_us(t, row), t.moment.agenda, t.moment.counter
     if min(time_us, change_us) >= stop_us:
@@ -174,27 +176,26 @@ def one(t, stop_us):
 
 @inner
 def happen(t, row):
-    """What is planned in a row happens."""
+    """Handle the event in a row."""
     number, kind = t.agenda[row, NUMBER], t.agenda[row, KIND]
     a, b, c, d = t.agenda[row, A], t.agenda[row, B], t.agenda[row, C], t.agenda[row, D]
-    strike_row(t, row)
+    remove_row(t, row)
     handle(t, number, kind, a, b, c, d)
 
 
 @inner
 def talk(t, stop_us):
-    """What happens before `stop_us` and before anything flows, as far as neither clients nor those who look after the
-    trial take notice: for a queue without a Raft group nothing."""
+    """Do nothing: a queue without a Raft group has no events that neither clients nor upkeep notice."""
 
 
 @inner
 def hear(t):
-    """Publishers hear what a flow has led to without delay: with a queue that has no Raft group that is nothing."""
+    """Do nothing: without a Raft group a flow leads to no answers without delay."""
 
 
 @inner
 def play_until(t, time_us):
-    """Everything due before `time_us` happens, and time stands there. `look` follows each step."""
+    """Handle everything due before `time_us`, and set the time to it. `look` follows each step."""
     while True:
         stop_us = min(time_us, t.moment.poll_us)
         while one(t, stop_us):
@@ -210,8 +211,11 @@ def play_until(t, time_us):
 
 @with_arrays
 def play(t, history, horizon_us):
-    """One trial, a row of `state.TRIAL` as `setup.begin_trial` makes it, changed in place; `summarise` says what came
-    of it. Raises OverflowError where a table is too small; anything else that it raises is a fault of the kernel's."""
+    """Play one trial, a row of `state.TRIAL` as `setup.begin_trial` makes it, changed in place.
+
+    `summarise` has its results. Raise OverflowError if a table is too small; any other exception is a fault of the
+    kernel.
+    """
     set_up(t)
     k = 0
     while True:
@@ -230,8 +234,10 @@ def play(t, history, horizon_us):
 
 @with_arrays
 def summarise(t, row):
-    """Writes what has come of a trial by now into a row, in the order of `Record`, times in microseconds: HANDED_OVER
-    everywhere for one that is handed over."""
+    """Write the results of a trial by now into a row, in the order of `Record`, times in microseconds.
+
+    For a trial that falls back to the engine each number is HANDED_OVER.
+    """
     if t.moment.handed:
         row[:] = HANDED_OVER
     else:
@@ -240,7 +246,7 @@ def summarise(t, row):
 
 @inner
 def tell(t, row):
-    """Writes what has come of a trial that was played to its end."""
+    """Write the results of a trial that was played to its end."""
     book, now_us = t.book, t.moment.now_us
     lost_confirmed = book.refused_confirmed
     for k in range(1, t.lost[0, 0] + 1):
@@ -258,12 +264,12 @@ def tell(t, row):
 
 @inner
 def metadata_down_us(t):
-    """How long nobody could have metadata changed."""
+    """Return how long metadata could be changed from no node."""
     since_us = t.book.metadata_down_since
     return t.book.metadata_down_us + (t.moment.now_us - since_us if since_us != NEVER else 0)
 
 
 @inner
 def messages(t):
-    """How many messages are in the queue."""
+    """Return how many messages are in the queue."""
     return windows.total(t.content)

@@ -1,5 +1,7 @@
-"""Those who look after a trial: clients that connect again, nodes that are started, planned work. As in
-`hawb.study.engine_trial` and `hawb.study.work`, which say what each does."""
+"""Upkeep of a trial: clients that reconnect, nodes that are started, planned work.
+
+`hawb.study.engine_trial` and `hawb.study.work` say what each does.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,13 @@ mirror_check_applies = rule(health_checks.mirror_check_applies)
 
 @inner
 def next_us(t):
-    """When something happens next; NEVER if nothing will."""
+    """Return when the next event or change is due; NEVER if there is none."""
     return min(next_due_us(t), next_change_us(t))
 
 
 @inner
 def idle(t):
-    """The nodes that are down though nothing keeps them down, as bits."""
+    """Return the nodes that are down though nothing keeps them down, as bits."""
     bits = 0
     for node in range(t.setup.nodes):
         if t.wanted[node] and t.nodes[node].status == DOWN:
@@ -64,7 +66,7 @@ def idle(t):
 
 @inner
 def start_idle(t):
-    """Starts those of them that have their disks."""
+    """Start those of them that have their disks."""
     bits = idle(t) & ~t.moment.virgin
     if bits:
         start_nodes(t, bits)
@@ -72,23 +74,23 @@ def start_idle(t):
 
 @inner
 def is_content(t):
-    """Whether clients are connected as they want, and nothing is left to do."""
+    """Return True if clients are connected as they want, and nothing is left to do."""
     publishes = follows_rate(t, t.rates[t.moment.bursts, t.moment.hour])
     return publishes and (t.consumer.state == ACTIVE) == bool(t.consumer.wanted) and not idle(t) and not t.work.left
 
 
 @inner
 def follows_rate(t, rate):
-    """Whether as much is published as there is to publish."""
+    """Return True if the publisher publishes at the present rate."""
     publisher = t.publisher
     if publisher.closed:
         return rate[0] == 0
-    return publisher.clock.per_beats == rate[0] and publisher.clock.per_us == rate[1]
+    return publisher.clock.per_ticks == rate[0] and publisher.clock.per_us == rate[1]
 
 
 @inner
 def watch_metadata(t):
-    """Notes since when nobody can have metadata changed."""
+    """Note since when metadata can be changed from no node."""
     book = t.book
     if is_writable_anywhere(t):
         if book.metadata_down_since != NEVER:
@@ -100,7 +102,7 @@ def watch_metadata(t):
 
 @inner
 def look(t):
-    """Whoever is not content tries again with the next second."""
+    """Let clients and operators that are not content try again at the next second."""
     watch_metadata(t)
     if is_content(t):
         t.moment.poll_us = NEVER
@@ -110,7 +112,7 @@ def look(t):
 
 @inner
 def look_after(t):
-    """Whoever is not content tries."""
+    """Let clients and operators that are not content try."""
     do_next(t)
     if t.moment.virgin:
         mend(t)
@@ -126,8 +128,10 @@ def look_after(t):
 
 @inner
 def keep_publishing(t):
-    """The publisher connects to the first node that takes clients if it is not connected, and follows its rate if
-    nothing holds it up."""
+    """Connect the publisher to the first node that takes clients if it is not connected.
+
+    Let it follow its rate if it is not blocked.
+    """
     publisher = t.publisher
     if not publisher.closed:
         if not publisher.blocked and not follows_rate(t, t.rates[t.moment.bursts, t.moment.hour]):
@@ -144,8 +148,10 @@ def keep_publishing(t):
 
 @inner
 def keep_consuming(t):
-    """The consumer connects to the first node that takes clients if it is not connected and the queue is served, and
-    goes if it is not to consume."""
+    """Connect the consumer to the first node that takes clients if it is not connected and the queue is served.
+
+    Close it if it is not to consume.
+    """
     consumer = t.consumer
     if not consumer.wanted and consumer.state == ACTIVE:
         close_consumer(t)
@@ -160,7 +166,7 @@ def keep_consuming(t):
 
 @inner
 def close_consumer(t):
-    """The consumer closes its channel."""
+    """Let the consumer close its channel."""
     connect(t, t.consumer.node)
     look_from(t, t.consumer.node)
     schedule(t, 0, CONSUMER_CLOSES)
@@ -168,24 +174,24 @@ def close_consumer(t):
 
 @inner
 def connect(t, node):
-    """A client's connection leads to a node, which counts where sides are compared (`partitioned_nodes`)."""
+    """Note that a client's connection leads to a node, which counts where sides are compared (`partitioned_nodes`)."""
 
 
 @inner
 def open_node(t):
-    """The first node that takes clients; NOBODY if none does."""
+    """Return the first node that takes clients; NOBODY if none does."""
     for node in range(t.setup.nodes):
         if runs_anywhere(t, node) and not t.nodes[node].drained:
             return node
     return NOBODY
 
 
-# What a person mends
+# Repairs by an operator
 
 
 @inner
 def mend(t):
-    """Empty nodes come back, and what has gone with them."""
+    """Let empty nodes join again, and declare the queue that was lost with them."""
     empty = idle(t) & t.moment.virgin
     for node in range(t.setup.nodes):
         if empty >> node & 1:
@@ -201,7 +207,7 @@ def mend(t):
 
 @inner
 def must_force_boot(t):
-    """Whether all that could run wait for a node that has lost its disk."""
+    """Return True if all nodes that could run wait for a node that has lost its disk."""
     if running_bits(t) or not t.moment.virgin:
         return False
     kept = kept_down(t) & ~t.moment.virgin
@@ -215,14 +221,14 @@ def must_force_boot(t):
 
 @inner
 def kept_down(t):
-    """The node that is down for planned work, as bits."""
+    """Return the node that is down for planned work, as bits."""
     work = t.work
     return work.left & -work.left if work.away and not work.coming else 0
 
 
 @inner
 def begin_work(t, nodes, down_us):
-    """Work on nodes is due; while other work is under way it is left out."""
+    """Start work on nodes, unless other work is under way."""
     work = t.work
     if not work.left:
         work.left, work.down_us, work.away, work.coming, work.from_us, work.asked_us = nodes, down_us, 0, 0, 0, 0
@@ -230,7 +236,7 @@ def begin_work(t, nodes, down_us):
 
 @inner
 def work_due_us(t):
-    """When something is due whatever happens to the cluster."""
+    """Return when planned work is due, whatever happens to the cluster."""
     work, due_us = t.work, NEVER
     if work.left:
         if work.from_us > t.moment.now_us:
@@ -242,7 +248,7 @@ def work_due_us(t):
 
 @inner
 def do_next(t):
-    """The next thing is done that can be done now."""
+    """Do the next thing that can be done now."""
     work, now_us = t.work, t.moment.now_us
     if not work.left or now_us < work.from_us:
         return
@@ -270,12 +276,12 @@ def do_next(t):
 
 @inner
 def mark(t, node):
-    """A node is to be marked as drained, which nothing holds up."""
+    """Do nothing: marking a node as drained waits for nothing."""
 
 
 @inner
 def bring_back(t, node):
-    """The node is back."""
+    """Finish the work on a node that is back."""
     work = t.work
     look_from(t, node)
     if t.setup.syncs_by_hand and t.setup.mirrored and t.queue.up:
@@ -291,7 +297,7 @@ def bring_back(t, node):
 
 @inner
 def may_go(t, node):
-    """Whether the procedure lets a node go down."""
+    """Return True if the procedure lets a node go down."""
     look_from(t, node)
     queue = t.queue
     if not t.setup.awaits or not mirror_check_applies(t.setup.nodes):
@@ -304,12 +310,12 @@ def may_go(t, node):
     return False
 
 
-# What the history holds
+# The history
 
 
 @inner
 def act(t, kind, about):
-    """The history goes on."""
+    """Apply the next entry of the history."""
     if kind == START:
         for node in range(t.setup.nodes):
             if about >> node & 1:
@@ -335,7 +341,7 @@ def act(t, kind, about):
 
 @inner
 def keep_down(t, kind, nodes):
-    """Nodes go down, and something keeps them down."""
+    """Take nodes down that something keeps down."""
     for node in range(t.setup.nodes):
         if nodes >> node & 1:
             t.wanted[node] = 0
@@ -351,7 +357,7 @@ def keep_down(t, kind, nodes):
 
 @inner
 def change_rate(t, kind, about):
-    """An hour of the day begins, or a burst, or one ends."""
+    """Apply a new hour of the day, or the start or end of a burst."""
     if kind == RATE:
         t.moment.hour = about
     elif kind == BURST:

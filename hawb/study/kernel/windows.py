@@ -1,4 +1,4 @@
-"""Sets of messages as windows: rows (after, last), sorted, neither overlapping nor touching; row 0 holds their number.
+"""Sets of messages as windows: rows (after, last), sorted, neither overlapping nor touching; row 0 has their number.
 
 They are `hawb.engine.core.runs` for a kernel, changed in place.
 """
@@ -10,13 +10,13 @@ from hawb.study.compiled import inner
 
 @inner
 def clear(windows):
-    """Takes everything out."""
+    """Remove everything."""
     windows[0, 0] = 0
 
 
 @inner
 def total(windows):
-    """How many messages there are."""
+    """Return how many messages there are."""
     total = 0
     for k in range(1, windows[0, 0] + 1):
         total += windows[k, 1] - windows[k, 0]
@@ -25,7 +25,7 @@ def total(windows):
 
 @inner
 def count_between(windows, after, last):
-    """How many of them lie after `after` up to `last`."""
+    """Return how many of them lie after `after` up to `last`."""
     total = 0
     for k in range(1, windows[0, 0] + 1):
         total += max(0, min(windows[k, 1], last) - max(windows[k, 0], after))
@@ -34,7 +34,7 @@ def count_between(windows, after, last):
 
 @inner
 def add(windows, after, last):
-    """Puts those after `after` up to `last` in."""
+    """Add those after `after` up to `last`."""
     if last <= after:
         return
     end = windows[0, 0] + 1
@@ -51,7 +51,7 @@ def add(windows, after, last):
 
 @inner
 def move(windows, start, by):
-    """Moves the windows from row `start` on by so many rows."""
+    """Move the windows from row `start` on by so many rows."""
     count = windows[0, 0]
     if count + by >= len(windows):
         raise OverflowError("more windows than a trial has room for")
@@ -66,7 +66,7 @@ def move(windows, start, by):
 
 @inner
 def take_first(windows, most):
-    """Takes up to `most` of the oldest window out; returns it as (after, last)."""
+    """Remove up to `most` messages from the oldest window; return them as (after, last)."""
     if windows[0, 0] == 0 or most <= 0:
         return 0, 0
     after = windows[1, 0]
@@ -78,8 +78,8 @@ def take_first(windows, most):
 
 
 @inner
-def strike_out(windows, after, last):
-    """Takes those after `after` up to `last` out."""
+def remove(windows, after, last):
+    """Remove those after `after` up to `last`."""
     k = 1
     while after < last and k <= windows[0, 0]:
         first, end = windows[k, 0], windows[k, 1]
@@ -102,21 +102,21 @@ def strike_out(windows, after, last):
 
 @inner
 def copy(windows, to, after, last):
-    """Puts those of a set that lie after `after` up to `last` into another."""
+    """Add those of a set that lie after `after` up to `last` to another."""
     for k in range(1, windows[0, 0] + 1):
         add(to, max(after, windows[k, 0]), min(last, windows[k, 1]))
 
 
 @inner
 def copy_all(windows, to):
-    """Puts a set into another."""
+    """Add a set to another."""
     for k in range(1, windows[0, 0] + 1):
         add(to, windows[k, 0], windows[k, 1])
 
 
 @inner
 def reach(windows, count):
-    """Up to which message there are so many, or all if there are fewer; 0 for none."""
+    """Return the message up to which there are so many, or all if there are fewer; 0 for none."""
     last = 0
     for k in range(1, windows[0, 0] + 1):
         if count <= 0:
@@ -128,7 +128,7 @@ def reach(windows, count):
 
 @inner
 def last_by(windows, limit):
-    """The last message up to `limit`; 0 if there is none."""
+    """Return the last message up to `limit`; 0 if there is none."""
     last = 0
     for k in range(1, windows[0, 0] + 1):
         if windows[k, 0] < limit:

@@ -1,4 +1,4 @@
-"""How messages of steady publishers come to their queue: each by itself, all since the last event computed at once."""
+"""Messages of steady publishers arrive at their queue one by one, computed at once for all since the last event."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hawb.engine.classic.mailbox import keeps
 from hawb.engine.clients import publishing
 from hawb.engine.clients.client_state import NEVER_US, Publisher, Share, Unanswered
 from hawb.engine.clients.steady import steady_confirms
-from hawb.engine.clients.steady.beats import due_us
 from hawb.engine.clients.steady.closing import lag_us
 from hawb.engine.clients.steady.publisher_ports import operation
+from hawb.engine.clients.steady.ticks import due_us
 from hawb.engine.core import runs
 from hawb.engine.core.operations import Publish, Settle
 from hawb.engine.core.state import Queue
@@ -22,8 +22,10 @@ from hawb.engine.queues.access import defer
 
 
 def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, more_room: int) -> None:
-    """Messages that have just left a publisher reach their queue, one after the other, while consumers make
-    `more_room`; or they wait in its mailbox."""
+    """Deliver messages that have just left a publisher to their queue, one by one, while consumers make `more_room`.
+
+    They wait in the queue's mailbox if it does not read.
+    """
     turn.step, sent = publisher.step, operation(publisher, count)
     if queue is not None and not queue.has_group and keeps(turn, queue, publisher.node):
         wait_in_mailbox(turn, queue, sent)
@@ -32,7 +34,7 @@ def arrive(turn: Turn, queue: Queue | None, publisher: Publisher, count: int, mo
 
 
 def come(turn: Turn, publisher: Publisher, sent: Publish) -> None:
-    """Messages come to their queue, and their publisher waits for answers."""
+    """Deliver messages to their queue, and let their publisher wait for confirms."""
     share = publishing.route(turn, sent, publisher.queue)
     publishing.note_published(turn, sent)
     if share is None:
@@ -42,18 +44,18 @@ def come(turn: Turn, publisher: Publisher, sent: Publish) -> None:
         return
     taken = runs.size(share.numbers) - runs.size(share.rejected)
     if taken:
-        clock, beat, number = publisher.clock, publisher.beats - sent.count + 1, share.numbers[0][0]
+        clock, tick, number = publisher.clock, publisher.ticks - sent.count + 1, share.numbers[0][0]
         if not runs.common(share.numbers, turn.queues[publisher.queue].pending):
-            first_us = due_us(clock, beat) + lag_us(turn, publisher)
-            expiry.spread(turn, publisher.queue, first_us, (clock.per_beats, clock.per_us))
-        run = Unanswered(clock, beat, number, taken, delays_of(turn, publisher, share))
+            first_us = due_us(clock, tick) + lag_us(turn, publisher)
+            expiry.spread(turn, publisher.queue, first_us, (clock.per_ticks, clock.per_us))
+        run = Unanswered(clock, tick, number, taken, delays_of(turn, publisher, share))
         steady_confirms.wait_for(turn, publisher.name, run)
     if share.rejected:
         steady_confirms.answer(turn, publisher, share.rejected, confirmed=False)
 
 
 def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int, int], ...]:
-    """For each replica asked, how long after a message's beat it answers, in microseconds."""
+    """Return, for each replica asked, the microseconds from a message's tick to the replica's answer."""
     queue, single = turn.queues[publisher.queue], operation(publisher, 1)
     later_us = lag_us(turn, publisher) - turn.now_us
     return tuple(
@@ -63,9 +65,11 @@ def delays_of(turn: Turn, publisher: Publisher, share: Share) -> tuple[tuple[int
 
 
 def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> None:
-    """Puts more of a flow into the mailbox of a queue that reads nothing. It joins an operation of the same flow that
-    waits there, but does not overtake what came in between: another publisher's messages, or anything that does not
-    flow."""
+    """Put more of a flow into the mailbox of a queue that reads nothing.
+
+    It joins an operation of the same flow that waits there, but does not overtake what came in between: another
+    publisher's messages, or anything that does not flow.
+    """
     for one in reversed(queue.waiting):
         if is_more_of(operation, one.operation):
             longer = replace(one, operation=replace(operation, count=one.operation.count + operation.count))
@@ -77,14 +81,16 @@ def wait_in_mailbox(turn: Turn, queue: Queue, operation: Publish | Settle) -> No
 
 
 def is_more_of(operation: Publish | Settle, other: Any) -> bool:
-    """Whether two operations are alike but for how many messages they are about."""
+    """Return True if two operations differ only in the number of messages."""
     alike = type(operation) is type(other) and other.count is not None
     return alike and replace(operation, count=other.count) == other
 
 
 def flows_beside(turn: Turn, operation: Publish | Settle, other: object) -> bool:
-    """Whether a waiting operation has flowed to the queue in the same time as `operation`, so that it does not matter
-    which of them is read first."""
+    """Return True if a waiting operation has flowed to the queue in the same time as `operation`.
+
+    It then does not matter which of them is read first.
+    """
     if isinstance(other, Settle):
         return other.verdict == "ack" and other.count is not None and turn.consumers[other.consumer].clock is not None
     return isinstance(other, Publish) and other.publisher is not None and isinstance(operation, Settle)

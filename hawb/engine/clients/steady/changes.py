@@ -1,4 +1,4 @@
-"""What flows between two events, as far as it has a closed form, and when a flow changes something by itself."""
+"""Flows between two events, as far as they have a closed form, and when a flow changes something by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from math import gcd
 from hawb.engine.classic.record_ports import mirrors, synchronised
 from hawb.engine.clients.client_state import NEVER_US
 from hawb.engine.clients.flow_control import credit
-from hawb.engine.clients.steady.beats import beats_by_beat, beyond, due_us
 from hawb.engine.clients.steady.closing import lag_us
 from hawb.engine.clients.steady.consumer_ports import (
     answers_until,
@@ -21,59 +20,64 @@ from hawb.engine.clients.steady.consumer_ports import (
 from hawb.engine.clients.steady.credit import UNHINDERED
 from hawb.engine.clients.steady.publisher_ports import now_us, publishers, publishers_to, queue_of
 from hawb.engine.clients.steady.publishing import publishes
+from hawb.engine.clients.steady.ticks import beyond, due_us, ticks_by_tick
 from hawb.engine.cluster.node_ports import focus_on, focused, is_running, sides
 
 SHARED = True  # the kernel of studies compiles this module
 
 
-def beats_heard(t, q, c):
-    """How many beats of a consumer that is heard have reached its queue since the last time."""
-    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.beats)
+def ticks_heard(t, q, c):
+    """Return how many ticks of a consumer have reached its queue since the last time."""
+    return beyond(c.clock, now_us(t) - answer_lag_us(t, q, c), c.ticks)
 
 
 def answer_lag_us(t, q, c):
-    """How long a consumer's answers take to the queue's master."""
+    """Return how long a consumer's answers take to the queue's master, in microseconds."""
     return 0 if q is None or c.node == q.master else t.setup.link_us
 
 
-def useful_beats(t, q, c, count):
-    """At how many of its next `count` beats a consumer that is alone finds something to answer for.
+def useful_ticks(t, q, c, count):
+    """Return at how many of its next `count` ticks a queue's only consumer finds a message to answer for.
 
-    Where messages come faster than beats only the first beats find nothing, and where they come more slowly it answers
-    for all that have come by the last one.
+    Where messages come faster than ticks only the first ticks find none, and where they come more slowly it answers for
+    all that have come by the last one.
     """
     if count == 0 or q is None or not q.up or q.syncing or not has_to_itself(t, q, c):
         return count
-    first, last = there_by(t, q, c, c.beats + 1), there_by(t, q, c, c.beats + count)
+    first, last = there_by(t, q, c, c.ticks + 1), there_by(t, q, c, c.ticks + count)
     return max(0, min(count, first + count - 1, last))
 
 
-def there_by(t, q, c, beat):
-    """How many messages a consumer that is alone finds by a beat of its clock, or has found."""
+def there_by(t, q, c, tick):
+    """Return how many messages a queue's only consumer finds by a tick of its clock, or has found."""
     there = within_reach(t, q, c)
     for p in publishers_to(t, q):
         if publishes(t, p):
             later_us = answer_lag_us(t, q, c) - lag_us(t, p)
-            there += max(0, beats_by_beat(p.clock, c.clock, beat, later_us) - p.beats)
+            there += max(0, ticks_by_tick(p.clock, c.clock, tick, later_us) - p.ticks)
     return there
 
 
 def flows_us(t, q):
-    """When something flows next to or from a queue: a message that is published or an answer of a consumer, whether it
-    finds something to answer for or not. NEVER_US if nothing does."""
+    """Return when something flows next to or from a queue; NEVER_US if nothing does.
+
+    That is a published message, or an answer of a consumer, whether it finds a message to answer for or not.
+    """
     soonest_us = NEVER_US
     for p in publishers_to(t, q):
         if publishes(t, p):
-            soonest_us = min(soonest_us, due_us(p.clock, p.beats + 1) + lag_us(t, p))
+            soonest_us = min(soonest_us, due_us(p.clock, p.ticks + 1) + lag_us(t, p))
     for c in rated_consumers(t, q):
         if is_heard(t, c):
-            soonest_us = min(soonest_us, due_us(c.clock, c.beats + 1) + answer_lag_us(t, q, c))
+            soonest_us = min(soonest_us, due_us(c.clock, c.ticks + 1) + answer_lag_us(t, q, c))
     return soonest_us
 
 
 def next_change_us(t):
-    """When next a flow changes more than how many messages there are: a publisher is blocked, or a mirror is
-    synchronised because all that it lacks has left the queue. NEVER_US if it does not."""
+    """Return when a flow next changes more than the number of messages; NEVER_US if it does not.
+
+    That is when a publisher is blocked, or a mirror becomes synchronised because all that it lacks has left the queue.
+    """
     side, soonest_us = focused(t), NEVER_US
     for number in sides(t):
         if focus_on(t, number):
@@ -86,17 +90,20 @@ def next_change_us(t):
 
 
 def blocked_us(t, p):
-    """When a publisher that has little credit left is to be blocked."""
+    """Return when a publisher that has little credit left is blocked; NEVER_US if it is not."""
     free = credit(t, queue_of(t, p), p) if publishes(t, p) else UNHINDERED
     if free == UNHINDERED:
         return NEVER_US
-    over_us = due_us(p.clock, p.beats + free + 1) + lag_us(t, p)
+    over_us = due_us(p.clock, p.ticks + free + 1) + lag_us(t, p)
     return over_us if over_us > now_us(t) else NEVER_US
 
 
 def drained_us(t, q):
-    """When the first mirror that runs and is not synchronised, or lags, will have all that is left of what it lacks, as
-    far as that is for consumers that have a rate: never, where others keep some of it."""
+    """Return when the first unsynchronised or lagging mirror will hold all that is left in the queue.
+
+    That is so once consumers with a rate have answered for all that it lacks. NEVER_US if other consumers keep some of
+    it.
+    """
     soonest_us = NEVER_US
     if not q.up or q.syncing or (len(synchronised(t, q)) == len(mirrors(t, q)) and not q.lagging):
         return soonest_us
@@ -109,15 +116,17 @@ def drained_us(t, q):
 
 
 def answered_us(t, q, answers):
-    """When consumers, each going on with its beats, have answered so often; NEVER_US where none has a rate. Where they
-    are several it may be a beat of each later."""
+    """Return when consumers, each at its rate, have given so many answers; NEVER_US if none has a rate.
+
+    With several consumers it may be one tick of each later.
+    """
     us, rate, begun_us, ahead, answers = 1, 0, NEVER_US, 0, answers - 1
     for c in rated_consumers(t, q):
         if is_heard(t, c):
             us = us // gcd(us, c.clock.per_us) * c.clock.per_us
     for c in rated_consumers(t, q):
         if is_heard(t, c):
-            start_us, beats = c.clock.start_us + answer_lag_us(t, q, c), c.clock.per_beats * (us // c.clock.per_us)
+            start_us, ticks = c.clock.start_us + answer_lag_us(t, q, c), c.clock.per_ticks * (us // c.clock.per_us)
             begun_us = start_us if begun_us == NEVER_US else begun_us
-            ahead, rate, answers = ahead + (start_us - begun_us) * beats, rate + beats, answers + 1 + c.beats
+            ahead, rate, answers = ahead + (start_us - begun_us) * ticks, rate + ticks, answers + 1 + c.ticks
     return begun_us - (-(us * answers + ahead) // rate) if rate else NEVER_US

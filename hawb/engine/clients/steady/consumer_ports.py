@@ -1,4 +1,4 @@
-"""What steady consumers need of a turn, as `publisher_ports` is what publishers do."""
+"""What steady consumers need of a turn; `publisher_ports` has what publishers need."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ from hawb.engine.queues.contents import ready
 
 
 def rated_consumers(t: Turn, q: Queue) -> list[Consumer]:
-    """The consumers of a queue that have a rate and are connected to the side in focus."""
+    """Return the consumers of a queue that have a rate and are connected to the current side."""
     return [c for c in t.consumers_of(q.name) if c.clock is not None]
 
 
 def is_heard(t: Turn, c: Consumer) -> bool:
-    """Whether a consumer's answers leave its node."""
+    """Return True if a consumer's answers leave its node."""
     if c.state == "closed" or not t.is_running(c.node):
         return False
     return not (t.unread and connections.is_blocked(t, connections.connection_of(t, c)))
 
 
 def has_to_itself(_: Turn, q: Queue, c: Consumer) -> bool:
-    """Whether a consumer is the only one that is subscribed to a queue."""
+    """Return True if a consumer is the only one that is subscribed to a queue."""
     return q.consumers == (c.name,)
 
 
 def within_reach(_: Turn, q: Queue, c: Consumer) -> int:
-    """How many messages a consumer that is alone has to answer for, or will get of what is in its queue."""
+    """Return how many messages a queue's only consumer has to answer for or will get from the queue."""
     return runs.size(c.stale) + runs.size(c.in_sequence) + runs.size(ready(q))
 
 
 def flowing_queues(t: Turn) -> list[Queue]:
-    """The queues of the side in focus from which something flows to consumers."""
+    """Return the queues of the current side from which messages flow to consumers."""
     names = {c.queue for c in t.consumers.values() if c.clock is not None and t.is_here(c.node)}
     return [t.queues[name] for name in sorted(names) if name in t.queues]
 
 
 def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
-    """The last of the messages that a mirror lacks; 0 if it lacks none, or lacks what no consumer with a rate will
-    answer for: others hold it, or none is subscribed any more that could get it."""
+    """Return the last of the messages that a mirror lacks; 0 if it lacks none.
+
+    Return 0 also if it lacks a message that no consumer with a rate will answer for, because another client holds it or
+    no such consumer is subscribed any more.
+    """
     missing = runs.minus(q.content, q.contents[node] or EMPTY)
     heard = [c for c in rated_consumers(t, q) if is_heard(t, c)]
     theirs = runs.normal(pair for c in heard for pair in c.held)
@@ -53,9 +56,11 @@ def lacked_up_to(t: Turn, q: Queue, node: int) -> int:
 
 
 def answers_until(t: Turn, q: Queue, last: int) -> int:
-    """How many answers it takes until all up to message `last` have left a queue. Those for what a master that is gone
-    had sent come first. Where they count (`hawb.engine.clients.settling`), what they have settled is answered for once
-    more later, so that it matters whether they settle all that is in question."""
+    """Return how many answers it takes until all messages up to `last` have left a queue.
+
+    Answers for messages of a master that is gone come first. Where they count (`hawb.engine.clients.settling`), what
+    they have settled is answered for once more later, so that it matters whether they settle all messages in question.
+    """
     until, consumers = ((1, last),), [c for c in rated_consumers(t, q) if is_heard(t, c)]
     before = runs.common(q.content, until)
     if t.settings.profile.late_answers_count:
@@ -69,4 +74,4 @@ def answers_until(t: Turn, q: Queue, last: int) -> int:
 PORTS = (
     "rated_consumers", "is_heard", "has_to_itself", "within_reach", "flowing_queues", "lacked_up_to", "answers_until",
 )
-"""The names of what others have to have."""
+"""The ports that engine and kernel both implement."""

@@ -1,22 +1,22 @@
-"""Clients with a rate are fluid: what they publish and acknowledge between two events is taken in at once.
+"""Clients with a rate are fluid: what they publish and acknowledge between two events is applied at once.
 
-Between two events nothing of the cluster changes, so what flows in that time has a closed form: how many beats a client
-had says how many messages it published or may answer for. So the engine has events only where something changes, and
-their number does not depend on any rate. What comes out is as if each message had been published and answered for by
-itself, but for these:
+Between two events nothing of the cluster changes, so a flow in that time has a closed form: the number of a client's
+ticks is the number of messages it published or may answer for. So the engine has events only where something changes,
+and their number does not depend on any rate. The result is as if each message had been published and answered for by
+itself, with these exceptions:
 
 - Of several publishers to one queue, what one has published since the last event is numbered before what the next has.
 - Of several consumers of one queue that are served at the same time, what each gets of a flow is dealt in lots, and
-  each answers at its every beat as long as it has something. A consumer that is alone finds nothing at beats at which
+  each answers at its every tick as long as it has a message. A consumer that is alone finds nothing at ticks at which
   nothing was there, exactly.
 - Where a queue is too long or its messages expire, consumers get the oldest of what came since the last event and the
-  others go. How many go is right, which ones only where nobody consumes.
-- What flows to a consumer is with it at once; only batches are ever on the way.
+  rest is dropped. The number of dropped messages is exact; which ones, only where no client consumes.
+- What flows to a consumer arrives at once; only batches are ever under way.
 
-A rated consumer answers at each beat for the oldest message that the queue takes it to hold, first of all for messages
+A rated consumer answers at each tick for the oldest message that the queue takes it to hold, first of all for messages
 of a master that is gone: for each message once, in the order of their numbers, and every master takes the answer to be
-for the same message (of other consumers `hawb.engine.clients.settling` knows better). Its answer takes a link's
-latency. With automatic acknowledgement it takes a message at each beat, and holds none. Where the queue does not read
+for the same message (for other consumers `hawb.engine.clients.settling` is more precise). Its answer takes a link's
+latency. With automatic acknowledgement it takes a message at each tick, and holds none. While the queue does not read
 its mailbox, messages and answers wait there.
 """
 
@@ -27,7 +27,7 @@ from hawb.engine.clients import consuming, publishing, settling
 from hawb.engine.clients.client_state import Consumer
 from hawb.engine.clients.steady import steady_confirms
 from hawb.engine.clients.steady.arrivals import wait_in_mailbox
-from hawb.engine.clients.steady.changes import beats_heard, useful_beats
+from hawb.engine.clients.steady.changes import ticks_heard, useful_ticks
 from hawb.engine.clients.steady.consumer_ports import is_heard
 from hawb.engine.clients.steady.publishing import leave
 from hawb.engine.core import runs
@@ -40,7 +40,7 @@ from hawb.engine.quorum import requests
 
 
 def flow(turn: Turn, until_us: int) -> None:
-    """Takes in what flows until then, and stops time there."""
+    """Apply what flows until `until_us`, and set the time to it."""
     turn.now_us = max(turn.now_us, until_us)
     if not has_flows(turn):
         return
@@ -53,7 +53,7 @@ def flow(turn: Turn, until_us: int) -> None:
 
 
 def hear(turn: Turn) -> None:
-    """Gives publishers the answers that are due by now: on a network without delay, those of the flow just taken in."""
+    """Give publishers the answers that are due by now: on a network without delay, those of the flow just applied."""
     turn.flowing, turn.because = True, None
     for _side in turn.each_side():
         hear_here(turn)
@@ -61,33 +61,35 @@ def hear(turn: Turn) -> None:
 
 
 def hear_here(turn: Turn) -> None:
-    """As `hear`, for the side in focus."""
+    """Do the same as `hear`, for the current side."""
     for publisher in list(turn.publishers.values()):
         if publisher.unanswered and turn.is_here(publisher.node):
             steady_confirms.due(turn, publisher.name)
 
 
 def has_flows(clients: Turn | State) -> bool:
-    """Whether any client has a rate."""
+    """Return True if any client has a rate."""
     if not clients.consumers:  # a search asks so often that a generator counts
         return bool(clients.publishers)
     return bool(clients.publishers) or any(consumer.clock is not None for consumer in clients.consumers.values())
 
 
 def queues_with_flows(turn: Turn) -> list[str]:
-    """The queues of the side in focus, there or not, from or to which messages flow. Messages of a closed publisher may
-    still expire."""
+    """Return the names of the queues of the current side, there or not, from or to which messages flow.
+
+    Messages of a closed publisher may still expire.
+    """
     names = {one.queue for one in turn.publishers.values()}
     rated = (one for one in turn.consumers.values() if one.clock is not None and one.state != "closed")
     return sorted(names | {one.queue for one in rated if turn.is_here(one.node)})
 
 
 def flow_through(turn: Turn, name: str) -> None:
-    """Takes in what flowed to and from one queue since the last time."""
+    """Apply what flowed to and from one queue since the last time."""
     queue = turn.queues.get(name)
     consumers = [one for one in turn.consumers_of(name) if one.clock is not None and is_heard(turn, one)]
-    beats = {one.name: beats_heard(turn, queue, one) for one in consumers}
-    useful = {one.name: useful_beats(turn, queue, one, beats[one.name]) for one in consumers}
+    ticks = {one.name: ticks_heard(turn, queue, one) for one in consumers}
+    useful = {one.name: useful_ticks(turn, queue, one, ticks[one.name]) for one in consumers}
     late = turn.settings.profile.late_answers_count
     room = {
         one.name: room_made(one, count, late_answers_count=late) if (count := useful[one.name]) else 0
@@ -96,11 +98,11 @@ def flow_through(turn: Turn, name: str) -> None:
     more_room = sum(room.values())
     sending = [one for one in turn.publishers.values() if one.queue == name and not one.closed]
     arrived = sum([leave(turn, queue, one, more_room) for one in sending])
-    for consumer, count in beats.items():
+    for consumer, count in ticks.items():
         if count:
-            turn.change_consumer(consumer, beats=turn.consumers[consumer].beats + count)
-    if queue is not None and any(is_busy(turn, queue, turn.consumers[one].node) for one in beats):
-        for consumer in beats:
+            turn.change_consumer(consumer, ticks=turn.consumers[consumer].ticks + count)
+    if queue is not None and any(is_busy(turn, queue, turn.consumers[one].node) for one in ticks):
+        for consumer in ticks:
             answer_later(turn, queue.name, consumer, useful[consumer])
     elif arrived or any(useful.values()):
         serve(turn, name, publishing.latest(turn, name, arrived), room, useful)
@@ -108,48 +110,55 @@ def flow_through(turn: Turn, name: str) -> None:
         expiry.drop_expired(turn, name)
 
 
-def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], beats: dict[str, int]) -> None:
-    """Consumers get new messages as far as they have room, including room that they make by answering, and answer."""
+def serve(turn: Turn, name: str, new: Runs, room: dict[str, int], ticks: dict[str, int]) -> None:
+    """Give consumers new messages as far as they have credit, and apply their answers.
+
+    Answers free credit for the same messages.
+    """
     for consumer in room:
         consuming.come_back(turn, consumer, room[consumer])
     publishing.settle_down(turn, name, new, room)
-    for consumer, count in beats.items():
+    for consumer, count in ticks.items():
         answer(turn, turn.consumers[consumer], count)
 
 
-def room_made(consumer: Consumer, beats: int, *, late_answers_count: bool) -> int:
-    """How many messages more a consumer takes because of its beats. Answers for deliveries of a master that is gone
-    make no room, unless the channel counts all together, or they settle redelivered messages; then the answers that
-    follow make none."""
+def room_made(consumer: Consumer, ticks: int, *, late_answers_count: bool) -> int:
+    """Return how many more messages a consumer takes because of its ticks.
+
+    Answers for deliveries of a master that is gone free no credit, unless the channel counts all together, or they
+    settle redelivered messages; then the answers that follow free none.
+    """
     if consumer.global_prefetch:
-        return beats
+        return ticks
     settle_again = runs.common(consumer.stale, consumer.held) if late_answers_count else EMPTY
-    late = runs.size(runs.common(runs.head(consumer.stale, beats), settle_again))
+    late = runs.size(runs.common(runs.head(consumer.stale, ticks), settle_again))
     useless = runs.size(consumer.stale) + runs.size(consumer.settled_early) + runs.size(settle_again)
-    return late + max(0, beats - useless)
+    return late + max(0, ticks - useless)
 
 
-def answer(turn: Turn, consumer: Consumer, beats: int) -> None:
-    """A consumer answers for its oldest messages."""
-    if not beats or not (consumer.stale or consumer.in_sequence):
+def answer(turn: Turn, consumer: Consumer, ticks: int) -> None:
+    """Let a consumer answer for its oldest messages."""
+    if not ticks or not (consumer.stale or consumer.in_sequence):
         return
     if requests.is_decided(turn, consumer.queue):
-        requests.settle_flowing(turn, consumer, beats)
-    settling.settle(turn, answers_of(consumer, beats))
+        requests.settle_flowing(turn, consumer, ticks)
+    settling.settle(turn, answers_of(consumer, ticks))
 
 
 def answers_of(consumer: Consumer, count: int) -> Settle:
-    """So many acknowledgements of a consumer."""
+    """Return so many acknowledgements of a consumer."""
     return Settle(consumer.queue, consumer.node, consumer=consumer.name, count=count, verdict="ack")
 
 
-def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
-    """Lets answers to a queue that reads nothing wait, at most as many as the consumer has messages of it: in the
-    mailbox, or for a quorum queue at the client, which sends them again. Answers for deliveries of a master that is
-    gone reach nobody, unless the messages were delivered again and late answers count."""
+def answer_later(turn: Turn, name: str, consumer_name: str, ticks: int) -> None:
+    """Let answers to a queue that reads nothing wait, at most as many as the consumer has messages of it.
+
+    They wait in the mailbox, or for a quorum queue at the client, which sends them again. Answers for deliveries of a
+    master that is gone are dropped, unless the messages were delivered again and late answers count.
+    """
     consumer = turn.consumers[consumer_name]
     counts = turn.settings.profile.late_answers_count and runs.common(consumer.stale, consumer.held)
-    unheard = 0 if counts else min(beats, runs.size(consumer.stale))
+    unheard = 0 if counts else min(ticks, runs.size(consumer.stale))
     answer(turn, consumer, unheard)
     queue, consumer = turn.queues[name], turn.consumers[consumer_name]
     decided = requests.is_decided(turn, name)
@@ -157,7 +166,7 @@ def answer_later(turn: Turn, name: str, consumer_name: str, beats: int) -> None:
     answers = (one for one in operations if isinstance(one, Settle))
     waiting = [one.count for one in answers if one.consumer == consumer_name]
     has = runs.size(consumer.in_sequence) + (runs.size(consumer.stale) if counts else 0)
-    count = 0 if None in waiting else min(beats - unheard, has - sum(waiting))
+    count = 0 if None in waiting else min(ticks - unheard, has - sum(waiting))
     if count > 0 and decided:
         requests.put(turn, name, answers_of(consumer, count), consumer.node)
     elif count > 0:

@@ -1,7 +1,7 @@
-"""What steady publishers need of a turn: all that is otherwise where their rules are compiled.
+"""What steady publishers need of a turn: the ports of their rules.
 
-Here is what the engine has for it; for the kernel it is in `hawb.study.kernel.steady_ports`. What a port promises is
-said here for both. Two more are named in `publishing`.
+This module is the engine's implementation; the kernel's is in `hawb.study.kernel.steady_ports`. The docstrings here
+describe both. `publishing` names two more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["NODE_DOWN"]
 
 
 def now_us(t: Turn) -> int:
-    """The time."""
+    """Return the time."""
     return t.now_us
 
 
@@ -25,22 +25,22 @@ def now_us(t: Turn) -> int:
 
 
 def publishers(t: Turn) -> list[Publisher]:
-    """All publishers that are not closed, whatever side they are connected to, in the order in which they began."""
+    """Return all open publishers, whichever side they are connected to, in the order in which they began."""
     return [p for p in t.publishers.values() if not p.closed]
 
 
 def publishers_to(t: Turn, q: Queue) -> list[Publisher]:
-    """Those of them that publish to a queue."""
+    """Return the open publishers to a queue."""
     return [p for p in t.publishers.values() if p.queue == q.name and not p.closed]
 
 
 def queue_of(t: Turn, p: Publisher) -> Queue | None:
-    """The queue to which a publisher publishes, as the side in focus knows it; None where it knows of none."""
+    """Return the queue to which a publisher publishes, as the current side knows it; None if it knows none."""
     return t.queues.get(p.queue)
 
 
 def operation(p: Publisher, count: int) -> Publish:
-    """The publish of so many of its messages."""
+    """Return the publish of so many of its messages."""
     return Publish(
         p.queue, p.node, publisher=p.name, queues=(p.queue,), count=count, size_bytes=p.size_bytes,
         persistent=p.persistent, confirm=p.mode != "plain", transaction=p.mode == "tx",
@@ -48,29 +48,29 @@ def operation(p: Publisher, count: int) -> Publish:
 
 
 def depart(t: Turn, p: Publisher, count: int, lag_us: int) -> None:
-    """Messages are on their way to the queue."""
+    """Send messages to the queue."""
     t.schedule(lag_us, operation(p, count), step=p.step)
 
 
 def block(t: Turn, p: Publisher, since_us: int) -> None:
-    """A publisher's next message waits since then, or from now on."""
+    """Block a publisher, whose next message waits since `since_us`, or from now on."""
     p.blocked_since_us = min(since_us, t.now_us)
     t.emit("publisher_blocked", node=p.node, queue=p.queue, publisher=p.name)
 
 
 def unblock(t: Turn, p: Publisher) -> None:
-    """Nothing holds a publisher up any more."""
+    """Unblock a publisher."""
     p.blocked_us, p.blocked_since_us = blocked_for_us(p, t.now_us), None
     t.emit("publisher_unblocked", node=p.node, queue=p.queue, publisher=p.name)
 
 
 def blocked_for_us(p: Publisher, now_us: int) -> int:
-    """How long a publisher's messages have had to wait."""
+    """Return how long a publisher's messages have had to wait, in microseconds."""
     return p.blocked_us + (0 if p.blocked_since_us is None else now_us - p.blocked_since_us)
 
 
 def end(t: Turn, p: Publisher, reason: str) -> None:
-    """A publisher is gone."""
+    """Close a publisher."""
     p.blocked_us, p.blocked_since_us, p.closed = blocked_for_us(p, t.now_us), None, True
     t.emit("publisher_closed", node=p.node, queue=p.queue, publisher=p.name, reason=reason)
 
@@ -79,20 +79,20 @@ def end(t: Turn, p: Publisher, reason: str) -> None:
 
 
 def in_mailbox(_: Turn, q: Queue, p: Publisher) -> int:
-    """How many of a publisher's messages a queue has not read."""
+    """Return how many of a publisher's messages a queue has not read."""
     operations = (one.operation for one in q.waiting)
     return sum(one.count for one in operations if isinstance(one, Publish) and one.publisher == p.name)
 
 
 def unheard(t: Turn, p: Publisher, node: int) -> int:
-    """For how many of a publisher's messages a replica will not answer."""
+    """Return for how many of a publisher's messages a replica will not answer."""
     flowing = sum(run.count for run in p.unanswered if (node, NEVER_US) in run.delays_us)
     shares = (share for waiting in t.unconfirmed if waiting.publisher == p.name for share in waiting.shares)
     return flowing + sum(runs.size(share.numbers) for share in shares if (node, NEVER_US) in share.due_us)
 
 
 def is_silent(t: Turn, q: Queue, node: int) -> bool:
-    """Whether nothing reaches a mirror, though its death is not known."""
+    """Return True if a mirror receives nothing although it is not known to be down."""
     return not t.follows(q, node) and not q.crashed >> node & 1 and is_believed(t, node)
 
 
@@ -100,4 +100,4 @@ PORTS = (
     "NODE_DOWN", "now_us", "publishers", "publishers_to", "queue_of", "depart", "block", "unblock", "end",
     "in_mailbox", "unheard", "is_silent",
 )  # fmt: skip
-"""The names of what others have to have."""
+"""The ports that engine and kernel both implement."""

@@ -1,4 +1,4 @@
-"""How a steady publisher begins. `steady.publishing` has what it does then, `steady_confirms` how it is answered."""
+"""The start of a steady publisher. `steady.publishing` has what it does then, `steady_confirms` its confirms."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hawb.engine.core.turn import Turn
 
 
 def clock_from(turn: Turn, rate: float) -> Clock:
-    """A clock that starts now with `rate` beats a second; a rate of 0.1 is exactly a tenth."""
-    beats, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
-    return Clock(turn.now_us, beats, us)
+    """Return a clock that starts now with `rate` ticks a second; a rate of 0.1 is exactly a tenth."""
+    ticks, us = Decimal(str(rate)).scaleb(-6).as_integer_ratio()
+    return Clock(turn.now_us, ticks, us)
 
 
 def start(turn: Turn, publisher: Publisher) -> None:
-    """Lets a client begin to publish. Under the name of a closed publisher it continues that one's counts."""
+    """Start a publisher. Under the name of a closed publisher it continues that one's counts."""
     known = turn.publishers.get(publisher.name)
     if known is not None and not known.closed:
         turn.refuse(None, f"there is a publisher '{publisher.name}' already")

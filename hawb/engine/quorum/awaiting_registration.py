@@ -1,8 +1,8 @@
 """Publishes that wait in a channel's mailbox while the channel registers as an enqueuer of a quorum queue.
 
 A channel publishes to classic queues before quorum queues (`rabbit_queue_type:deliver` goes by the names of the types).
-Left out: several quorum queues that a message is for are asked at the same time here, confirms of other queues reach
-the client meanwhile, and the messages of a transaction are not told apart.
+Left out: in hawb several quorum queues of one message are asked at the same time, confirms of other queues reach the
+client meanwhile, and the messages of a transaction are not distinguished.
 
 Source: `rabbit_fifo_client` (`enqueue`, `register_enqueuer`); since 3.8.10.
 """
@@ -37,35 +37,36 @@ def has_to_wait(turn: Turn, name: str, operation: Publish) -> bool:
 
 
 def let_through(turn: Turn, operation: Publish) -> Publish | None:
-    """Return what a channel publishes before it waits; None if nothing. The rest is held back.
+    """Return what a channel publishes before it waits; None if nothing. The rest waits.
 
     Of several messages for several queues, that is the first message.
     """
     if operation.publisher is not None:
         return operation
     if is_waiting(turn, operation):
-        hold_back(turn, operation)
+        await_registration(turn, operation)
         return None
     several = operation.count > 1 and len(operation.queues) > 1 and not operation.transaction
     if several and any(has_to_wait(turn, name, operation) for name in operation.queues):
-        hold_back(turn, replace(operation, count=operation.count - 1))
+        await_registration(turn, replace(operation, count=operation.count - 1))
         return replace(operation, count=1)
     return operation
 
 
-def hold_back(turn: Turn, operation: Publish) -> None:
+def await_registration(turn: Turn, operation: Publish) -> None:
     """Let messages wait in a channel's mailbox."""
-    turn.held_back = (*turn.held_back, WaitingOperation(turn.next_number(), operation, turn.step))
+    waiting = WaitingOperation(turn.next_number(), operation, turn.step)
+    turn.awaiting_registration = (*turn.awaiting_registration, waiting)
     turn.emit("messages_held_back", node=operation.node, queue=operation.queue, messages=operation.count)
 
 
 def go_on(turn: Turn) -> None:
-    """Schedule the held back messages of channels that no longer wait, in their order."""
-    focus, held_back, turn.held_back = turn.focus, turn.held_back, ()
-    for one in held_back:
+    """Schedule the waiting messages of channels that no longer wait, in their order."""
+    focus, waiting, turn.awaiting_registration = turn.focus, turn.awaiting_registration, ()
+    for one in waiting:
         turn.look_from(one.operation.node)
         if is_waiting(turn, one.operation):
-            turn.held_back = (*turn.held_back, one)
+            turn.awaiting_registration = (*turn.awaiting_registration, one)
         else:
             turn.schedule(0, one.operation, step=one.step)
     turn.focus = focus

@@ -1,0 +1,43 @@
+"""Ticks of clients with a rate, in whole numbers: a clock has so many ticks in so many microseconds.
+
+Tick k is k * us / beats microseconds after the clock's start. No time is rounded on the way: the number of ticks is
+that of the ticks that are over, and the time of a tick is the first microsecond by which it is over.
+"""
+
+from __future__ import annotations
+
+SHARED = True  # the kernel of studies compiles this module
+
+
+def ticks_beyond(start_us, ticks, us, time_us, had):
+    """Return how many ticks beyond those that it `had` a clock has had by `time_us`.
+
+    Mostly 0, which takes no quotient.
+    """
+    ahead = (time_us - start_us) * ticks - had * us
+    return ahead // us if ahead >= us else 0
+
+
+def beyond(clock, time_us, had):
+    """Return the same for a client's clock."""
+    return ticks_beyond(clock.start_us, clock.per_ticks, clock.per_us, time_us, had)
+
+
+def lasts_us(tick, ticks, us):
+    """Return the microseconds from a clock's start to one of its ticks, rounded up."""
+    return -(-tick * us // ticks)
+
+
+def due_us(clock, tick):
+    """Return the first microsecond by which a tick of a client's clock is over."""
+    return clock.start_us + lasts_us(tick, clock.per_ticks, clock.per_us)
+
+
+def ticks_by_tick(clock, other, tick, later_us):
+    """Return how many ticks a clock has had `later_us` after a tick of the other; negative before its start.
+
+    The quotient comes first, so that no product grows beyond what whole numbers of 64 bits hold.
+    """
+    since_us = other.start_us + later_us - clock.start_us
+    above, below = since_us * other.per_ticks + tick * other.per_us, other.per_ticks * clock.per_us
+    return above // below * clock.per_ticks + above % below * clock.per_ticks // below
