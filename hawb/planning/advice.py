@@ -229,11 +229,11 @@ ADVICE: dict[str, Advice] = {
     ),
     "member-without-node": Advice(
         "error",
-        "its {members} members include {ghosts}, which the cluster does not have",
+        "its members include {ghosts}, which the cluster does not have ({members:,} in all)",
         "A member that never comes back still counts for the majority, so the queue tolerates one failure less.",
         "rabbit_quorum_queue:delete_member; rabbit_stream_queue:delete_replica",
         "Delete these members first: rabbitmq-queues delete_member, of a stream rabbitmq-streams delete_replica. Then"
-        " add others on nodes that the cluster has.",
+        " add others on nodes that the cluster has. If each of them has a member, join a node first.",
     ),
     "even-members": Advice(
         "warning",

@@ -25,7 +25,10 @@ MANY_QUEUES, FEW_QUEUES = 300, 10
 """Of clusters with many queues advice is played on a few of each kind of finding: on all of them it takes minutes."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
-"""How many members the advice adds, by the code; of members without a node as many as there are."""
+"""How many members the advice adds, by the code."""
+LEAST_TO_DELETE = 4
+"""A queue with an even number of members, and at least so many, can do with one less."""
+VERBS = {"delete": "delete_member", "add": "add_member"}
 
 
 def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
@@ -82,10 +85,13 @@ def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory
 
 
 def member_steps(finding: Finding) -> list[tuple[str, str]]:
-    """What the advice about a queue's members comes to: (delete_member or add_member, node)."""
-    ghosts, free = (list(map(str, _listed(finding, key))) for key in ("ghosts", "free"))
-    wanted = MEMBERS_WANTED.get(finding.code, len(ghosts))
-    return [*(("delete_member", node) for node in ghosts), *(("add_member", node) for node in free[:wanted])]
+    """What the advice about a queue's members comes to: (verb, node) with start, delete_member, rejoin or
+    add_member."""
+    if finding.code != "member-without-node":
+        return [("add_member", str(node)) for node in _listed(finding, "free")[: MEMBERS_WANTED[finding.code]]]
+    steps = finding.detail["steps"]
+    assert isinstance(steps, dict)
+    return [(VERBS.get(key, key), str(node)) for key in ("start", "delete", "rejoin", "add") for node in steps[key]]
 
 
 def _listed(finding: Finding, key: str) -> Sequence[object]:
@@ -201,15 +207,39 @@ def merged(given: Inventory, found: Finding) -> Inventory:
 
 
 def members_changed(given: Inventory, found: Finding) -> Inventory:
-    """Delete and add members by the commands of the advice; where no file tells the nodes, on nodes that there may
-    be."""
-    [one] = [one for one in given.queues if one.full_name == found.name]
-    members = list(one.facts.members or ())
+    """Start nodes, join them again, delete and add members by the commands of the advice; where no file tells the
+    nodes, add members on nodes that there may be."""
     wanted = MEMBERS_WANTED.get(found.code, 0)
     others = [] if given.nodes else [("add_member", f"another node {number}") for number in range(wanted)]
-    for verb, node in member_steps(found) or others:
-        (members.append if verb == "add_member" else members.remove)(node)
-    return queue_changed(given, found.name, members=members)
+    return _stepped(given, found, member_steps(found) or others)
+
+
+def _stepped(given: Inventory, found: Finding, steps: Iterable[tuple[str, str]]) -> Inventory:
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    members, online = list(one.facts.members or ()), one.facts.online
+    online = None if online is None else list(online)
+    for verb, node in steps:
+        if verb in ("start", "rejoin"):
+            given = replace(given, nodes={**given.nodes, node: True})
+            changed = [online] if online is not None and node in members else []
+        else:
+            changed = [members, *([online] if online is not None else [])]
+        for nodes in changed:
+            if verb == "delete_member":
+                nodes[:] = [other for other in nodes if other != node]
+            elif node not in nodes:
+                nodes.append(node)
+    return queue_changed(given, found.name, members=members, online=online)
+
+
+def _odd_without_a_free_node(given: Inventory, found: Finding) -> Inventory:
+    """Delete a member of at least four, one that is not online if there is any; of two, add one on a new node."""
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    members, online = one.facts.members or (), one.facts.online or ()
+    if len(members) < LEAST_TO_DELETE:
+        return _stepped(given, found, [("start", "another node"), ("add_member", "another node")])
+    offline = [node for node in members if node not in online]
+    return _stepped(given, found, [("delete_member", (offline or members)[-1])])
 
 
 def cycle_broken(given: Inventory, found: Finding) -> Inventory:
@@ -303,7 +333,8 @@ WAYS: dict[str, Sequence[Way]] = {
     "policy-feeds-itself": [policy_set], "dead-letter-cycle": [cycle_broken], "mirroring-silenced": [merged],
     "settings-silenced": [merged], "no-policy": [quorum, mirrored], "one-replica": [quorum, mirrored_too],
     "no-mirror-runs": [_nodes_run], "classic-queue": [quorum], "one-member": [members_changed],
-    "even-members": [members_changed], "member-without-node": [members_changed], "members-offline": [_all_online],
+    "even-members": [members_changed, _odd_without_a_free_node], "member-without-node": [members_changed],
+    "members-offline": [_all_online],
     "unsynchronised-mirrors": [_synchronised], "sync-batch-over-ticktime": [set_everywhere(ha_sync_batch_size=2)],
     "sync-batch-large": [set_everywhere(ha_sync_batch_size=2)],
     "when-synced-without-confirms": [lambda given, _: replace(given, confirmed=given.published)],

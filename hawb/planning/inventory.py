@@ -62,7 +62,8 @@ class Queue(Struct, gc=False):
 class Inventory(Struct, kw_only=True):
     """One cluster. `nodes` maps each to whether it runs, and is empty where no file tells; `policies_told` and
     `queues_told` are whether a file tells of them. `exchanges` maps those that are not predeclared to their types.
-    Messages `published` and `confirmed` are what the whole cluster has counted."""
+    Messages `published` and `confirmed` are what the whole cluster has counted. `hosted` is how many members of quorum
+    queues and streams each node has, which `hawb.planning.lint` counts."""
 
     profile: Profile
     release: str | None = None
@@ -81,6 +82,7 @@ class Inventory(Struct, kw_only=True):
     published: int | None = None
     confirmed: int | None = None
     notes: list[str] = field(default_factory=list)
+    hosted: dict[str, int] = {}
 
 
 def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inventory:

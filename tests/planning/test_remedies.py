@@ -100,8 +100,9 @@ def test_a_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
                  {"start": "c"}, version=version)  # fmt: skip
     assert improved(run, [{"start": "c"}]) is None
     [remedy] = remedies(run)
-    again = ({"reset": "c"}, {"join": "c"})
-    assert remedy.kind == "rejoin" and remedy.steps[: 2 + waits] == ((*[{"kill": "c"}], *again) if waits else again)
+    kept = [{"delete_member": {"queue": "q", "node": "c"}}] if version == "3.8" else []  # later ones do it themselves
+    again = [*kept, *([{"kill": "c"}] if waits else []), {"reset": "c"}, {"join": "c"}]
+    assert remedy.kind == "rejoin" and [*remedy.steps[: len(again)]] == again
     assert short(improved(run, remedy.steps)) == []
 
 
