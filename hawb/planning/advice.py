@@ -257,7 +257,8 @@ ADVICE: dict[str, Advice] = {
         "If one of them is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
         " waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
-        "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue.",
+        "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue. If the"
+        " master's node is down, start it first.",
     ),
     "sync-batch-over-ticktime": Advice(
         "error",

@@ -127,7 +127,8 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | Non
     if not inventory.profile.mirroring or not facts.mirrors or facts.synchronised is None:
         return None
     behind = [node for node in facts.mirrors if node not in facts.synchronised]
-    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)}
+    waits = facts.node is not None and inventory.nodes.get(facts.node) is False
+    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)} | ({"start": facts.node} if waits else {})
     return ("unsynchronised-mirrors", told) if behind else None
 
 
@@ -182,7 +183,9 @@ def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
     members = facts.members or ()
     offline = [node for node in facts.offline() if not inventory.nodes or node in inventory.nodes]
-    return ("members-offline", {"offline": len(offline), "members": len(members)}) if offline else None
+    by_node = {runs: [node for node in offline if inventory.nodes.get(node) is runs] for runs in (True, False)}
+    told = {"offline": len(offline), "members": len(members), "type": assignment.queue.type}
+    return ("members-offline", told | {"start": by_node[False], "again": by_node[True]}) if offline else None
 
 
 # What its mirrors cost, and what they ask of publishers

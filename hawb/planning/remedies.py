@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.core import runs
-from hawb.engine.core.state import DOWN, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.engine.core.state import DOWN, NOWHERE, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
 from hawb.planning.ghosts import Change, change, spare
 from hawb.planning.out_of_use import offline, out_of_use
 from hawb.rules.streams import STREAM_PROFILES
@@ -51,10 +51,10 @@ class Remedy(Struct, frozen=True):
 
     `kind`: `mend` (links work again, then all of `nodes` are restarted, once consumers have emptied `queues` there),
     `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
-    `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes that the cluster has forgotten,
-    once the members there are deleted), `join` (nodes that have been reset), `replace` (members on forgotten nodes are
-    deleted, and others added), `add_member`, `synchronise`, `empty` (consumers empty the queues), `make_quorum`
-    (classic queues become quorum queues).
+    `start_one` (any of `nodes` is enough, the steps start the first), `restart` (all of `nodes`), `rejoin` (nodes that
+    the cluster has forgotten, once the members there are deleted), `join` (nodes that have been reset), `replace`
+    (members on forgotten nodes are deleted, and others added), `add_member`, `synchronise`, `empty` (consumers empty
+    the queues), `make_quorum` (classic queues become quorum queues).
     """
 
     kind: str
@@ -125,8 +125,8 @@ def remedies(
     """What to do where a run stands, the most urgent first. `losing` are the queues that would lose messages, `alone`
     those that need more or other replicas. The run stays as it is."""
     measure, found = cache(measure), []
-    for propose in (_mend, _start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
-                    partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
+    for propose in (_mend, _start, _restart, _replace, _synchronise, partial(_empty, queues=losing),
+                    partial(_add, queues=alone), partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
         for remedy in propose(run):
             replaced = {node for one in found if one.kind == "replace" for node in one.nodes}
             useless = remedy.kind == "rejoin" and not replaced.isdisjoint(remedy.nodes) and not any(_changes(run))
@@ -238,6 +238,17 @@ def _start(run: Run) -> Iterator[Remedy]:
         if behind := [] if ahead is None else _behind(ahead):
             steps = ({"start": [*down]}, *({"sync_queue": queue} for queue in behind))
             yield Remedy("start_synchronise", down, tuple(behind), steps)
+
+
+def _restart(run: Run) -> Iterator[Remedy]:
+    """The nodes of queues whose process has ended though the node runs, restarted one after the other."""
+    state, names = run.moment().state, run.settings.names
+    queues = (state.queues[one.queue] for one in out_of_use(run) if one.reason == "failed")
+    failed = {queue.name: names[queue.master] for queue in queues if queue.master != NOWHERE}
+    nodes = tuple(dict.fromkeys(failed.values()))
+    if failed:
+        steps = tuple({verb: [node]} for node in nodes for verb in ("stop", "start"))
+        yield Remedy("restart", nodes, tuple(failed), steps)
 
 
 def _replace(run: Run) -> Iterator[Remedy]:

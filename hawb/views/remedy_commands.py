@@ -69,6 +69,8 @@ def _sentence(remedy: Remedy) -> str:
             return _("Start {nodes}: that brings back {queues}.", nodes=nodes, queues=queues)
         case "start":
             return _("Start {nodes}: what is there is no longer replicated as it should be.", nodes=nodes)
+        case "restart":
+            return _("Restart {nodes}: that brings back {queues}, whose process has ended.", nodes=nodes, queues=queues)
         case "start_synchronise":
             start = N_(
                 "Start {nodes}, then synchronise {queues}: mirrors there lack messages. Each queue blocks meanwhile."

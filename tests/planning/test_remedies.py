@@ -70,6 +70,14 @@ def test_queues_of_a_whole_cluster_are_in_use_and_nothing_is_to_do():
     assert (out_of_use(run), kinds(run)) == ((), [])
 
 
+def test_the_node_of_a_queue_whose_process_has_ended_is_restarted():
+    crashes = [{"crash": {"queue": "q", "node": "a"}}] * 6
+    run = played(declared("q"), *crashes, version="3.10")
+    [remedy] = remedies(run)
+    assert remedy.kind == "restart" and remedy.steps == ({"stop": ["a"]}, {"start": ["a"]})
+    assert out_of_use(improved(run, remedy.steps)) == ()
+
+
 GHOST = {"cluster": {"down": {"c": "forgotten"}}}
 
 

@@ -13,7 +13,7 @@ from hawb.planning.followed import member_steps
 from hawb.planning.remedies import Remedy
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.markdown import bash_word
-from hawb.views.remedy_commands import member_command, to_do
+from hawb.views.remedy_commands import START, member_command, to_do
 from hawb.views.report import MOST_TO_DO, Answer, ToDo, Verdict
 
 ANSWERS: dict[str, Answer] = {"error": "no", "warning": "no", "note": "yes"}
@@ -107,13 +107,22 @@ def commands(finding: Finding) -> tuple[str, ...]:
         case "policy-feeds-itself":
             return (set_policy(detail["set"]),)
         case "unsynchronised-mirrors":
-            return (f"rabbitmqctl sync_queue {at} {bash_word(name)}",)
+            start = (START.format(shown(str(detail["start"]))),) if "start" in detail else ()
+            return (*start, f"rabbitmqctl sync_queue {at} {bash_word(name)}")
         case "masters-piled":
             return ("rabbitmq-queues rebalance all",)
+        case "members-offline":
+            starts = [START.format(shown(node)) for node in detail["start"]]
+            steps = [(verb, node) for node in detail["again"] for verb in ("delete_member", "add_member")]
+            return (*starts, *(member_command(verb, finding.name, node, _streams(finding)) for verb, node in steps))
         case "one-member" | "even-members":
-            streams = frozenset({finding.name}) if detail.get("type") == "stream" else frozenset()
+            streams = _streams(finding)
             return tuple(member_command(verb, finding.name, node, streams) for verb, node in member_steps(finding))
     return ()
+
+
+def _streams(finding: Finding) -> frozenset[str]:
+    return frozenset({finding.name}) if finding.detail.get("type") == "stream" else frozenset()
 
 
 def set_policy(policy: Mapping[str, object]) -> str:
