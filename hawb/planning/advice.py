@@ -38,10 +38,11 @@ ADVICE: dict[str, Advice] = {
     ),
     "unknown-settings": Advice(
         "error",
-        "RabbitMQ {release} does not know {keys}",
+        "RabbitMQ {release} does not know {keys}{where}",
         "A setting that a release no longer supports stays in the policy after an upgrade, without effect.",
         "rabbit_policies of each release",
-        "Remove the settings; if they mirrored queues, declare these queues again as quorum queues.",
+        "Remove the settings. If they mirrored queues, declare these queues again as quorum queues; what only an"
+        " operator policy does not take can be set by a policy.",
     ),
     "fits-no-type": Advice(
         "error",

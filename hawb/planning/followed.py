@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -18,7 +19,8 @@ from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
 from hawb.planning.queue_checks import sharing
 from hawb.planning.remedies import improved
-from hawb.rules.policies import Policy
+from hawb.rules.patterns import Match, TooSlow
+from hawb.rules.policies import Policy, matched
 from hawb.rules.quorum import majority
 
 MANY_QUEUES, FEW_QUEUES = 300, 10
@@ -184,7 +186,7 @@ def by_type(given: Inventory, found: Finding) -> Inventory:
 
     def parts(policy: Policy) -> list[Policy]:
         made = []
-        for kind in ("classic", "quorum", "stream"):
+        for kind in _types_matched(given, policy) or ("classic", "quorum", "stream"):
             unsupported = given.profile.unsupported_by(kind)
             for part in having(policy, {key: None for key in policy.definition if key in unsupported}):
                 apply_to = "streams" if kind == "stream" else f"{kind}_queues"
@@ -196,6 +198,14 @@ def by_type(given: Inventory, found: Finding) -> Inventory:
         return made
 
     return policy_changed(given, found, parts)
+
+
+def _types_matched(given: Inventory, policy: Policy) -> list[str]:
+    """Return the types of the queues whose names a policy matches."""
+    here = [one for one in given.queues if one.vhost == policy.vhost]
+    with suppress(TooSlow):
+        here = [one for one in here if matched(policy, one.name) is Match.YES]
+    return sorted({one.type for one in here} & {"classic", "quorum", "stream"})
 
 
 def merged(given: Inventory, found: Finding) -> Inventory:
