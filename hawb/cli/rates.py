@@ -57,6 +57,8 @@ def rates(
     it was seen. Failures of several nodes at once, as when a rack fails, are reported separately. --numbers writes the
     rates for other commands: their intervals then reflect how well the rates are known. --since and --until limit the
     count to a period, such as that since an upgrade.
+
+    Exit status: 0, the logs were read, whatever the answer; 2, the input is refused.
     """
     from hawb.incident.asked import SpanRefused, asked
     from hawb.incident.fleets import clusters
@@ -87,7 +89,7 @@ def rates(
     if numbers is not None:
         write_scenario(numbers, dump(own), replace=False)
     own_file = None if numbers is None or str(numbers) == STDIN else str(numbers)
-    answer = view.report_of(title, found, fleet, own_file, tuple(map(str, logs)))
+    answer = view.report_of(title, found, fleet, own_file, tuple(map(str, logs)), study_file())
     if page is not None:
         from hawb.views.incident import rates_page
 
@@ -96,6 +98,14 @@ def rates(
         click.echo(json.dumps(view.plain(found, fleet, own), sort_keys=True))
     elif numbers is None or str(numbers) != STDIN:
         click.echo(told(answer))
+
+
+def study_file() -> str:
+    """Return the path of a study to lay the numbers over: from the current folder on, if that has hawb's data."""
+    from hawb.scenario.checkout import data_folder_for
+    from hawb.views.incident.rates_report import STUDY
+
+    return STUDY if Path(STUDY).exists() else str(data_folder_for(STUDY).parent / STUDY)
 
 
 def read(

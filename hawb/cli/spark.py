@@ -116,7 +116,7 @@ def audit(
     file that cannot be read is listed, and the others are still audited. --tables writes tables of queues, clusters,
     findings and refused files, as Parquet.
 
-    Exit status: 0, the clusters were audited; 2, no file could be read.
+    Exit status: 0, the clusters were audited, whatever the answer; 2, no file could be read.
     """
     from hawb.study.fleet import clusters
 
@@ -198,7 +198,7 @@ def of_trials(table: str) -> Callable:
     type=Destination(),
     help="Write the estimates and how they were made to this file (data/studies/results/NAME.json).",
 )
-@click.option("--report", "page", type=Destination(), help="Write the answer as an HTML page.")
+@click.option("-o", "--report", "page", metavar="PAGE", type=Destination(), help="Write the answer as an HTML page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the estimates as a JSON array.")
 @on_spark
 def study(
@@ -212,6 +212,8 @@ def study(
     the next run plays only what is missing, also after FILE has changed. With --numbers, the answer ends with which
     inputs were measured and which are assumed; if the numbers have draws, as those of hawb rates do, the intervals
     reflect how well they are known.
+
+    Exit status: 0, the study was played, whatever its answer; 2, the input is refused.
     """
     process.note_when_stopped(process.GOES_ON)
     from hawb.study.numbers import settings as numbers_of

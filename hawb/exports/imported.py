@@ -7,16 +7,17 @@ files disagree the later one stands: the definitions, then the listings in their
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hawb.engine.core.naming import join_queue
 from hawb.exports.definitions import Definitions, holds_export, profile, read_definitions
 from hawb.exports.listings import Listings
 from hawb.exports.queue_entries import QueueEntries
 from hawb.exports.untrusted import ImportRefused, named, quoted, released
-from hawb.rules.profiles import PROFILES
+from hawb.rules.profiles import PROFILES, Profile
 from hawb.scenario.document import Scenario
 from hawb.scenario.load import read_scenario
 
@@ -74,8 +75,8 @@ def import_cluster(definitions: str | Path | None, listings: Sequence[str | Path
     scenario = {
         "scenario": f"An imported cluster: {_counted(len(nodes), 'node')}, {_counted(len(queues.entries), 'queue')}",
         "cluster": _cluster(version, nodes, settings),
-        "policies": list(defined.policies.values()),
-        "operator_policies": list(defined.operator_policies.values()),
+        "policies": _known(defined.policies.values(), PROFILES[version], False, notes),
+        "operator_policies": _known(defined.operator_policies.values(), PROFILES[version], True, notes),
         "queues": queues.entries,
         "steps": [],
     }
@@ -137,6 +138,24 @@ def _version(defined: Definitions, told: Listings, notes: list[str]) -> str:
             f"release {released(release)}: profile {version} is the nearest, with the rules of {exact}"
         )
     return version
+
+
+def _known(policies: Iterable[dict], profile: Profile, operator: bool, notes: list[str]) -> list[dict]:
+    """Policies without the settings that their release does not know. An upgraded cluster keeps such settings, and its
+    policies that were set before: they have no effect."""
+    known = profile.operator_policy_settings if operator else profile.policy_settings
+    kept = []
+    for policy in policies:
+        left = [key for key in policy["definition"] if key not in known]
+        definition = {key: value for key, value in policy["definition"].items() if key in known}
+        if left:
+            name = quoted(join_queue(policy["vhost"], policy["name"]))
+            whole = "" if definition else "; without them it says nothing, and is left out"
+            notes.append(f"{'operator ' * operator}policy {name}: RabbitMQ {profile.release} does not know"
+                         f" {named(left)}: left out{whole}")  # fmt: skip
+        if definition or not left:
+            kept.append(policy | {"definition": definition})
+    return kept
 
 
 def _unknown(settings: Mapping[str, Any], left: Collection[str]) -> str:

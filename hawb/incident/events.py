@@ -126,6 +126,7 @@ KINDS: Mapping[str, str] = {
     "connections_closed": "`count` connections were closed for maintenance",
     "channel_failed": "a channel was closed with an error, for `reason`",
     "consumer_timed_out": "a consumer of `queue` did not acknowledge in time",
+    "queue_unavailable": "a client was refused, since no process of `queue` runs, for `reason`; `peer` is its node",
     "operation_timed_out": "what a client asked for was not done in time, for `reason`",
     "process_crashed": "an Erlang process (`name`, and of `queue`, where they are told) has crashed, for `reason`",
     "child_ended": "a supervisor (`name`) reports that a process below it has ended, for `reason`",

@@ -98,6 +98,15 @@ STREAMS = (
 )  # fmt: skip
 
 TIMEOUTS = (
+    rule("queue_unavailable", ALL, "rabbit_amqqueue:absent",
+         "Channel error on connection {pid} ({_}), channel {_}:\n{_} home node '{peer}' of durable {queue} is down or"
+         " inaccessible", reason="home node down"),
+    rule("queue_unavailable", ALL, "rabbit_amqqueue:absent",
+         "Channel error on connection {pid} ({_}), channel {_}:\n{_} not_found: {queue} process is stopped by"
+         " supervisor", reason="stopped"),
+    rule("queue_unavailable", ALL, "rabbit_amqqueue:absent",
+         "Channel error on connection {pid} ({_}), channel {_}:\n{_} not_found: {queue} has crashed and failed to"
+         " restart", reason="crashed"),
     rule("operation_timed_out", ALL, "rabbit_amqqueue:not_found_or_absent_dirty",
          "Channel error on connection {pid} ({_}), channel {_}:\n{_} on {queue} due to timeout",
          reason="due to timeout"),

@@ -20,14 +20,14 @@ from hawb.incident.reading import SEVERE
 Timed = tuple[int, Event]
 FAULTS = (
     "process_crashed", "child_ended", "data_corrupt", "stream_failed", "stream_reader_ended", "coordinator_failed",
-    "application_ended", "operation_timed_out", "consumer_timed_out", "cookie_refused", "member_not_started",
-    "group_not_formed", "boot_error",
+    "application_ended", "queue_unavailable", "operation_timed_out", "consumer_timed_out", "cookie_refused",
+    "member_not_started", "group_not_formed", "boot_error",
 )  # fmt: skip
 """Kinds of events that report a fault by themselves."""
 BROKEN = (
     "boot_failed", "boot_error", "clusters_apart", "data_corrupt", "vhost_failed", "store_crashed", "application_ended",
     "queue_crashed", "coordinator_failed", "stream_failed", "member_not_started", "group_not_formed", "cookie_refused",
-    "operation_timed_out", "consumer_timed_out", "process_crashed",
+    "queue_unavailable", "operation_timed_out", "consumer_timed_out", "process_crashed",
 )  # fmt: skip
 """Kinds of happenings that are faults of RabbitMQ, worst first."""
 WHY_BOOTS_FAIL = ("boot_failed", "boot_error", "boot_disagreed", "process_crashed")
@@ -124,7 +124,7 @@ def _fault(at_us: int, event: Event) -> Happening | None:
         node = event.peer or node
     elif kind in ("process_crashed", "child_ended"):
         kind = _crash(event)
-    elif kind == "cookie_refused":
+    elif kind in ("cookie_refused", "queue_unavailable"):
         name = event.peer
     elif kind == "operation_timed_out":
         name, count = None, 1

@@ -30,6 +30,8 @@ KINDS: Mapping[str, str] = {
     "stream_failed": "a replica of the stream `name` on `node` failed, for `reason`",
     "member_not_started": "a member of a quorum queue on `node` was not started, for `reason`",
     "group_not_formed": "the members of the new quorum queue `name` could not be started",
+    "queue_unavailable": "clients on `node` were refused `queue`, of which no process runs, for `reason`; `name` is its"
+    " node",
     "operation_timed_out": "`count` operations of clients timed out on `node`, for `reason`",
     "consumer_timed_out": "consumers of `queue` on `node` did not acknowledge in time: their channels were closed",
     "node_gone": "others missed `node`, whose own log is not there",

@@ -46,6 +46,8 @@ SEVERE = frozenset({"error", "critical", "alert", "emergency", "crash", "supervi
 MOST_UNREAD = 20
 """Number of severe unmatched messages that are kept per file; all are counted."""
 BOOT_FAILED = "BOOT FAILED"
+DURING_STARTUP = re.compile(r"(?:Error|Exception) during startup:\s*(\S.*)", re.DOTALL)
+"""Why a boot failed, as an Erlang term that may go over many lines (`rabbit_prelaunch_errors`)."""
 FAILING_US, FAILING_LINES = 2_000_000, 60
 """Time and number of messages over which a node explains a failed boot: 3.8 logs each line separately."""
 NOTED = "noted"
@@ -282,7 +284,9 @@ def _with_cause(kind: str, told: dict[str, Any], message: str) -> tuple[str, dic
         mark = causes.cause(message)
         if mark and causes.MARKS[mark] == causes.TABLES:
             told = {"nodes": tuple(dict.fromkeys(OF_A_NODE.findall(message[:CLIPPED])))} | told
-        return kind, told | ({"reason": mark} if mark else {})
+        term = DURING_STARTUP.search(message[:CLIPPED])
+        reason = mark or (term and term[1])
+        return kind, told | ({"reason": reason} if reason else {})
     if kind in OF_CRASHES:
         if (mark := causes.cause(message)) and causes.MARKS[mark] == causes.COOKIE:
             return "boot_failed", {"reason": mark}

@@ -38,10 +38,11 @@ ADVICE: dict[str, Advice] = {
     ),
     "unknown-settings": Advice(
         "error",
-        "RabbitMQ {release} does not know {keys}",
+        "RabbitMQ {release} does not know {keys}{where}",
         "A setting that a release no longer supports stays in the policy after an upgrade, without effect.",
         "rabbit_policies of each release",
-        "Remove the settings; if they mirrored queues, declare these queues again as quorum queues.",
+        "Remove the settings. If they mirrored queues, declare these queues again as quorum queues; what only an"
+        " operator policy does not take can be set by a policy.",
     ),
     "fits-no-type": Advice(
         "error",
@@ -229,11 +230,11 @@ ADVICE: dict[str, Advice] = {
     ),
     "member-without-node": Advice(
         "error",
-        "its {members} members include {ghosts}, which the cluster does not have",
+        "its members include {ghosts}, which the cluster does not have ({members:,} in all)",
         "A member that never comes back still counts for the majority, so the queue tolerates one failure less.",
         "rabbit_quorum_queue:delete_member; rabbit_stream_queue:delete_replica",
         "Delete these members first: rabbitmq-queues delete_member, of a stream rabbitmq-streams delete_replica. Then"
-        " add others on nodes that the cluster has.",
+        " add others on nodes that the cluster has. If each of them has a member, join a node first.",
     ),
     "even-members": Advice(
         "warning",
@@ -257,7 +258,8 @@ ADVICE: dict[str, Advice] = {
         "If one of them is promoted, the messages that it lacks are lost. With when-synced, the queue instead"
         " waits for its master.",
         "the guide, \"Unsynchronised Mirrors\"",
-        "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue.",
+        "Run rabbitmqctl sync_queue at a time when the queue may be blocked, or let consumers empty the queue. If the"
+        " master's node is down, start it first.",
     ),
     "sync-batch-over-ticktime": Advice(
         "error",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -18,14 +19,18 @@ from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.lint import Report, lint
 from hawb.planning.queue_checks import sharing
 from hawb.planning.remedies import improved
-from hawb.rules.policies import Policy
+from hawb.rules.patterns import Match, TooSlow
+from hawb.rules.policies import Policy, matched
 from hawb.rules.quorum import majority
 
 MANY_QUEUES, FEW_QUEUES = 300, 10
 """In clusters with many queues advice is tried on a few queues of each kind of finding; all would take minutes."""
 Way = Callable[[Inventory, Finding], Inventory]
 MEMBERS_WANTED = {"one-member": 2, "even-members": 1}
-"""Number of members that the advice adds, by code; for members without a node, as many as there are."""
+"""Number of members that the advice adds, by code."""
+LEAST_TO_DELETE = 4
+"""A queue with an even number of members, and at least so many, can do with one less."""
+VERBS = {"delete": "delete_member", "add": "add_member"}
 
 
 def helping(report: Report, most: int) -> tuple[list[str], list[str]]:
@@ -84,10 +89,15 @@ def followed(inventory: Inventory, ways: Iterable[tuple[str, Way]]) -> Inventory
 
 
 def member_steps(finding: Finding) -> list[tuple[str, str]]:
-    """Return the steps that advice about a queue's members amounts to: (delete_member or add_member, node)."""
-    ghosts, free = (list(map(str, _listed(finding, key))) for key in ("ghosts", "free"))
-    wanted = MEMBERS_WANTED.get(finding.code, len(ghosts))
-    return [*(("delete_member", node) for node in ghosts), *(("add_member", node) for node in free[:wanted])]
+    """Return the steps that advice about a queue's members amounts to: (verb, node).
+
+    The verb is start, delete_member, rejoin or add_member.
+    """
+    if finding.code != "member-without-node":
+        return [("add_member", str(node)) for node in _listed(finding, "free")[: MEMBERS_WANTED[finding.code]]]
+    steps = finding.detail["steps"]
+    assert isinstance(steps, dict)
+    return [(VERBS.get(key, key), str(node)) for key in ("start", "delete", "rejoin", "add") for node in steps[key]]
 
 
 def _listed(finding: Finding, key: str) -> Sequence[object]:
@@ -180,7 +190,7 @@ def by_type(given: Inventory, found: Finding) -> Inventory:
 
     def parts(policy: Policy) -> list[Policy]:
         made = []
-        for kind in ("classic", "quorum", "stream"):
+        for kind in _types_matched(given, policy) or ("classic", "quorum", "stream"):
             unsupported = given.profile.unsupported_by(kind)
             for part in having(policy, {key: None for key in policy.definition if key in unsupported}):
                 apply_to = "streams" if kind == "stream" else f"{kind}_queues"
@@ -194,6 +204,14 @@ def by_type(given: Inventory, found: Finding) -> Inventory:
     return policy_changed(given, found, parts)
 
 
+def _types_matched(given: Inventory, policy: Policy) -> list[str]:
+    """Return the types of the queues whose names a policy matches."""
+    here = [one for one in given.queues if one.vhost == policy.vhost]
+    with suppress(TooSlow):
+        here = [one for one in here if matched(policy, one.name) is Match.YES]
+    return sorted({one.type for one in here} & {"classic", "quorum", "stream"})
+
+
 def merged(given: Inventory, found: Finding) -> Inventory:
     """Write the settings of silenced policies into the policy that applies too."""
     [one] = [one for one in assign(given).assignments if one.queue.full_name == found.name]
@@ -203,14 +221,41 @@ def merged(given: Inventory, found: Finding) -> Inventory:
 
 
 def members_changed(given: Inventory, found: Finding) -> Inventory:
-    """Delete and add members as the advice says; if no file lists the nodes, add them on assumed nodes."""
-    [one] = [one for one in given.queues if one.full_name == found.name]
-    members = list(one.facts.members or ())
+    """Start nodes, join them again, delete and add members as the advice says.
+
+    If no file lists the nodes, add members on assumed nodes.
+    """
     wanted = MEMBERS_WANTED.get(found.code, 0)
     others = [] if given.nodes else [("add_member", f"another node {number}") for number in range(wanted)]
-    for verb, node in member_steps(found) or others:
-        (members.append if verb == "add_member" else members.remove)(node)
-    return queue_changed(given, found.name, members=members)
+    return _stepped(given, found, member_steps(found) or others)
+
+
+def _stepped(given: Inventory, found: Finding, steps: Iterable[tuple[str, str]]) -> Inventory:
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    members, online = list(one.facts.members or ()), one.facts.online
+    online = None if online is None else list(online)
+    for verb, node in steps:
+        if verb in ("start", "rejoin"):
+            given = replace(given, nodes={**given.nodes, node: True})
+            changed = [online] if online is not None and node in members else []
+        else:
+            changed = [members, *([online] if online is not None else [])]
+        for nodes in changed:
+            if verb == "delete_member":
+                nodes[:] = [other for other in nodes if other != node]
+            elif node not in nodes:
+                nodes.append(node)
+    return queue_changed(given, found.name, members=members, online=online)
+
+
+def _odd_without_a_free_node(given: Inventory, found: Finding) -> Inventory:
+    """Delete a member of at least four, one that is not online if there is any; of two, add one on a new node."""
+    [one] = [one for one in given.queues if one.full_name == found.name]
+    members, online = one.facts.members or (), one.facts.online or ()
+    if len(members) < LEAST_TO_DELETE:
+        return _stepped(given, found, [("start", "another node"), ("add_member", "another node")])
+    offline = [node for node in members if node not in online]
+    return _stepped(given, found, [("delete_member", (offline or members)[-1])])
 
 
 def cycle_broken(given: Inventory, found: Finding) -> Inventory:
@@ -304,7 +349,8 @@ WAYS: dict[str, Sequence[Way]] = {
     "policy-feeds-itself": [policy_set], "dead-letter-cycle": [cycle_broken], "mirroring-silenced": [merged],
     "settings-silenced": [merged], "no-policy": [quorum, mirrored], "one-replica": [quorum, mirrored_too],
     "no-mirror-runs": [_nodes_run], "classic-queue": [quorum], "one-member": [members_changed],
-    "even-members": [members_changed], "member-without-node": [members_changed], "members-offline": [_all_online],
+    "even-members": [members_changed, _odd_without_a_free_node], "member-without-node": [members_changed],
+    "members-offline": [_all_online],
     "unsynchronised-mirrors": [_synchronised], "sync-batch-over-ticktime": [set_everywhere(ha_sync_batch_size=2)],
     "sync-batch-large": [set_everywhere(ha_sync_batch_size=2)],
     "when-synced-without-confirms": [lambda given, _: replace(given, confirmed=given.published)],

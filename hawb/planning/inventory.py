@@ -64,7 +64,8 @@ class Inventory(Struct, kw_only=True):
 
     `nodes` maps each node to whether it runs, and is empty if no file lists nodes; `policies_told` and `queues_told`
     are True if a file lists policies and queues. `exchanges` maps exchanges that are not predeclared to their types.
-    `published` and `confirmed` are the cluster's message counters.
+    `published` and `confirmed` are the cluster's message counters. `hosted` counts the members of quorum queues and
+    streams on each node; `hawb.planning.lint` sets it.
     """
 
     profile: Profile
@@ -84,6 +85,7 @@ class Inventory(Struct, kw_only=True):
     published: int | None = None
     confirmed: int | None = None
     notes: list[str] = field(default_factory=list)
+    hosted: dict[str, int] = {}
 
 
 def of_files(sources: Sequence[str | Path], release: str | None = None) -> Inventory:

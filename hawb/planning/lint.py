@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
 
 from msgspec import Struct
 from msgspec.msgpack import Encoder
+from msgspec.structs import replace
 
 from hawb.planning.advice import SEVERITIES
 from hawb.planning.assignments import Assigned, Assignment, assign
@@ -53,6 +54,8 @@ class Report(Struct, frozen=True):
 
 def lint(inventory: Inventory) -> Report:
     """Return the findings about a cluster."""
+    hosted = Counter(node for queue in inventory.queues for node in queue.facts.members or ())
+    inventory = replace(inventory, hosted=dict(hosted))
     assigned = assign(inventory)
     applied: dict[tuple[bool, str, str | None], list[Assignment]] = defaultdict(list)
     for one in assigned.assignments:

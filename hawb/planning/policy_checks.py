@@ -25,7 +25,9 @@ OF_EXCHANGES = {"alternate-exchange", "federation-upstream", "federation-upstrea
 def policy_findings(reach: Reach, applied: Sequence[Assignment], inventory: Inventory) -> Iterator[Finding]:
     """Yield the findings about one policy, which applies to the queues in `applied`."""
     if reach.unknown:
-        yield _finding("unknown-settings", reach, keys=reach.unknown, release=inventory.profile.release)
+        where = " in an operator policy" if reach.operator else ""
+        release = inventory.profile.release
+        yield _finding("unknown-settings", reach, keys=reach.unknown, release=release, where=where)
     if reach.refused:
         reason = " ".join(reach.refused.removeprefix("Validation failed").split())
         yield _finding("policy-refused", reach, reason=reason, release=inventory.profile.release)

@@ -10,15 +10,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import to_builtins
+
 from hawb.engine.classic.sync_effort import Effort
 from hawb.planning.assignments import Assignment
 from hawb.planning.findings import Finding
+from hawb.planning.ghosts import change
 from hawb.planning.inventory import Inventory, Queue
 from hawb.planning.quorum_blockers import before_quorum
 from hawb.planning.quorum_translation import SERVER_NAMED
 from hawb.rules.owned_queues import owner
 from hawb.rules.policies import Mirroring, Promote, mirroring
 from hawb.rules.quorum import tolerated_failures
+from hawb.rules.streams import STREAM_PROFILES
 
 ASSUMED_BYTES = 1024
 GUIDE_BATCH_BYTES = 50_000 * 1024
@@ -127,7 +131,8 @@ def _unsynchronised(assignment: Assignment, inventory: Inventory) -> Found | Non
     if not inventory.profile.mirroring or not facts.mirrors or facts.synchronised is None:
         return None
     behind = [node for node in facts.mirrors if node not in facts.synchronised]
-    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)}
+    waits = facts.node is not None and inventory.nodes.get(facts.node) is False
+    told = {"unsynchronised": len(behind), "mirrors": len(facts.mirrors)} | ({"start": facts.node} if waits else {})
     return ("unsynchronised-mirrors", told) if behind else None
 
 
@@ -137,14 +142,24 @@ def _ghosts(assignment: Assignment, inventory: Inventory) -> Found | None:
     ghosts = [node for node in members if inventory.nodes and node not in inventory.nodes]
     if not ghosts:
         return None
-    told = {"ghosts": ghosts, "members": len(members)}
-    return "member-without-node", told | {"free": _free(assignment, inventory), "type": assignment.queue.type}
+    facts, running = assignment.queue.facts, [node for node, runs in inventory.nodes.items() if runs]
+    online = [node for node in members if node in (running if facts.online is None else facts.online)]
+    free, down = (_free(assignment, inventory, runs) for runs in (True, False))
+    streams = STREAM_PROFILES.get(inventory.profile.version)
+    deletes = assignment.queue.type != "stream" or (streams is not None and streams.deletes_where_down)
+    told = {"ghosts": ghosts, "members": len(members), "free": free, "type": assignment.queue.type}
+    steps = to_builtins(change(members, online, ghosts, free, down, deletes))
+    return "member-without-node", told | {"steps": steps, "at": (online or running or [""])[0]}
 
 
-def _free(assignment: Assignment, inventory: Inventory) -> list[str]:
-    """Return the running nodes without a member of the queue, if files list its members."""
+def _free(assignment: Assignment, inventory: Inventory, running: bool = True) -> list[str]:
+    """Return the nodes without a member of the queue that run, or do not run, those with the fewest members first.
+
+    The list is empty if no file lists the queue's members.
+    """
     members = assignment.queue.facts.members
-    return [node for node, runs in inventory.nodes.items() if runs and node not in members] if members else []
+    nodes = [node for node, runs in inventory.nodes.items() if runs is running] if members else []
+    return sorted((node for node in nodes if node not in members), key=lambda node: inventory.hosted.get(node, 0))
 
 
 def _members(assignment: Assignment, inventory: Inventory) -> Found | None:
@@ -177,7 +192,9 @@ def _offline(assignment: Assignment, inventory: Inventory) -> Found | None:
     facts = assignment.queue.facts
     members = facts.members or ()
     offline = [node for node in facts.offline() if not inventory.nodes or node in inventory.nodes]
-    return ("members-offline", {"offline": len(offline), "members": len(members)}) if offline else None
+    by_node = {runs: [node for node in offline if inventory.nodes.get(node) is runs] for runs in (True, False)}
+    told = {"offline": len(offline), "members": len(members), "type": assignment.queue.type}
+    return ("members-offline", told | {"start": by_node[False], "again": by_node[True]}) if offline else None
 
 
 # Costs of mirrors, and their effect on publishers

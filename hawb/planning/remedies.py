@@ -16,9 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hawb.engine.core import runs
-from hawb.engine.core.state import DOWN, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.engine.core.state import DOWN, NOWHERE, PAUSED, QUORUM, RUNNING, STREAM, WAITING, Queue, Side, State
+from hawb.planning.ghosts import Change, change, spare
 from hawb.planning.out_of_use import offline, out_of_use
-from hawb.rules.quorum import majority
+from hawb.rules.streams import STREAM_PROFILES
 from hawb.scenario.outcome import partitions_outcome
 from hawb.scenario.refused import ScenarioRefused
 from hawb.scenario.run import Run
@@ -49,10 +50,10 @@ class Remedy(Struct, frozen=True):
 
     `kind`: `mend` (links work again, then all of `nodes` are restarted, once consumers have emptied `queues` there),
     `start` (all of `nodes`), `start_synchronise` (all of them, then the queues' mirrors are synchronised),
-    `start_one` (any of `nodes` is enough, the steps start the first), `rejoin` (nodes that the cluster has forgotten),
-    `join` (nodes that have been reset), `replace` (members on forgotten nodes are deleted, and others added),
-    `add_member`, `synchronise`, `empty`
-    (consumers empty the queues), `make_quorum` (classic queues become quorum queues).
+    `start_one` (any of `nodes` is enough, the steps start the first), `restart` (all of `nodes`), `rejoin` (nodes that
+    the cluster has forgotten, once the members there are deleted), `join` (nodes that have been reset), `replace`
+    (members on forgotten nodes are deleted, and others added), `add_member`, `synchronise`, `empty` (consumers empty
+    the queues), `make_quorum` (classic queues become quorum queues).
     """
 
     kind: str
@@ -105,7 +106,7 @@ def _spare(state: State, side: Side, queue: Queue) -> int:
     """Return how many more of its nodes a queue can lose and stay available."""
     if queue.has_group:
         members = len(queue.members)
-        return max(members - len(offline(state, side, queue)) - majority(members), 0)
+        return spare(members, members - len(offline(state, side, queue)))
     return sum(state.nodes[mirror].status == RUNNING for mirror in queue.synchronised if mirror in queue.mirrors)
 
 
@@ -129,11 +130,11 @@ def remedies(
     `losing` are the queues that would lose messages, `alone` those that need more or other replicas.
     """
     measure, found = cache(measure), []
-    for propose in (_mend, _start, _replace, _synchronise, partial(_empty, queues=losing), partial(_add, queues=alone),
-                    partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
+    for propose in (_mend, _start, _restart, _replace, _synchronise, partial(_empty, queues=losing),
+                    partial(_add, queues=alone), partial(_make_quorum, queues=alone), _rejoin, _join):  # fmt: skip
         for remedy in propose(run):
             replaced = {node for one in found if one.kind == "replace" for node in one.nodes}
-            useless = remedy.kind == "rejoin" and not replaced.isdisjoint(remedy.nodes)
+            useless = remedy.kind == "rejoin" and not replaced.isdisjoint(remedy.nodes) and not any(_changes(run))
             if useless or improved(run, remedy.steps, measure) is None:
                 continue
             needed = _needed(remedy, run, measure)
@@ -250,24 +251,50 @@ def _start(run: Run) -> Iterator[Remedy]:
             yield Remedy("start_synchronise", down, tuple(behind), steps)
 
 
-def _replace(run: Run) -> Iterator[Remedy]:
-    """Propose to replace members on nodes outside the cluster by members on running nodes.
-
-    They are only deleted if there is no such node.
-    """
+def _restart(run: Run) -> Iterator[Remedy]:
+    """Propose to restart, one after the other, the running nodes of queues whose process has ended."""
     state, names = run.moment().state, run.settings.names
-    hosted, deleted, added, nodes, queues = _hosted(state), [], [], [], []
+    queues = (state.queues[one.queue] for one in out_of_use(run) if one.reason == "failed")
+    failed = {queue.name: names[queue.master] for queue in queues if queue.master != NOWHERE}
+    nodes = tuple(dict.fromkeys(failed.values()))
+    if failed:
+        steps = tuple({verb: [node]} for node in nodes for verb in ("stop", "start"))
+        yield Remedy("restart", nodes, tuple(failed), steps)
+
+
+def _replace(run: Run) -> Iterator[Remedy]:
+    """Propose to replace members on nodes outside the cluster by members on running nodes, or on nodes to start.
+
+    They are only deleted where that is enough.
+    """
+    names = run.settings.names
+    changed = [(queue, change) for queue, change in _changes(run) if not change.rejoin]
+    if changed:
+        started = dict.fromkeys(names[node] for _, change in changed for node in change.start)
+        start = ({"start": [*started]},) if started else ()
+        steps = [step for queue, change in changed for verb, nodes in (("delete_member", change.delete),
+                 ("add_member", change.add)) for step in _member_steps(verb, queue, nodes, names)]  # fmt: skip
+        nodes = dict.fromkeys(names[node] for _, change in changed for node in change.delete)
+        yield Remedy("replace", tuple(nodes), tuple(queue.name for queue, _ in changed), (*start, *steps))
+
+
+def _changes(run: Run) -> Iterator[tuple[Queue, Change[int]]]:
+    """Yield the queues with members on nodes that are no members of the cluster, each with what is done about them."""
+    state = run.moment().state
+    hosted = _hosted(state)
+    streams = STREAM_PROFILES.get(run.settings.profile.version)
     for queue in state.queues.values():
         gone = [one for one in queue.members if not state.nodes[one].member] if queue.has_group else []
-        if not gone:
-            continue
-        deleted += [{"delete_member": {"queue": queue.name, "node": names[node]}} for node in gone]
-        free = _free(state, queue, hosted)[: len(gone)]
-        added += [{"add_member": {"queue": queue.name, "node": names[node]}} for node in free]
-        nodes += [names[node] for node in gone]
-        queues.append(queue.name)
-    for steps in ([*deleted, *added], deleted) if deleted else ():
-        yield Remedy("replace", tuple(dict.fromkeys(nodes)), tuple(queues), tuple(steps))
+        if gone:
+            off = set(offline(state, state.sides[0], queue))
+            online = [one for one in queue.members if one not in off]
+            deletes = queue.type != STREAM or (streams is not None and streams.deletes_where_down)
+            free, down = (_free(state, queue, hosted, status) for status in (RUNNING, DOWN))
+            yield queue, change(queue.members, online, gone, free, down, deletes)
+
+
+def _member_steps(verb: str, queue: Queue, nodes: Iterable[int], names: Sequence[str]) -> list[Step]:
+    return [{verb: {"queue": queue.name, "node": names[node]}} for node in nodes]
 
 
 def _synchronise(run: Run) -> Iterator[Remedy]:
@@ -350,12 +377,21 @@ def _rejoin(run: Run) -> Iterator[Remedy]:
     for name in gone:
         waits = state.nodes[run.settings.names.index(name)].status == WAITING
         steps += [*([{"kill": name}] if waits else []), {"reset": name}, {"join": name}]
-    ahead = played(run, steps) if steps else None
-    if ahead is None:
-        return
-    more = next(_add(ahead, short(ahead)), None)
-    steps += more.steps if more is not None else ()
-    yield Remedy("rejoin", tuple(gone), more.queues if more is not None else (), tuple(steps))
+    members = [
+        [step for queue, change in _changes(run) if change.rejoin
+         for step in _member_steps(verb, queue, getattr(change, key), run.settings.names)
+         if step[verb]["node"] in gone]
+        for verb, key in (("delete_member", "delete"), ("add_member", "add"))
+    ]  # fmt: skip
+    for deleted, added in (members, ([], [])) if any(members) else (([], []),):
+        every = [*deleted, *steps, *added]
+        ahead = played(run, every) if steps else None
+        if ahead is None:
+            continue
+        more = next(_add(ahead, short(ahead)), None)
+        every += more.steps if more is not None else ()
+        queues = dict.fromkeys(step["add_member"]["queue"] for step in every if "add_member" in step)
+        yield Remedy("rejoin", tuple(gone), tuple(queues), tuple(every))
 
 
 def _join(run: Run) -> Iterator[Remedy]:
@@ -381,13 +417,13 @@ def _hosted(state: State) -> Counter[int]:
     return Counter(node for queue in state.queues.values() for node in queue.members)
 
 
-def _free(state: State, queue: Queue, hosted: Counter[int]) -> list[int]:
-    """Return the running nodes that accept new members and have none of the queue's, fewest members first.
+def _free(state: State, queue: Queue, hosted: Counter[int], status: int = RUNNING) -> list[int]:
+    """Return the nodes of a status that accept new members and have none of the queue's, fewest members first.
 
-    `hosted` counts the members on each node (see `_hosted`).
+    `status` is RUNNING or DOWN; `hosted` counts the members on each node (see `_hosted`).
     """
     free = [
         node for node, value in enumerate(state.nodes)
-        if value.status == RUNNING and value.member and not value.drained and node not in queue.members
+        if value.status == status and value.member and not value.drained and node not in queue.members
     ]  # fmt: skip
     return sorted(free, key=lambda node: (hosted[node], node))

@@ -69,20 +69,23 @@ def _sentence(remedy: Remedy) -> str:
             return _("Start {nodes}: that brings back {queues}.", nodes=nodes, queues=queues)
         case "start":
             return _("Start {nodes}: what is there is no longer replicated as it should be.", nodes=nodes)
+        case "restart":
+            return _("Restart {nodes}: that brings back {queues}, whose process has ended.", nodes=nodes, queues=queues)
         case "start_synchronise":
             start = N_(
                 "Start {nodes}, then synchronise {queues}: mirrors there lack messages. Each queue blocks meanwhile."
             )
             return _(start, nodes=nodes, queues=queues)
         case "rejoin":
-            more = _("Then give {queues} a member there.", queues=queues) if remedy.queues else ""
-            return paragraph([ngettext(*REJOIN, len(remedy.nodes), nodes=nodes, to=shown(remedy.at)), more])
+            return paragraph(_rejoining(remedy))
         case "join":
             return ngettext(*JOIN, len(remedy.nodes), nodes=nodes, to=shown(remedy.at))
         case "replace":
-            added = dict.fromkeys(step["add_member"]["node"] for step in remedy.steps if "add_member" in step)
+            started = [node for step in remedy.steps for node in step.get("start", ())]
+            start = _("Start {nodes}.", nodes=listing(started)) if started else ""
+            added = _about(remedy, "add_member", "node")
             words = {"queues": queues, "nodes": nodes, "added": listing(added)}
-            return ngettext(*(REPLACE if added else DELETE), len(remedy.nodes), **words)
+            return paragraph([start, ngettext(*(REPLACE if added else DELETE), len(remedy.nodes), **words)])
         case "synchronise":
             return _("Synchronise {queues} before another node goes; each blocks meanwhile.", queues=queues)
         case "empty":
@@ -92,6 +95,23 @@ def _sentence(remedy: Remedy) -> str:
             return ngettext(*ADD_MEMBER, len(remedy.steps), queues=queues, nodes=nodes)
         case _other:
             return ngettext(*REPLICATE, len(remedy.queues), queues=queues)
+
+
+def _rejoining(remedy: Remedy) -> Iterator[str]:
+    nodes, added = listing(remedy.nodes), _about(remedy, "add_member", "node")
+    if deleted := _about(remedy, "delete_member", "node"):
+        queues = listing(_about(remedy, "delete_member", "queue"))
+        yield ngettext(*DELETE, len(deleted), queues=queues, nodes=listing(deleted))
+    yield ngettext(*REJOIN, len(remedy.nodes), nodes=nodes, to=shown(remedy.at))
+    if added and added.keys() <= {*remedy.nodes}:
+        yield _("Then give {queues} a member there.", queues=listing(remedy.queues))
+    elif added:
+        yield _("Then give {queues} members on {nodes}.", queues=listing(remedy.queues), nodes=listing(added))
+
+
+def _about(remedy: Remedy, verb: str, key: str) -> dict[object, None]:
+    """Return the queues or nodes of a remedy's steps of one kind, each once."""
+    return dict.fromkeys(step[verb][key] for step in remedy.steps if verb in step)
 
 
 def _mending(remedy: Remedy) -> str:
@@ -122,12 +142,25 @@ def _commands(remedy: Remedy, files: Sequence[str]) -> Iterator[str]:
     elif remedy.kind == "empty":
         vhosts = dict.fromkeys(split_queue(queue)[0] for queue in remedy.queues)
         yield from (f"rabbitmqctl list_queues -p {bash_word(vhost)} name messages" for vhost in vhosts)
+    elif remedy.kind in ("replace", "rejoin"):
+        queues = [*(_about(remedy, "delete_member", "queue") | _about(remedy, "add_member", "queue"))]
+        first = [step for step in remedy.steps if _queue_of(step) not in queues[MOST_COMMANDS:]]
+        if remedy.kind == "replace":
+            first.sort(key=lambda step: queues.index(_queue_of(step)) if _queue_of(step) in queues else -1)
+        yield from (command for step in first for command in _command(step, remedy))
+        if len(queues) > MOST_COMMANDS:
+            yield f"# and the same for {counted(len(queues) - MOST_COMMANDS, 'more queue')}"
     else:
         lines = [command for step in remedy.steps for command in _command(step, remedy)]
         many = remedy.kind in ("synchronise", "add_member") and len(lines) > MOST_COMMANDS
         yield from lines[:MOST_COMMANDS] if many else lines
         if many:
             yield f"# and {counted(len(lines) - MOST_COMMANDS, 'more command')}"
+
+
+def _queue_of(step: Mapping[str, object]) -> object:
+    [argument] = step.values()
+    return argument["queue"] if isinstance(argument, dict) else None
 
 
 def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
@@ -147,8 +180,13 @@ def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
         case "sync_queue":
             yield f"rabbitmqctl sync_queue {queue_words(argument)}"
         case "add_member" | "delete_member":
-            queue = argument["queue"]
-            yield f"{MEMBERS[verb, queue in remedy.streams]} {queue_words(queue)} {bash_word(argument['node'])}"
+            yield member_command(verb, argument["queue"], argument["node"], remedy.streams)
+
+
+def member_command(verb: str, queue: str, node: str, streams: frozenset[str]) -> str:
+    """Return the command that adds or deletes the member of a queue on a node; `streams` are the queues of that
+    type."""
+    return f"{MEMBERS[verb, queue in streams]} {queue_words(queue)} {bash_word(node)}"
 
 
 def reset_commands(node: str) -> Iterator[str]:

@@ -11,12 +11,16 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from answered_reports import estimate, risk
 from click.testing import CliRunner, Result
 from counted_work import growth, lines_run
 
 from hawb.cli import SECTIONS, every_command, main
-from hawb.views.report import EXIT_STATUSES
+from hawb.study.audit import Summary
+from hawb.views.report import EXIT_STATUSES, Report
+from hawb.views.study import audit, study_report
 from hawb.views.style import ANSWERS
+from hawb.views.terminal import text
 
 CLUSTER = 'scenario: "{name}"\ncluster: {{nodes: [a, b, c], version: "{version}"}}\nsteps:\n{steps}'
 QUORUM = "  - declare: {queue: q, node: a, arguments: {x-queue-type: quorum}}\n  - publish: {queue: q, count: 5}\n"
@@ -40,6 +44,14 @@ FAILED = BOOTED.splitlines(keepends=True)[0] + BOOTED.splitlines(keepends=True)[
 )  # fmt: skip
 UNKNOWN = BOOTED + "2026-04-22 09:06:00.000001+00:00 [error] <0.99.0> frobnicator lost its marbles\n"
 
+KILLED = "".join(
+    f"{day} 0{hour}{rest}\n"
+    for day in (f"2026-0{month}-{day:02}" for month in (4, 5, 6) for day in range(1, 29))
+    for hour in (1, 2)
+    for rest in (line[13:] for line in BOOTED.splitlines())
+)
+"""A node that began to run twice a day, and never stopped in between: it was killed."""
+
 ANSWERED = [
     ("run", QUORUM, "yes"), ("run", LOST, "no"), ("run", PARTED, "unknown"),
     ("run", JUST_PARTED, "unknown"),
@@ -52,8 +64,11 @@ ANSWERED = [
     ("explore --faults 0 --operations 0", QUORUM, "yes"),
     ("explore --operations 0 --without power_off --scenario worst.yaml", LOST.removesuffix("  - kill: a\n"), "no"),
     ("incident", BOOTED, "yes"), ("incident", FAILED, "no"), ("incident", UNKNOWN, "unknown"),
+    ("rates", KILLED, "yes"), ("rates", BOOTED, "no"),
 ]  # fmt: skip
 PLACEHOLDER = re.compile(r"…|\b(NODE|NAME|FILES?|FOLDER|LOGS|QUEUE|HOST|STUDY|SCENARIO|DEFINITIONS|VHOST)\b")
+DONE = ("run", "rates")
+"""Commands whose exit status is 0 whatever the answer: what was asked for is done."""
 WRITES = re.compile(r"(?:export_definitions|>|--(?:scenario|runbook|plan|numbers)) (\S+)")
 """What in a command is followed by the file that it writes."""
 
@@ -61,7 +76,7 @@ WRITES = re.compile(r"(?:export_definitions|>|--(?:scenario|runbook|plan|numbers
 def asked(folder: Path, words: str, content: str) -> Result:
     """Ask a command about a file that holds a scenario, an export or a log."""
     command, *options = words.replace("worst.yaml", str(folder / "worst.yaml")).split()
-    if command == "incident":
+    if command in ("incident", "rates"):
         file, text = folder / "rabbit@n1.log", content
     elif content.startswith("{"):
         file, text = folder / "definitions.json", content
@@ -81,6 +96,21 @@ def first_line(page: Path) -> str:
     return " ".join(told.split())
 
 
+def what_to_do(told: str, answer: str) -> list[str]:
+    """Check what a report says is to be done, and return its commands."""
+    todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", told, re.DOTALL)
+    assert todo is not None or answer == "yes", told
+    if todo is not None:
+        assert 1 <= len(re.findall(r"^  \d\. ", todo[1], re.MULTILINE)) <= 3
+        assert told.index("\nWhat to do\n") == told.index("\n\n") + 1, told  # nothing but the answer comes before
+    for last in ("\nWhat is assumed\n", "\nWhat the files do not say\n"):
+        after = told.partition(last)[2].partition("\n\n")[2]
+        assert last not in told or not after.strip() or after.startswith("What "), told
+    commands = re.findall(r"^[# ]*\$ (.*)$", told, re.MULTILINE)
+    assert PLACEHOLDER.search("\n".join([todo[1] if todo else "", *commands])) is None
+    return commands
+
+
 @pytest.mark.parametrize(("words", "content", "answer"), ANSWERED, ids=[f"{one[0]}-{one[2]}" for one in ANSWERED])
 def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path, words, content, answer):
     page = tmp_path / "answer.html"
@@ -88,23 +118,50 @@ def test_an_answer_has_its_question_its_word_its_status_and_what_to_do(tmp_path,
     question, _, rest = result.stdout.removeprefix("# ").replace("\n# ", "\n").partition("\n")
     assert question.endswith("?"), result.stdout + result.stderr
     assert rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), result.stdout
-    assert result.exit_code == (0 if words == "run" else EXIT_STATUSES[answer])
+    assert result.exit_code == (0 if words in DONE else EXIT_STATUSES[answer])
     assert "note: " not in result.stderr and result.stderr.endswith(f"{page}: the answer as a page\n")
     assert " ".join(result.stdout.replace("\n# ", "\n").split()).removeprefix("# ").startswith(first_line(page))
-    todo = re.search(r"\nWhat to do\n(.*?)(\n\n|\Z)", result.stdout, re.DOTALL)
-    if answer != "yes":
-        assert todo is not None, result.stdout
-    if todo is not None:
-        assert 1 <= len(re.findall(r"^  \d\. ", todo[1], re.MULTILINE)) <= 3
-    commands = re.findall(r"^[# ]*\$ (.*)$", result.stdout, re.MULTILINE)
-    assert PLACEHOLDER.search("\n".join([todo[1] if todo else "", *commands])) is None
+    commands = what_to_do(result.stdout, answer)
     made = {name for command in commands for name in WRITES.findall(command)}
     for word in (word for command in commands for word in shlex.split(command, comments=True)):
         is_file = re.fullmatch(r"[\w./@-]+\.(json|ya?ml|txt|log)", word.partition("=")[2] or word)
         assert not is_file or word in made or Path(word).exists(), commands
 
 
-@pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {"run"}))
+def compared(*pairs: tuple[str, float, float]) -> Report:
+    """The report of a study of designs, each with the ends of its difference from the first."""
+    measures = ("lost_confirmed", "publish_down_s")
+    rows = [estimate(design, measure, *ends) for measure in measures for design, *ends in pairs]
+    return study_report.report_of("Designs", rows, pairs[0][0], command="hawb study designs.yaml --output tables")
+
+
+def fleet(*risks: str, refused: str = "") -> Report:
+    """The report of an audit that finds risks of these codes, and cannot read a file."""
+    files = [{"file": refused, "place": "line 1", "given": "nothing", "accepted": "an object"}] if refused else []
+    return audit.report_of(Summary(3, {"classic": 9}, [risk(code) for code in risks], [], files))
+
+
+FAR_APART = estimate("plain") | {"share": 0.0, "mean": 0.0}
+ON_SPARK = [
+    ("study", compared(("plain", 0.0, 0.0), ("better", -3.0, -1.0)), "yes"),
+    ("study", compared(("plain", 0.0, 0.0), ("alike", -1.0, 1.0)), "no"),
+    ("study", study_report.report_of("One", [estimate("plain")], "plain", command="hawb study one.yaml"), "no"),
+    ("study", study_report.report_of("One", [FAR_APART], "plain", command="hawb study one.yaml"), "unknown"),
+    ("audit", fleet("matches-everything"), "yes"), ("audit", fleet("no-policy"), "no"),
+    ("audit", fleet(refused="x.json"), "unknown"),
+]  # fmt: skip
+"""Reports of the commands that start Spark, with made-up results."""
+
+
+@pytest.mark.parametrize(("report", "answer"), [one[1:] for one in ON_SPARK], ids=[f"{a}-{c}" for a, _, c in ON_SPARK])
+def test_an_answer_that_spark_found_has_the_same_grammar(report: Report, answer: str):
+    shown = text(report)
+    question, _, rest = shown.partition("\n")
+    assert question.endswith("?") and rest.startswith(f"{ANSWERS[answer].glyph} {ANSWERS[answer].told}: "), shown
+    what_to_do(shown, answer)
+
+
+@pytest.mark.parametrize("command", sorted({words.split()[0] for words, *_ in ANSWERED} - {*DONE}))
 def test_the_help_says_the_exit_statuses(command):
     told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
     assert "xit status" in told

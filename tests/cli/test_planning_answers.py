@@ -219,6 +219,66 @@ def test_the_member_on_a_node_that_has_left_is_replaced(tmp_path: Path):
         assert "1. Delete the members of photos on rabbit@n3, which has left the cluster" in done.stdout
 
 
+GHOSTS: dict[str, tuple[dict[str, str], dict[str, bool], str]] = {
+    "each node has a member": ({"q": "123"}, {"1": True, "2": True}, """
+        rabbitmq-queues delete_member -p / q rabbit@n3
+        RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on rabbit@n3
+        rabbitmqctl -n rabbit@n3 reset
+        rabbitmqctl -n rabbit@n3 join_cluster rabbit@n1
+        rabbitmqctl -n rabbit@n3 stop
+        systemctl start rabbitmq-server   # on rabbit@n3
+        rabbitmq-queues add_member -p / q rabbit@n3"""),
+    "the node without a member is down": ({"q": "123"}, {"1": True, "2": True, "4": False}, """
+        systemctl start rabbitmq-server   # on rabbit@n4
+        rabbitmq-queues delete_member -p / q rabbit@n3
+        rabbitmq-queues add_member -p / q rabbit@n4"""),
+    "to delete it is enough": ({"q": "1243"}, {"1": True, "2": True, "4": True}, """
+        rabbitmq-queues delete_member -p / q rabbit@n3"""),
+    "the node with the fewest members": ({"q": "123", "r": "124"}, {"1": True, "2": True, "4": True, "5": True}, """
+        rabbitmq-queues delete_member -p / q rabbit@n3
+        rabbitmq-queues add_member -p / q rabbit@n5"""),
+    "without a majority none can be deleted": ({"q": "123"}, {"1": True, "4": True, "5": True}, """
+        RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on rabbit@n2
+        rabbitmqctl -n rabbit@n2 reset
+        rabbitmqctl -n rabbit@n2 join_cluster rabbit@n1
+        rabbitmqctl -n rabbit@n2 stop
+        systemctl start rabbitmq-server   # on rabbit@n2
+        RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on rabbit@n3
+        rabbitmqctl -n rabbit@n3 reset
+        rabbitmqctl -n rabbit@n3 join_cluster rabbit@n1
+        rabbitmqctl -n rabbit@n3 stop
+        systemctl start rabbitmq-server   # on rabbit@n3"""),
+    "many queues": (dict.fromkeys("qrstu", "123"), {"1": True, "2": True, "4": True}, """
+        rabbitmq-queues delete_member -p / q rabbit@n3
+        rabbitmq-queues add_member -p / q rabbit@n4
+        rabbitmq-queues delete_member -p / r rabbit@n3
+        rabbitmq-queues add_member -p / r rabbit@n4
+        rabbitmq-queues delete_member -p / s rabbit@n3
+        rabbitmq-queues add_member -p / s rabbit@n4
+        # and the same for 2 more queues"""),
+}  # fmt: skip
+"""Members of queues by name, nodes with whether they run, and what each command advises first."""
+
+
+@pytest.mark.parametrize("command", ["lint", "safe", "replicas", "upgrade"])
+@pytest.mark.parametrize("case", GHOSTS)
+def test_every_command_gives_the_same_advice_about_members_on_nodes_that_have_left(
+    tmp_path: Path, case: str, command: str
+):
+    held, running, told = GHOSTS[case]
+    nodes = [{"name": f"rabbit@n{node}", "running": runs} for node, runs in running.items()]
+    listing = [
+        group(name, members=[f"rabbit@n{node}" for node in members],
+              online=[f"rabbit@n{node}" for node in members if running.get(node)])
+        for name, members in held.items()
+    ]  # fmt: skip
+    done = asked(command, *files(tmp_path, [queue(name, "quorum") for name in held], listing, nodes))
+    todo = done.stdout.partition("What to do\n")[2].partition("\n\n")[0]
+    commands = [line.strip().removeprefix("$ ") for line in todo.splitlines() if line.startswith("     $ ")]
+    wanted = [line.strip() for line in told.strip().splitlines()]
+    assert commands[: len(wanted)] == wanted, done.stdout
+
+
 def test_a_forgotten_node_is_reset_and_joined_again(tmp_path: Path):
     cluster, declared, _ = DOWN
     file = story(tmp_path, cluster, declared, "stop: c", "forget_cluster_node: {node: c, from: a}")

@@ -114,3 +114,29 @@ def test_commands_have_the_names_of_queues_and_nodes(tmp_path: Path):
     assert result.exit_code == 1
     delete = result.stdout.index("$ rabbitmq-queues delete_member -p shop -- -q rabbit@gone")
     assert delete < result.stdout.index("$ rabbitmq-queues add_member -p shop -- -q rabbit@c")
+
+
+def test_mirrors_that_wait_for_their_master_are_synchronised_once_its_node_runs(tmp_path: Path):
+    queue = {"name": "q", "vhost": "/", "type": "classic", "durable": True, "state": "down", "node": "rabbit@a",
+             "slave_nodes": ["rabbit@b"], "synchronised_slave_nodes": [],
+             "effective_policy_definition": {"ha-mode": "all"}}  # fmt: skip
+    nodes = [{"name": "rabbit@a", "running": False}, {"name": "rabbit@b", "running": True}]
+    for name, content in (("queues", [queue]), ("nodes", nodes)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    told = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
+    assert 0 < told.index("$ systemctl start rabbitmq-server   # on rabbit@a") < told.index("$ rabbitmqctl sync_queue")
+
+
+def test_the_nodes_to_start_are_named_and_members_that_are_not_online_though_their_node_runs(tmp_path: Path):
+    names = [f"rabbit@{name}" for name in "abcde"]
+    queue = {"name": "q", "vhost": "/", "type": "quorum", "durable": True, "members": names, "online": names[:3],
+             "leader": "rabbit@a", "arguments": {"x-queue-type": "quorum"}}  # fmt: skip
+    nodes = [{"name": name, "running": name != "rabbit@d"} for name in names]
+    for name, content in (("queues", [queue]), ("nodes", nodes)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    told = hawb(tmp_path / "queues.json", tmp_path / "nodes.json").stdout
+    assert [line.strip() for line in told.splitlines() if line.startswith("     $ ")] == [
+        "$ systemctl start rabbitmq-server   # on rabbit@d",
+        "$ rabbitmq-queues delete_member -p / q rabbit@e",
+        "$ rabbitmq-queues add_member -p / q rabbit@e",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,9 @@ def test_a_span_is_told_by_its_ends(fleet):
 def test_a_time_of_day_tells_no_span_of_months(fleet):
     result = rated(fleet, "--since", "08:00")
     assert result.exit_code == 2 and "--since: 08:00 has no date" in result.stderr
+
+
+def test_the_study_to_go_on_with_is_there_from_any_folder(fleet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [study] = re.findall(r"\$ hawb study (\S+) --numbers", rated(fleet).stdout)
+    assert Path(study).is_file()

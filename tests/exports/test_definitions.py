@@ -382,3 +382,18 @@ def test_a_mutated_export_is_imported_whole_or_refused(tmp_path_factory: pytest.
 def test_a_cut_export_is_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
     end = data.draw(st.integers(0, len(WHOLE) - 1))
     refused(tmp_path_factory.getbasetemp(), WHOLE[:end])
+
+
+def test_settings_that_an_upgrade_has_left_in_policies_have_no_effect(tmp_path: Path):
+    def policy(name: str, **definition: object) -> dict[str, object]:
+        definition = {key.replace("_", "-"): value for key, value in definition.items()}
+        return {"vhost": "/", "name": name, "pattern": "^q", "apply-to": "queues", "priority": 0,
+                "definition": definition}  # fmt: skip
+
+    policies = [policy("ha", ha_mode="all"), policy("both", ha_mode="all", max_length=9), policy("limit", max_length=5)]
+    of = {"vhosts": [{"name": "/"}], "queues": [], "policies": policies}
+    found = imported(tmp_path, of | {"rabbit_version": "4.0.5"})
+    kept = {one["name"]: one["definition"] for one in found.scenario["policies"]}
+    assert kept == {"both": {"max-length": 9}, "limit": {"max-length": 5}}
+    assert noted(found, "policy 'ha'", "RabbitMQ 4.0.5 does not know 'ha-mode': left out; without them it says nothing")
+    assert len(imported(tmp_path, of | {"rabbit_version": "3.13.7"}).scenario["policies"]) == 3

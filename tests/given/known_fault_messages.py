@@ -95,6 +95,15 @@ OF_FAULTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("Per-queue store CRC32 check failed in /var/lib/x/0.qs seq id 1 offset 2 size 3", "data_corrupt",
      {"name": "a classic queue's store"}),
     # of clients that waited in vain
+    (f"Channel error on connection <0.1.0> ({OF}, vhost: '/', user: 'o'mary'), channel 1:\noperation basic.consume "
+     f"caused a channel exception not_found: home node '{B}' of durable {Q} is down or inaccessible",
+     "queue_unavailable", QUEUE | {"peer": B, "reason": "home node down"}),
+    (f"Channel error on connection <0.1.0> ({OF}, vhost: '/', user: 'o'mary'), channel 1:\noperation queue.declare "
+     f"caused a channel exception not_found: {Q} process is stopped by supervisor", "queue_unavailable",
+     QUEUE | {"reason": "stopped"}),
+    (f"Channel error on connection <0.1.0> ({OF}, vhost: '/', user: 'o'mary'), channel 1:\noperation queue.declare "
+     f"caused a channel exception not_found: {Q} has crashed and failed to restart", "queue_unavailable",
+     QUEUE | {"reason": "crashed"}),
     (f"Channel error on connection <0.1.0> ({OF}, vhost: '/', user: 'o'mary'), channel 1:\noperation queue.declare "
      f"caused a channel exception not_found: failed to perform operation on {Q} due to timeout", "operation_timed_out",
      QUEUE | {"reason": "due to timeout"}),

@@ -142,6 +142,11 @@ def test_where_the_reason_is_not_known_the_line_to_read_is_told(tmp_path):
     assert first.what == "Read what stands in and around rabbit@n1.log:2: hawb does not know this message of an error."
 
 
+def test_a_reason_of_several_lines_that_is_not_known_is_told_by_its_words(tmp_path):
+    lines = ("Error during startup: {error,", "                          {timeout,", "      {rabbitmq_metadata,x}}}")
+    assert answer(told(tmp_path, n1=STARTS + failed(*lines)))[1].startswith("n1 failed to boot (timeout")
+
+
 @pytest.mark.parametrize(
     ("reason", "told"),
     [("{<word>}", ""), ("exit:{aborted,{<word>,[rabbit_runtime_parameters,<word>]}}",
@@ -263,6 +268,10 @@ FAULTS = {
     "an operation": (
         severe(CHANNEL, "operation queue.declare caused a channel exception not_found: failed to perform operation on"
                " queue 'orders' in vhost '/' due to timeout"), "n1: 1 operation of clients timed out (due to timeout)"),
+    "a queue whose node is down": (
+        severe(CHANNEL, "operation basic.consume caused a channel exception not_found: home node 'rabbit@n2' of durable"
+               " queue 'orders' in vhost '/' is down or inaccessible"),
+        "n1: clients were refused orders: no process of it runs (its node is down)"),
     "an operation, as a term": (
         severe("Error on AMQP connection <0.2.0> (10.0.0.9:4711 -> 10.0.0.1:5672, vhost: '/', user: 'mary', state:"
                " running), channel 1:", " {{timeout,", "   {gen_server2,call,[<0.3.0>,x,15000]}},", "  []}"),

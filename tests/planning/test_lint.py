@@ -175,6 +175,7 @@ def test_what_a_release_does_not_know_is_not_read():
     """3.10 knows no operator policy about mirroring; whatever a file says there is no more than a name."""
     found = lint(cluster(MIRRORED, operator_policies=[policy("theirs", ha_mode=["all"])]))
     assert [(one.code, one.where) for one in found.policies] == [("unknown-settings", "operator policy theirs")]
+    assert found.policies[0].what == "RabbitMQ 3.10.8 does not know 'ha-mode' in an operator policy"
     broken = policy("p", "(", ha_mode="all")
     assert "policy-refused" in codes(lint(cluster(broken, version="4.0")))
 

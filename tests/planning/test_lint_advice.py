@@ -119,6 +119,13 @@ def test_the_advice_about_many_queues_is_that_about_a_few_of_them():
     assert helping(lint(of(9)), 3) == helping(lint(of(900)), 3) == (["matches-nothing", "classic-queue"], [])
 
 
+def test_a_policy_is_split_by_the_types_that_there_are():
+    dead = policy("dl", ".*", delivery_limit=9)
+    both = cluster(dead, queues=[queue(type="quorum"), queue("s", type="stream")], version="3.13")
+    assert [*bad(lint(both).findings)] == ["passes-over"]
+    assert helping(lint(both), 3) == (["passes-over"], [])
+
+
 @pytest.mark.parametrize("led", [{"node": "b"}, {"type": "quorum", "leader": "b", "members": ["b", "a"]}])
 def test_masters_are_spread_where_no_file_tells_the_nodes(led: dict[str, object]) -> None:
     other = queue("other", **led | ({"leader": "a"} if "leader" in led else {"node": "a"}))

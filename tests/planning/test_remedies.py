@@ -70,6 +70,14 @@ def test_queues_of_a_whole_cluster_are_in_use_and_nothing_is_to_do():
     assert (out_of_use(run), kinds(run)) == ((), [])
 
 
+def test_the_node_of_a_queue_whose_process_has_ended_is_restarted():
+    crashes = [{"crash": {"queue": "q", "node": "a"}}] * 6
+    run = played(declared("q"), *crashes, version="3.10")
+    [remedy] = remedies(run)
+    assert remedy.kind == "restart" and remedy.steps == ({"stop": ["a"]}, {"start": ["a"]})
+    assert out_of_use(improved(run, remedy.steps)) == ()
+
+
 GHOST = {"cluster": {"down": {"c": "forgotten"}}}
 
 
@@ -100,8 +108,9 @@ def test_a_forgotten_node_is_reset_and_joined_again(version: str, waits: bool):
                  {"start": "c"}, version=version)  # fmt: skip
     assert improved(run, [{"start": "c"}]) is None
     [remedy] = remedies(run)
-    again = ({"reset": "c"}, {"join": "c"})
-    assert remedy.kind == "rejoin" and remedy.steps[: 2 + waits] == ((*[{"kill": "c"}], *again) if waits else again)
+    kept = [{"delete_member": {"queue": "q", "node": "c"}}] if version == "3.8" else []  # later ones do it themselves
+    again = [*kept, *([{"kill": "c"}] if waits else []), {"reset": "c"}, {"join": "c"}]
+    assert remedy.kind == "rejoin" and [*remedy.steps[: len(again)]] == again
     assert short(improved(run, remedy.steps)) == []
 
 

@@ -69,6 +69,20 @@ def test_messages_that_no_queue_took_are_no_all_clear(mode: str):
     assert toned_headline(told)["text"].startswith("No queue took 3 messages for ha.order")
 
 
+def test_what_a_paused_node_had_is_no_side_of_a_partition():
+    told = play("""
+        scenario: paused
+        cluster: {nodes: [a, b, c], version: "3.13", cluster_partition_handling: pause_minority}
+        steps:
+          - declare: {queue: q, node: a}
+          - declare: {queue: r, node: b}
+          - partition: [[a], [b, c]]
+          - wait: 100
+    """)
+    assert "views" in told["queues"]["r"] and told["nodes"]["a"] == "paused"
+    assert toned_headline(told)["text"] == "Nothing is lost, but q is down."
+
+
 def test_a_full_queue_that_takes_no_more_is_told():
     full = {"queue": "q", "arguments": {"x-max-length": 2, "x-overflow": "reject-publish"}}
     told = steps({"declare": full}, {"publish": {"queue": "q", "count": 5}}, {"publish": {"queue": "q", "count": 5}})

@@ -22,7 +22,7 @@ ERROR = Finding("priority-tie", "policy", "one", {"priority": 1, "others": ["two
         ([NOTE, NOTE], "Yes: there are 2 notes, and nothing worse."),
         ([WARNING], "No: queue q: no policy applies, so there is one replica."),
         ([WARNING, Finding("no-policy", "queue", "r"), NOTE],
-         "No: queue q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
+         "No: queues q and r: no policy applies, so there is one replica (2 warnings, 1 note in all)."),
         ([ERROR], "No: policy one: has the same priority, 1, as 'two'; they match 'q' of the same queues."),
     ],
 )  # fmt: skip

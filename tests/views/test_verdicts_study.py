@@ -137,3 +137,14 @@ def test_too_few_trials_ask_for_more():
     assert todo(rows, verdict(rows, "base"), "base", "x")[0].what == (
         "Play more trials of base: there are too few for intervals."
     )
+
+
+def test_a_design_that_loses_less_and_is_out_of_use_for_longer_is_named_with_both():
+    rows = [base(), estimate("new", "lost_confirmed", -3.0, -1.0), estimate("new", "publish_down_s", 1.0, 3.0)]
+    told = verdict(rows, "base")
+    assert told.sentence == (
+        "Yes, but only in part: new loses less than base, and is out of use for longer in rack."
+    )
+    assert [one.what for one in todo(rows, told, "base", "x")] == [
+        "Decide what counts more in rack: new loses less than base, and is out of use for longer."
+    ]

@@ -31,6 +31,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "member_not_started": ("did not start a member of a quorum queue", "member that did not start"),
     "group_not_formed": ("could not start a new quorum queue", "queue that was not formed"),
     "cookie_refused": ("refused a node with another Erlang cookie", "refused cookie"),
+    "queue_unavailable": ("refused clients a queue without a process", "queue out of use"),
     "operation_timed_out": ("had operations of clients time out", "timed-out operation"),
     "consumer_timed_out": ("had consumers time out", "consumer timeout"),
     "process_crashed": ("had a process crash", "crash"),

@@ -62,15 +62,21 @@ def verdict(rates: Rates) -> Verdict:
     return Verdict("yes", f"{often}, {seen}")
 
 
+STUDY = "data/studies/replica-counts.yaml"
+"""A study that takes the numbers, from the folder of hawb's data on."""
+
+
 def report_of(
-    title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None, logs: Sequence[str] = ()
-) -> Report:
-    """The answer; `file` is where the numbers were written, `logs` are the files and folders that were read."""
+    title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None, logs: Sequence[str] = (),
+    study: str = STUDY,
+) -> Report:  # fmt: skip
+    """The answer; `file` is where the numbers were written, `logs` are the files and folders that were read, `study` is
+    the file of a study to lay the numbers over."""
     clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
     untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
     parts = (Part("How often, and for how long", Table("rates", HEADS, rows(rates))), *of_failures(rates))
-    return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs), parts,
+    return Report(QUESTION, f"{shown(title)}: {clusters}{files}", verdict(rates), todo(rates, file, logs, study), parts,
                   ASSUMED, untold)  # fmt: skip
 
 
@@ -115,7 +121,7 @@ def _share(some: int, of: int) -> tuple[str, str, str]:
     return f"{some:,} of {of:,}", percent(some / of), f"{percent(low)} to {percent(high)}"
 
 
-def todo(rates: Rates, file: str | None, logs: Sequence[str] = ()) -> tuple[ToDo, ...]:
+def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = STUDY) -> tuple[ToDo, ...]:
     """Ask by the numbers, which the logs give; say that failures in company take an environment with racks; or get more
     logs."""
     own, asked = bash_word(file or "own.yaml"), []
@@ -123,9 +129,9 @@ def todo(rates: Rates, file: str | None, logs: Sequence[str] = ()) -> tuple[ToDo
         return (ToDo("Give logs of a longer period, or of more clusters."),)
     takers = "hawb replicas and hawb upgrade take" if any(map(rates.fits.get, TIMES)) else "hawb replicas takes"
     write = () if file else asking("rates", logs, f"--numbers {own}")
-    study = (f"hawb study data/studies/replica-counts.yaml --numbers {own} --output build/own",)
+    laid_over = (f"hawb study {bash_word(study)} --numbers {own} --output own-tables",)
     told = f"Use these rates instead of assumed ones; {takers} --numbers {own} together with a cluster's files too."
-    asked.append(ToDo(told, (*write, *(study if file or logs else ()))))
+    asked.append(ToDo(told, (*write, *(laid_over if file or logs else ()))))
     some, of = rates.company
     if some:
         asked.append(ToDo(f"Use environments with rack_failures: {percent(some / of)} of failures affect several"

@@ -14,6 +14,7 @@ REASONS: Mapping[str, str] = {
     "net_tick_timeout": "nothing was heard of {it} for as long as net_ticktime allows",
     "connection_closed": "the connection to {it} was closed",
     "disconnect": "the connection to {it} was closed",
+    "home node down": "its node is down",
 }
 """What Erlang has for a node that is gone, in words."""
 TERM = re.compile(r"(?:(?:error|exit|throw):)?[{\[]")
@@ -51,7 +52,8 @@ def tells(reason: str | None) -> bool:
 def in_words(reason: str, it: str) -> str:
     """A reason in words; of an Erlang term the atoms that are known."""
     if TERM.match(reason):
-        reason = ", ".join(dict.fromkeys(ATOMS.findall(reason))) or reason
+        atoms = [*dict.fromkeys(ATOMS.findall(reason))]
+        reason = ", ".join([atom for atom in atoms if atom != "error"] or atoms) or reason
     return REASONS.get(reason, "{reason}").format(it=it, reason=shown(reason))
 
 

@@ -75,6 +75,8 @@ WORDS: Mapping[str, Words] = {
                               "queue not formed", 2),
     "cookie_refused": Words("missed", "{nodes} refused a connection of {name}: their Erlang cookies differ.",
                             "another cookie", 2, REPEATED_US),
+    "queue_unavailable": Words("noted", "{nodes}: clients were refused {a_queue}{times}: no process of it runs{why}.",
+                               "queue out of use", 2, REPEATED_US),
     "operation_timed_out": Words("noted", "{nodes}: {operations} timed out{why}.", "operations time out", 2,
                                  REPEATED_US),
     "consumer_timed_out": Words("noted", "{nodes}: consumers of {a_queue} timed out{times}: they did not"

@@ -157,7 +157,12 @@ def is_closed(outcome: Mapping, consumer: str) -> bool:
 
 
 def _disputed(outcome: Mapping) -> tuple[str, ...]:
-    names = [name for name, queue in _queues(outcome).items() if "views" in queue]
+    """The queues that running nodes see differently; what a paused node had last counts for nothing."""
+    running = {node for node, status in outcome["nodes"].items() if status == "running"}
+    names = [
+        name for name, queue in _queues(outcome).items()
+        if sum(not running.isdisjoint(view["nodes"]) for view in queue.get("views", ())) > 1
+    ]  # fmt: skip
     return (_("the sides of the partition do not agree about {queues}", queues=listing(names)),) if names else ()
 
 

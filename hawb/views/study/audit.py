@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.study.audit import Summary
 from hawb.views import bars
-from hawb.views.formatting import counted, shortened, shown
+from hawb.views.formatting import counted, listing, shortened, shown
 from hawb.views.page import report_page
 from hawb.views.planning.findings import ADVISED, advice_rows
 from hawb.views.report import MOST_TO_DO, Part, Report, ToDo, Verdict
@@ -86,6 +86,9 @@ def verdict(summary: Summary) -> Verdict:
 def todo(summary: Summary) -> tuple[ToDo, ...]:
     """What to do about the worst risks, those of most clusters first."""
     bad = [one for one in _worst_first(summary) if _severity(one) != "note"]
+    if not bad and summary.refused:
+        names = listing(one["file"] for one in summary.refused)
+        return (ToDo(f"Export {names} anew, and ask again: what is in there could not be read."),)
     return tuple(
         ToDo(f"{one['code']}, {_numbers_in_words(one)}, such as {_example(one)}: {ADVICE[one['code']].remedy}")
         for one in bad[:MOST_TO_DO]

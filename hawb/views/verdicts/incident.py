@@ -196,6 +196,7 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "stream_failed": ("Check which replicas of the stream run.",
                       ("rabbitmqctl -n {node} list_queues name type state",)),
     "cookie_refused": ("Give {node} and {name} the same Erlang cookie.", ()),
+    "queue_unavailable": ("Start the node of {queue}, or see why its process does not run there.", (QUEUE_STATES,)),
     "operation_timed_out": ("Check whether all queues have a leader, and whether the disk of {node} is fast enough.",
                             ("rabbitmqctl -n {node} list_queues name type state",)),
     "consumer_timed_out": ("Let consumers acknowledge sooner, or raise consumer_timeout (30 minutes by default).",
@@ -222,6 +223,8 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
                          for command in ("stop_app", "reset", f"join_cluster {kept}", "start_app")))  # fmt: skip
         return
     what, commands = FAULT_TODO.get(one.kind, ("", ()))
+    if one.kind == "queue_unavailable" and one.name:
+        what, commands = "Start {others}: {queue} is on its disk.", ("systemctl start rabbitmq-server   # on {others}",)
     if one.kind in ("boot_failed", "boot_error"):
         what, commands = BOOTS.get(causes.MARKS.get(one.reason or "", ""), ("", ()))
         if not what and one.events:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hawb.engine.core.naming import split_queue
 from hawb.planning.advice import ADVICE, SEVERITIES
 from hawb.planning.findings import Finding
 from hawb.planning.followed import member_steps
+from hawb.planning.remedies import Remedy
 from hawb.views.formatting import counted, listing, shown
 from hawb.views.markdown import bash_word
+from hawb.views.remedy_commands import START, member_command, to_do
 from hawb.views.report import MOST_TO_DO, Answer, ToDo, Verdict
 
 ANSWERS: dict[str, Answer] = {"error": "no", "warning": "no", "note": "yes"}
 """The answer by the worst finding."""
 MOST_COMMANDS = 3
+PLURALS = {"policy": "policies", "operator policy": "operator policies", "queue": "queues", "node": "nodes"}
 
 
 def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = ()) -> Verdict:
@@ -33,7 +36,8 @@ def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = (
     if worst.severity == "note":
         return Verdict("yes", f"there is {told}" if len(findings) == 1 else f"there are {told}, and nothing worse")
     others = f" ({told} in all)" if len(findings) > 1 else ""
-    return Verdict(ANSWERS[worst.severity], f"{worst.kind} {listing(alike)}: {shown(worst.what)}{others}")
+    kinds = PLURALS[worst.kind] if len(alike) > 1 else worst.kind
+    return Verdict(ANSWERS[worst.severity], f"{kinds} {listing(alike)}: {shown(worst.what)}{others}")
 
 
 def bad(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -48,17 +52,42 @@ def bad(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 def todo(findings: Sequence[Finding], missing: Sequence[str] = (), helps: Collection[str] = ADVICE) -> tuple[ToDo, ...]:
     """What to do about the worst kinds of findings that are more than notes, each with whom it is about, of the codes
     whose advice `helps`."""
-    asked = [
-        ToDo(
-            f"{listing(dict.fromkeys(one.name for one in alike))}: {ADVICE[code].remedy}",
-            tuple(dict.fromkeys(line for one in alike[:MOST_COMMANDS] for line in commands(one))),
-        )
-        for code, alike in bad(findings).items()
-        if code in helps
-    ]
+    asked = [one for code, alike in bad(findings).items() if code in helps for one in _asked(code, alike)]
     if not asked and missing:
         asked = [ToDo(f"Add a file that lists {one}: {WRITTEN_BY[one]}.") for one in missing]
     return tuple(asked[:MOST_TO_DO])
+
+
+def _asked(code: str, alike: Sequence[Finding]) -> list[ToDo]:
+    """What to do about the findings of one code; about members on nodes that have left, what other commands say."""
+    if code == "member-without-node":
+        return [to_do(one) for one in _replaced(alike)]
+    lines = tuple(dict.fromkeys(line for one in alike[:MOST_COMMANDS] for line in commands(one)))
+    return [ToDo(f"{listing(dict.fromkeys(one.name for one in alike))}: {ADVICE[code].remedy}", lines)]
+
+
+def _replaced(found: Sequence[Finding]) -> Iterator[Remedy]:
+    """The remedies of `hawb.planning.remedies` for members on nodes that have left the cluster."""
+    streams = frozenset(one.name for one in found if one.detail["type"] == "stream")
+    stepped = [(one.name, verb, node) for one in found for verb, node in member_steps(one)]
+    again = {queue for queue, verb, _ in stepped if verb == "rejoin"}
+    if replaced := [one for one in stepped if one[0] not in again]:
+        started = dict.fromkeys(node for _, verb, node in replaced if verb == "start")
+        nodes = dict.fromkeys(node for _, verb, node in replaced if verb == "delete_member")
+        queues = dict.fromkeys(queue for queue, *_ in replaced)
+        start = [{"start": [*started]}] if started else []
+        steps = (*start, *_members(replaced, "delete_member", "add_member"))
+        yield Remedy("replace", tuple(nodes), tuple(queues), steps, streams)
+    if rejoined := [one for one in stepped if one[0] in again]:
+        nodes = dict.fromkeys(node for _, verb, node in rejoined if verb == "rejoin")
+        joined = [{verb: node} for node in nodes for verb in ("reset", "join")]
+        steps = (*_members(rejoined, "delete_member"), *joined, *_members(rejoined, "add_member"))
+        queues = dict.fromkeys(queue for queue, verb, _ in rejoined if verb == "add_member")
+        yield Remedy("rejoin", tuple(nodes), tuple(queues), steps, streams, str(found[0].detail["at"]))
+
+
+def _members(stepped: Sequence[tuple[str, str, str]], *verbs: str) -> list[dict[str, dict[str, str]]]:
+    return [{verb: {"queue": queue, "node": node}} for queue, verb, node in stepped if verb in verbs]
 
 
 WRITTEN_BY = {
@@ -74,23 +103,26 @@ def commands(finding: Finding) -> tuple[str, ...]:
     vhost, name = split_queue(finding.name)
     at = f"-p {bash_word(vhost)}{' --' * name.startswith('-')}"
     detail = finding.detail
-    tool, add, delete = STREAM_TOOL if detail.get("type") == "stream" else QUORUM_TOOL
     match finding.code:
         case "policy-feeds-itself":
             return (set_policy(detail["set"]),)
         case "unsynchronised-mirrors":
-            return (f"rabbitmqctl sync_queue {at} {bash_word(name)}",)
+            start = (START.format(shown(str(detail["start"]))),) if "start" in detail else ()
+            return (*start, f"rabbitmqctl sync_queue {at} {bash_word(name)}")
         case "masters-piled":
             return ("rabbitmq-queues rebalance all",)
-        case "member-without-node" | "one-member" | "even-members":
-            verbs = {"add_member": add, "delete_member": delete}
-            steps = [(verbs[verb], node) for verb, node in member_steps(finding)]
-            return tuple(f"{tool} {verb} {at} {bash_word(name)} {bash_word(node)}" for verb, node in steps)
+        case "members-offline":
+            starts = [START.format(shown(node)) for node in detail["start"]]
+            steps = [(verb, node) for node in detail["again"] for verb in ("delete_member", "add_member")]
+            return (*starts, *(member_command(verb, finding.name, node, _streams(finding)) for verb, node in steps))
+        case "one-member" | "even-members":
+            streams = _streams(finding)
+            return tuple(member_command(verb, finding.name, node, streams) for verb, node in member_steps(finding))
     return ()
 
 
-QUORUM_TOOL = ("rabbitmq-queues", "add_member", "delete_member")
-STREAM_TOOL = ("rabbitmq-streams", "add_replica", "delete_replica")
+def _streams(finding: Finding) -> frozenset[str]:
+    return frozenset({finding.name}) if finding.detail.get("type") == "stream" else frozenset()
 
 
 def set_policy(policy: Mapping[str, object]) -> str:

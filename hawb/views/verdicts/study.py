@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hawb.study.comparisons import LEAST, LESS, MORE, is_alike, is_apart, swing
 from hawb.study.intervals import LEAST_APART, are_worth_it, none_seen
 from hawb.views.formatting import counted, listing, percent, shown
-from hawb.views.report import ToDo, Verdict
+from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 Row = Mapping[str, object]
 LOST, DOWN = "lost_confirmed", "publish_down_s"
@@ -49,8 +49,10 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
         return Verdict("yes", f"{_compared(clear, better, rows, LESS)} than {shown(baseline)}, and {_nowhere(clear)}")
     mixed = [design for design in others if design in better]
     if mixed:
-        told = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}, and is worse in"
-        return Verdict("but", f"{told} {listing(worse[mixed[0]])}")
+        told = f"only in part: {_compared(mixed, better, rows, LESS)} than {shown(baseline)}"
+        if both := _better_and_worse(rows, baseline):
+            return Verdict("but", f"{told}, and {_worse_by(mixed[0], rows)} in {listing(both)}")
+        return Verdict("but", f"{told}, and is worse in {listing(worse[mixed[0]])}")
     if worse:
         told = f"{_compared(list(worse), worse, rows, MORE)} than {shown(baseline)}, and no design is better"
         return Verdict("no", told)
@@ -122,8 +124,7 @@ def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str
 
 def _compared(designs: list[str], where: Mapping[str, Iterable[str]], rows: Iterable[Row], side: int) -> str:
     first, every = designs[0], dict.fromkeys(row["environment"] for row in rows)
-    measure = next((one for one in WORDS for row in rows if row["measure"] == one and row["design"] == first
-                    and is_apart(row, side)), LOST)  # fmt: skip
+    measure = _measure(first, rows, side)
     there = len([*where[first]])
     places = "" if len(every) == 1 else f" in {there} of {counted(len(every), 'environment')}"
     more = f" (so {'does' if len(designs) == 2 else 'do'} {listing(designs[1:])})" if len(designs) > 1 else ""
@@ -172,8 +173,15 @@ def todo(
         best = _clear(rows, _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE))[0]
         asked.append(ToDo(f"Choose {shown(best)} instead of {shown(baseline)}, if its other costs are acceptable."))
     if told.answer == "but" and baseline is not None:
-        choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in _environments(rows)]
-        asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
+        both = _better_and_worse(rows, baseline)
+        others = [where for where in _environments(rows) if where not in both]
+        choices = [f"{shown(_best_in(rows, where, baseline))} in {shown(where)}" for where in others]
+        if both:
+            one = next(design for design in _told_apart(rows, baseline, LESS))
+            asked.append(ToDo(f"Decide what counts more in {listing(both)}: {shown(one)} {_better_by(one, rows)} than"
+                              f" {shown(baseline)}, and {_worse_by(one, rows)}."))  # fmt: skip
+        if choices:
+            asked.append(ToDo(f"It depends on the environment: choose {listing(choices)}."))
     if _biased_too_much(rows):
         asked.append(ToDo("Bias failures less (`failure_biasing` in the file), or play more trials.", again))
     elif few:
@@ -187,7 +195,34 @@ def todo(
     elif told.answer == "no" and baseline is not None and not all(_is_narrow(row, rows, baseline) for row in rows):
         more = "Play more trials to detect smaller differences: raise their number in the file; existing ones are kept."
         asked.append(ToDo(more, again))
-    return tuple(asked)
+    if told.answer == "no" and (baseline is None or all(row["design"] == baseline for row in rows)):
+        more = "Add a design to the file that may lose less, such as quorum queues of three members, and ask again."
+        asked.append(ToDo(more, again))
+    return tuple(asked[:MOST_TO_DO])
+
+
+def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
+    """Return the environments in which the first design that is better than the baseline by one measure is worse by
+    another."""
+    rows = list(rows)
+    better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
+    first = next(iter(better), None)
+    return [] if first is None else [where for where in better[first] if where in worse.get(first, {})]
+
+
+def _better_by(design: str, rows: Iterable[Row]) -> str:
+    return WORDS[_measure(design, rows, LESS)][LESS]
+
+
+def _worse_by(design: str, rows: Iterable[Row]) -> str:
+    return WORDS[_measure(design, rows, MORE)][MORE]
+
+
+def _measure(design: str, rows: Iterable[Row], side: int) -> str:
+    """Return the first measure by which a design differs from the baseline on one side."""
+    rows = list(rows)
+    return next((one for one in WORDS for row in rows if row["measure"] == one and row["design"] == design
+                 and is_apart(row, side)), LOST)  # fmt: skip
 
 
 def _environments(rows: Iterable[Row]) -> dict[str, None]:
