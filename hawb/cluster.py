@@ -1,12 +1,15 @@
-"""A cluster to play with in Python: one method for each verb of a scenario, applied at once.
+r"""A simulated cluster in Python, with one method for each verb of a scenario.
+
+The method applies its step at once:
 
     cluster = Cluster("a", "b", "c", version="3.10")
-    cluster.set_policy("ha-all", r"^ha\\.", {"ha-mode": "all"}).declare("ha.orders", node="a").publish("ha.orders", 100)
+    cluster.set_policy("ha-all", r"^ha\.", {"ha-mode": "all"}).declare("ha.orders", node="a").publish("ha.orders", 100)
     cluster.stop("b").start("b").publish("ha.orders", 10).stop("c").kill("a")
     print(cluster.why("ha.orders", 1))
 
-In a notebook a cluster shows itself as diagram and tables, and `show()` opens it in the lab. It can be taken back,
-copied and saved as a scenario. What RabbitMQ refuses raises nothing: it is a warning and stands in `errors`.
+In a notebook a cluster is displayed as a diagram and tables, and `show()` opens it in the lab. Steps can be undone; a
+cluster can be copied and saved as a scenario. A step that RabbitMQ refuses raises no exception: it gives a warning and
+an entry in `errors`.
 """
 
 from __future__ import annotations
@@ -43,15 +46,16 @@ _CALLER = 3
 
 
 class RefusedWarning(UserWarning):
-    """RabbitMQ refused a step; the story goes on, and the refusal stands in `Cluster.errors`."""
+    """Warn that RabbitMQ refused a step. The refusal is in `Cluster.errors`, and the story continues."""
 
 
 class Cluster(Verbs):
-    """A simulated RabbitMQ cluster.
+    """A simulated RabbitMQ cluster whose `nodes` (names) all run.
 
-    `nodes` are names, all of them running. `settings` are those of a scenario's cluster (`version`,
-    `queue_master_locator`, `timing`, …). Raises ScenarioRefused, here as in every verb, for what a scenario file would
-    be refused for.
+    `settings` are those of a scenario's cluster (`version`, `queue_master_locator`, `timing`, …). This and every verb
+    raise ScenarioRefused where a scenario file would be refused.
+
+    Example: `Cluster("a", "b", "c", version="3.13")`
     """
 
     _lab: Lab | None = None
@@ -62,14 +66,20 @@ class Cluster(Verbs):
 
     @classmethod
     def of(cls, scenario: Scenario) -> Cluster:
-        """The cluster to which a scenario leads."""
+        """Return the cluster at the end of a scenario.
+
+        Example: `Cluster.of(scenario)`, with the scenario of `hawb.scenario.load.load`
+        """
         cluster = cls.__new__(cls)
         cluster.run = Run.of(scenario)
         return cluster
 
     @classmethod
     def load(cls, file: str | Path) -> Cluster:
-        """The cluster to which a scenario file leads."""
+        """Return the cluster at the end of a scenario file. Raise ScenarioRefused, OSError.
+
+        Example: `Cluster.load("data/scenarios/quorum-leader-killed.yaml")`
+        """
         return cls.of(load(Path(file)))
 
     # Each verb of `hawb.scenario.verbs` is a method: made below, except this one
@@ -99,50 +109,74 @@ class Cluster(Verbs):
     # Back, aside, and out
 
     def undo(self, steps: int = 1) -> Cluster:
-        """Takes the last steps back. Raises IndexError when there are not so many."""
+        """Undo the last steps. Raise IndexError if there are fewer.
+
+        Example: `cluster.undo(2)`
+        """
         for _ in range(steps):
             self.run.undo()
         self._moved()
         return self
 
     def rewind(self, to: int = 0) -> Cluster:
-        """Goes back to the point after the first `to` steps."""
+        """Undo all but the first `to` steps. Raise IndexError if there are fewer.
+
+        Example: `cluster.rewind()` goes back to the beginning.
+        """
         return self.undo(len(self.run.steps) - to)
 
     def copy(self) -> Cluster:
-        """A cluster that goes on from here by itself."""
+        """Return a copy of the cluster; later steps change only the cluster to which they are applied.
+
+        Example: `cluster.copy().kill("a")`
+        """
         other = Cluster.__new__(Cluster)
         other.run = self.run.copy()
         return other
 
     def yaml(self) -> str:
-        """The scenario so far, as text."""
+        """Return the scenario so far as YAML.
+
+        Example: `print(cluster.yaml())`
+        """
         from hawb.views.display import Said
 
         return Said(dump(self.run.scenario))
 
     def python(self) -> str:
-        """The scenario so far as a Python script."""
+        """Return the scenario so far as a Python script.
+
+        Example: `print(cluster.python())`
+        """
         from hawb.views.display import Said
 
         return Said(script(self.run.scenario))
 
     def html(self) -> str:
-        """Where the story has led and how, as a web page that needs nothing but itself."""
+        """Return the report of the story so far as a web page that loads nothing else.
+
+        Example: `Path("story.html").write_text(cluster.html(), encoding="utf-8")`
+        """
         from hawb.planning.advised import advised
         from hawb.views.story.report import page
 
         return page(self.outcome, self.yaml(), advised(self.run, self.outcome))
 
     def save(self, file: str | Path) -> Path:
-        """Writes the scenario so far to a file, over what was there."""
+        """Write the scenario so far to a file, replacing it, and return the path. Raise OSError.
+
+        Example: `cluster.save("story.yaml")`
+        """
         write(Path(file), self.yaml())
         return Path(file)
 
     @property
     def lab(self) -> Lab:
-        """Return the lab's page for this cluster, a widget. A click there changes this cluster, and a verb called here
-        shows there. Needs the extra `lab`."""
+        """Return the lab's page for this cluster, as a widget.
+
+        A click there changes this cluster, and a verb called here changes the page. Raise ModuleNotFoundError without
+        the extra `lab`.
+        """
         if self._lab is None:
             from hawb.lab.page import lab_of
 
@@ -150,59 +184,87 @@ class Cluster(Verbs):
         return self._lab
 
     def show(self) -> Lab:
-        """Return the lab's page for this cluster, to be the last line of a notebook's cell."""
+        """Return the lab's page for this cluster, for the last line of a notebook's cell.
+
+        Example: `cluster.show()`
+        """
         return self.lab
 
     # The present state
 
     @property
     def outcome(self) -> dict:
-        """Everything, as the contract's outcome."""
+        """Return the outcome as `hawb run --json` prints it.
+
+        Example: `cluster.outcome["nodes"]["a"]`
+        """
         return outcome(self.run)
 
     @property
     def was(self) -> dict | None:
-        """The outcome before the last step."""
+        """Return the outcome before the last step; None if there is no step."""
         steps = len(self.run.steps)
         return outcome(self.run, self.run.moment(steps - 1)) if steps else None
 
     @property
     def queues(self) -> ByName:
-        """Return the queues by name; `.to_frame()` makes a DataFrame of them, here and below."""
+        """Return the queues by name. `.to_frame()` returns them as a DataFrame.
+
+        Example: `cluster.queues["orders"]["state"]`
+        """
         return ByName(self.outcome["queues"])
 
     @property
     def ledger(self) -> ByName:
-        """What became of every message, by queue."""
+        """Return the fate of every message, by queue. `.to_frame()` returns it as a DataFrame.
+
+        Example: `cluster.ledger["orders"]["lost_confirmed"]`
+        """
         return ByName(self.outcome["ledger"])
 
     @property
     def losses(self) -> Rows:
-        """Messages lost for good, with their causes."""
+        """Return the messages that are lost for good, with their causes. `.to_frame()` returns them as a DataFrame.
+
+        Example: `cluster.losses.to_frame()`
+        """
         return Rows(self.outcome["losses"])
 
     @property
     def errors(self) -> Rows:
-        """The steps that RabbitMQ refused."""
+        """Return the refusals of steps by RabbitMQ. `.to_frame()` returns them as a DataFrame.
+
+        Example: `cluster.errors[-1]["text"]`
+        """
         return Rows(self.outcome["errors"])
 
     @property
     def events(self) -> Rows:
-        """What happened, in order."""
+        """Return the events in order. `.to_frame()` returns them as a DataFrame.
+
+        Example: `[event["event"] for event in cluster.events]`
+        """
         return Rows(self.outcome["events"])
 
     def why(self, queue: str, message: int) -> str:
-        """What became of one message, and why, as a paragraph."""
+        """Return the fate of one message and its causes as a paragraph. Raise ValueError for an unknown message.
+
+        Example: `cluster.why("orders", 1)`
+        """
         from hawb.views.display import Told
         from hawb.views.story.why import why
 
         return Told(why(self.outcome, queue, message))
 
     def what_would_have_kept(self, queue: str, step: int | None = None) -> AlternativesTable:
-        """The same story under each single change that could have been made: what each would have kept of a queue's
-        messages, and at what cost. `step` is the index, from 0, of the step that did harm, by default of the last that
-        lost messages, or else of the last. The runs are in the answer's `alternatives`. Raises ValueError, naming the
-        steps that did harm, if this one did not."""
+        """Play the story again under each single change, and return what each would have kept of a queue's messages.
+
+        `step` is the index, from 0, of the step that did harm; by default the last step that lost messages, or else the
+        last one that did harm. The runs are in the answer's `alternatives`. Raise ValueError, naming the steps that did
+        harm, if this one did not.
+
+        Example: `cluster.what_would_have_kept("orders")`
+        """
         from hawb.planning.alternatives import what_would_have_kept
         from hawb.planning.harm import harms
         from hawb.views.planning.alternatives import Table
@@ -217,17 +279,25 @@ class Cluster(Verbs):
         return Table(what_would_have_kept(self.run, max(chosen, key=lambda harm: (bool(harm.lost), harm.step))))
 
     def safe_to_stop(self, *nodes: str) -> ForecastTable:
-        """What a controlled stop and a kill would do to each queue now, for each running node or for some, with
-        RabbitMQ's own checks beside. The forecasts are in the answer's `forecasts`."""
+        """Return what a controlled stop and a kill of each running node, or of `nodes`, would do to each queue now.
+
+        RabbitMQ's own checks stand beside it. The forecasts are in the answer's `forecasts`.
+
+        Example: `cluster.safe_to_stop("a")`
+        """
         from hawb.planning.safe_to_stop import safe_to_stop
         from hawb.views.planning.forecast import Table
 
         return Table(safe_to_stop(self.run, nodes or None))
 
     def raft(self, queue: str, at: float | None = None) -> str:
-        """The Raft group of a quorum queue as text: each member's role, term, vote and log; with `at` as it will be at
-        that time in seconds, whatever is on its way then. Raises ValueError for what is no quorum queue, and for a time
-        that is past."""
+        """Return the Raft group of a quorum queue as text: each member's role, term, vote and log.
+
+        With `at`, in seconds, return the group at that time, with messages that are under way then. Raise ValueError
+        if the queue is no quorum queue or the time is past.
+
+        Example: `cluster.raft("orders")`
+        """
         from hawb.views.cluster import raft
         from hawb.views.display import Said
 
@@ -235,7 +305,10 @@ class Cluster(Verbs):
         return Said(raft.text(moment.state, self.run.settings.names, queue))
 
     def story(self) -> str:
-        """What happened, in sentences."""
+        """Return the events as sentences, each with its time in seconds.
+
+        Example: `print(cluster.story())`
+        """
         from hawb.views.display import Told
         from hawb.views.story.telling import sentences
 
@@ -263,7 +336,7 @@ class Cluster(Verbs):
         return mimebundle(self, include, exclude)
 
     def panel(self, caption: str = "") -> Panel:
-        """Where the cluster stands, for pictures of several beside each other (`hawb.views.story.pictures`)."""
+        """Return the cluster's picture with a caption, to be drawn beside others (`hawb.views.story.pictures`)."""
         from hawb.views.story.pictures import panel
 
         return panel(caption, self.outcome, self.run.moment().state, self.run.settings.names)
@@ -285,11 +358,11 @@ class Cluster(Verbs):
         return self
 
     def _follow(self, run: Run) -> None:
-        """Go where a person went in the lab."""
+        """Take over the run that a person has changed in the lab."""
         self.run = run
 
     def _moved(self) -> None:
-        """Show in the lab where the cluster is now."""
+        """Show the cluster's present state in the lab."""
         if self._lab is not None:
             self._lab.follow(self.run.copy())
 
