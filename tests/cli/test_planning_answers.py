@@ -201,6 +201,13 @@ def test_it_says_which_fact_no_file_tells(
     assert asked("safe", *given).exit_code in (1, 3)  # what is known of other queues may hurt
 
 
+def test_no_node_may_be_stopped_as_long_as_the_place_of_a_queue_is_not_known(tmp_path: Path):
+    given = files(tmp_path, [queue("q", "classic"), queue("r", "classic")], [row("q", node=N1)])
+    done = asked("safe", *given)
+    assert done.exit_code == 1 and f"No: stopping {N1} leaves q out of use." in answer(done)
+    assert "may be stopped" not in answer(done)
+
+
 def test_files_that_tell_everything_are_answered(tmp_path: Path):
     given = files(tmp_path, [queue("q", "quorum")], [group("q")])
     done = asked("safe", *given)

@@ -265,3 +265,9 @@ def test_a_consumer_that_timed_out_is_told_of(version: str, sentence: str):
     told = late.publish("q").consume(consumer="slow", queue="q", node="a").wait(3_600).outcome
     assert verdict(told).sentence == f"{sentence}."
     assert "Have slow acknowledge" in todo(told)[0].what
+
+
+def test_a_policy_of_another_virtual_host_than_its_queue_is_told_which():
+    elsewhere = {"set_policy": {"name": "p", "vhost": "shop", "pattern": "^q$", "definition": {"max-length": 9}}}
+    [asked] = advice(story(DECLARE, elsewhere))
+    assert asked.what == "Step 2: policy shop::p is of virtual host shop: did you mean /, where q is?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hawb.engine.core.naming import split_queue
 from hawb.languages import N_, Plural, _, ngettext
 from hawb.planning.advised import Advice
 from hawb.planning.harm import Harm
@@ -52,6 +53,7 @@ NOTHING = {
 MEANT = {
     "queue": N_("there is no queue {name}: did you mean {near}?"),
     "pattern": N_("policy {name} matches no queue, its pattern is {pattern}: did you mean {near}?"),
+    "elsewhere": N_("policy {name} is of virtual host {vhost}: did you mean {other}, where {near} is?"),
     "policy": N_("there is no policy {name}: did you mean {near}?"),
     "exchange": N_("there is no exchange {name}, so dead letters go nowhere: did you mean {near}?"),
     "node": N_("{name} is no node of the cluster: did you mean {near}?"),
@@ -141,8 +143,9 @@ def _did_you_mean(one: Unknown) -> str:
     """What a misspelt name was most likely meant for, and where it stands."""
     first, *another = map(shown, one.near)
     near = _("{one} or {another}", one=first, another=another[0]) if another else first
-    words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern)}
-    told = MEANT["pattern" if one.pattern else one.kind]
+    vhost, other = (shown(split_queue(name)[0]) for name in (one.name, one.near[0]))
+    words = {"name": shown(one.name), "near": near, "pattern": shown(one.pattern), "vhost": vhost, "other": other}
+    told = MEANT[one.kind if not one.pattern else "pattern" if vhost == other else "elsewhere"]
     if one.step is None:
         return _(told, **words) if told.startswith("{name}") else sentence(_(told, **words))
     return _("Step {number}: {sentence}", number=numbering.number(one.step), sentence=_(told, **words))

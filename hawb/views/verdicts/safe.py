@@ -46,7 +46,7 @@ def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
     hurting = sorted((one for one in found.forecasts if one.hurt("stop")), key=_worst_first)
     fine = [one.node for one in found.forecasts if not one.hurt("stop")]
     told = [*already(found.out_of_use), *_stops(hurting)]
-    if hurting and fine and not found.out_of_use:
+    if hurting and fine and not found.out_of_use and found.live.known:
         told.append(_("only {nodes} may be stopped", nodes=listing(fine)))
     if told:
         return Verdict("no", start_first("; ".join(told), found.remedies))
