@@ -1,5 +1,6 @@
-"""The occasions on which an entry of a menu makes sense: RabbitMQ would take it now, in this release, and it would
-change something. The rules themselves are the engine's; `tests/lab/test_menus.py` compares the two.
+"""Decide when an entry of a menu applies: RabbitMQ would accept it now, in this release, and it would change something.
+
+The rules themselves are the engine's; `tests/lab/test_menus.py` compares the two.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class AtNode(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """The node itself."""
+        """Return the node's state."""
         return self.state.nodes[self.index]
 
     @property
@@ -148,8 +149,11 @@ def can_shrink_by_force(at: AtNode) -> bool:
 
 
 def can_join(at: AtNode) -> bool:
-    """Return True if the node is down, knows of no cluster, and another node runs. With Khepri the cluster first
-    forgets a member that has lost its disk or was forgotten."""
+    """Return True if the node is down and can join a running node.
+
+    Without Khepri the node must have been reset. With Khepri it may be a member that has lost its disk or was
+    forgotten; the cluster then forgets it first.
+    """
     fit = not at.knows_cluster if at.has_khepri else not at.node.member and at.node.virgin
     return at.node.status == DOWN and fit and at.reaches_others and at.metadata_is_writable
 
@@ -160,7 +164,7 @@ def can_be_forgotten(at: AtNode) -> bool:
 
 
 def can_reset(at: AtNode) -> bool:
-    """Return True if the node is down, has its disk, and can tell another node that it leaves or need not."""
+    """Return True if the node is down, has its disk, and can leave its cluster or has none to leave."""
     leaves = at.node.member and sum(node.member for node in at.state.nodes) > 1
     can_tell = at.reaches_others and at.metadata_is_writable
     return at.node.status == DOWN and not at.node.virgin and (can_tell or not leaves)
@@ -172,7 +176,7 @@ def can_reset_by_force(at: AtNode) -> bool:
 
 
 def must_be_forced_to_boot(at: AtNode) -> bool:
-    """Return True if the node would wait with its boot for others, none of which runs. Khepri does not heed it."""
+    """Return True if the node would wait at boot for nodes, none of which runs. Khepri ignores `force_boot`."""
     awaits = at.node.believes and not at.others_run
     return at.node.status == DOWN and at.knows_cluster and bool(awaits) and not at.has_khepri
 
@@ -195,7 +199,7 @@ def has_disk_to_lose(at: AtNode) -> bool:
 
 
 class AtQueue(NamedTuple):
-    """A queue in a state of the cluster under a release's rules; `queue` is None once it was deleted."""
+    """A queue in a state of the cluster under a release's rules; `queue` is None if it was deleted."""
 
     state: State
     profile: Profile
@@ -203,7 +207,7 @@ class AtQueue(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The queue's type, or GONE."""
+        """Return the queue's type, or GONE."""
         return GONE if self.queue is None else self.queue.type
 
     @property
@@ -282,7 +286,7 @@ def _is_led(at: AtQueue) -> bool:
 
 
 def has_process(at: AtQueue) -> bool:
-    """Return True if the process of the queue's master or leader runs, and is no stream's."""
+    """Return True if the process of a classic queue's master or a quorum queue's leader runs."""
     return at.type in (CLASSIC, QUORUM) and at.queue.up
 
 
