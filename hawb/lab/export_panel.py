@@ -25,8 +25,8 @@ ASK = N_(
 class ExportPanel:
     """A button for each kind of export, and the link that it makes.
 
-    A link holds one point and is removed when the lab goes to another. A user who may save also has a field for a file
-    name.
+    A link holds one point and is removed when the lab goes to another. If the controller may save, there is also a
+    field for a file name.
     """
 
     def __init__(self, controller: Controller, changed: Changed):

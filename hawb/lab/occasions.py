@@ -49,7 +49,7 @@ class AtNode(NamedTuple):
 
     @property
     def metadata_is_writable(self) -> bool:
-        """Return True unless the metadata is kept in Khepri, which has no leader with a majority."""
+        """Return True with Mnesia, or if Khepri has a leader with a majority."""
         return not self.has_khepri or any(side.store.up for side in self.state.sides)
 
     def is_linked(self, other: int) -> bool:
@@ -58,15 +58,15 @@ class AtNode(NamedTuple):
 
     @property
     def knows_cluster(self) -> bool:
-        """Return True if the node counts as a member and has its disk."""
+        """Return True if the node is a member and has its disk."""
         return self.node.member and not self.node.virgin
 
     def groups(self) -> Iterator[Queue]:
-        """Yield the quorum queues and streams that the first running node knows, which commands are sent to."""
+        """Yield the quorum queues and streams in the metadata of the first running node, which commands are sent to."""
         yield from (queue for queue in self.state.queues.values() if queue.has_group)
 
     def resizable(self) -> Iterator[Queue]:
-        """Yield the groups that grow and shrink change."""
+        """Yield the queues that `grow` and `shrink` change."""
         yield from (queue for queue in self.groups() if queue.type == QUORUM or self._grows_streams)
 
     @property
@@ -89,7 +89,7 @@ def can_end(at: AtNode) -> bool:
 
 
 def can_start(at: AtNode) -> bool:
-    """Return True if the node is down and a boot finds its disk and its cluster."""
+    """Return True if the node is down, is a member and has its disk."""
     return at.node.status == DOWN and at.knows_cluster
 
 
@@ -136,13 +136,16 @@ def can_grow(at: AtNode) -> bool:
 
 
 def can_shrink(at: AtNode) -> bool:
-    """Return True if a queue that has a majority has a member on the node and others elsewhere."""
+    """Return True if a queue that has a majority has a member on this node and on another."""
     there = (queue for queue in at.resizable() if at.index in queue.members and len(queue.members) > 1)
     return any(queue.up for queue in there)
 
 
 def can_shrink_by_force(at: AtNode) -> bool:
-    """Return True if the release has the function and a quorum queue with a member on the node has no majority."""
+    """Return True if the node runs and a quorum queue with a member there has no majority.
+
+    The release must have `force_shrink`, and the queue more than one member.
+    """
     has_it = QUORUM_PROFILES[at.profile.version].shrinks_by_force
     stuck = (queue for queue in at.groups() if queue.type == QUORUM and at.index in queue.members and not queue.up)
     return has_it and at.node.status == RUNNING and any(len(queue.members) > 1 for queue in stuck)
@@ -171,7 +174,7 @@ def can_reset(at: AtNode) -> bool:
 
 
 def can_reset_by_force(at: AtNode) -> bool:
-    """Return True if the node is down and has its disk. Khepri refuses it."""
+    """Return True if the node is down and has its disk. Khepri refuses `force_reset`."""
     return at.node.status == DOWN and not at.node.virgin and not at.has_khepri
 
 
@@ -182,7 +185,7 @@ def must_be_forced_to_boot(at: AtNode) -> bool:
 
 
 def can_stand_alone(at: AtNode) -> bool:
-    """Return True if the node has Khepri, runs or waits with its boot, and all other members are down."""
+    """Return True if the cluster has Khepri, the node runs or waits at boot, and all other members are down."""
     others = [node for index, node in enumerate(at.state.nodes) if index != at.index]
     up = at.node.status in (RUNNING, WAITING) and not at.node.virgin
     return at.has_khepri and up and any(node.member for node in others) and all(
@@ -191,7 +194,7 @@ def can_stand_alone(at: AtNode) -> bool:
 
 
 def has_disk_to_lose(at: AtNode) -> bool:
-    """Return True if anything is on the node's disk."""
+    """Return True if the node's disk has data."""
     return not at.node.virgin
 
 
@@ -212,12 +215,12 @@ class AtQueue(NamedTuple):
 
     @property
     def has_clients(self) -> bool:
-        """Return True if a running node takes clients."""
+        """Return True if a running node accepts clients."""
         return any(node.status == RUNNING and not node.drained for node in self.state.nodes)
 
     @property
     def is_disputed(self) -> bool:
-        """Return True if running nodes are on several sides of a partition."""
+        """Return True if running nodes are in different partitions."""
         return len({self.state.nodes[node].side for node in self.state.running()}) > 1
 
 
@@ -242,7 +245,10 @@ def can_be_declared(at: AtQueue) -> bool:
 
 
 def can_be_deleted(at: AtQueue) -> bool:
-    """Return True if a client can delete the queue. In a partition no rules say what becomes of a group's members."""
+    """Return True if a client can delete the queue.
+
+    In a partition that is not so for queues with a Raft group: hawb has no rules for what happens to their members.
+    """
     return takes_publishes(at) and not (at.queue.has_group and at.is_disputed)
 
 
@@ -294,5 +300,5 @@ def has_process(at: AtQueue) -> bool:
 
 
 def has_cut_links(state: State) -> bool:
-    """Return True if any link drops everything."""
+    """Return True if any link is cut."""
     return bool(state.cuts)

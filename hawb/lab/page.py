@@ -150,7 +150,10 @@ def show(shown: Cluster | str | Path | None = None, language: str | None = None)
 
 
 def lab_of(run: Run, follow: Callable[[Run], None]) -> Lab:
-    """Return a lab that begins where a run stands and calls `follow` with a run for each place where a person goes."""
+    """Return a lab that begins at the end of a run.
+
+    It calls `follow` with the run of each point that the user goes to.
+    """
     controller = Controller(run, may_save=not is_served())
     controller.followers.append(follow)
     return Lab(controller)

@@ -18,7 +18,7 @@ from hawb.scenario.load import ScenarioRefused, load
 
 START = Path(__file__).with_name("start.yaml")
 UNFIT, LONGEST_NAME = re.compile(r"[^\w.+-]"), 50
-"""The characters that are removed from an upload's name, and the maximum length of what is left."""
+"""The characters that are removed from an upload's name, and the maximum length of the result."""
 
 DEFINITIONS, LISTINGS = "definitions.json", ("api-queues.json", "api-nodes.json")
 

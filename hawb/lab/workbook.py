@@ -57,7 +57,7 @@ def hand_out(
 
 
 def trust(notebooks: Iterable[Path]) -> None:
-    """Sign notebooks for this user's Jupyter, as `jupyter trust` does: JupyterLab shows no SVG of others."""
+    """Sign notebooks for this user's Jupyter, as `jupyter trust` does: JupyterLab shows no SVG of unsigned ones."""
     from nbformat import read
     from nbformat.sign import NotebookNotary
 

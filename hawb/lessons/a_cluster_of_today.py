@@ -11,17 +11,17 @@ from hawb.views.formatting import counted, listing, seconds, shown, size
 
 VERSION = "4.3"
 VICTIMS = 3
-"""How many workers a message may crash."""
+"""Number of workers that a message may crash."""
 MOST_TRIES = 40
 """Maximum number of workers tried, more than any answer needs."""
 HELD = 2
-"""How many messages a worker holds."""
+"""Number of messages that a worker holds."""
 CUT_S = 80
 """Seconds for which the link to a worker is cut; it is noticed after net_ticktime."""
 SOON_S = 40
 """Seconds after a kill until another worker must have the messages of the killed node's worker."""
 DEEP, BODY = 40_000, 10_000
-"""How many messages a deep queue holds, and the size of each in bytes."""
+"""Number of messages in a deep queue, and the size of each in bytes."""
 MOMENTS_S = 2.0
 """Seconds for which a queue may be unavailable while leaders change."""
 FEW = 100

@@ -8,7 +8,7 @@ from hawb.views.formatting import counted, listing, shown, size
 
 MEMBERSHIP = ("start", "stop", "forget_cluster_node", "force_boot", "join", "wait")
 LATER = 10
-"""How many messages are published after a mirror has stopped."""
+"""Number of messages that are published after a mirror has stopped."""
 
 
 def mirrored(variation: Variation, definition: dict) -> Cluster:

@@ -303,7 +303,7 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("rebalance: streams", maintenance.moves, "", "streams-leaders-stay-3-10 streams-leaders-move"),
     ),
 }  # fmt: skip
-"""What RabbitMQ does with replicated queues, by area."""
+"""The behaviour of replicated queues in RabbitMQ, by area."""
 
 
 def all_behaviours() -> tuple[Behaviour, ...]:

@@ -13,7 +13,7 @@ SAID = {
     "node_running": "{} starts",
     "promoted": "the mirror on {} is promoted",
 }
-"""What a log line says, by the event of the model that causes it."""
+"""The meaning of a log line, by the event of the model that causes it."""
 
 
 def before(variation: Variation) -> Cluster:
@@ -48,7 +48,7 @@ def as_logged(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def says(event: str, node: str) -> str:
-    """Return what a log line says, in words."""
+    """Return the meaning of a log line, in words."""
     return SAID[event].format(shown(node))
 
 

@@ -44,7 +44,7 @@ LEAST_S = 1.0
 
 
 class Ending(Struct, frozen=True):
-    """How the story ends for the messages and for the queue.
+    """The end of the story, for the messages and for the queue.
 
     `lost` counts confirmed messages that were lost, `down_s` is how long publishing was impossible, `blocked_s` how
     long synchronisation blocked the queue, `confirmed_late` counts the late messages that were confirmed, and `held` is
@@ -108,7 +108,7 @@ def before(setting: Mapping[str, str]) -> Cluster:
 
 
 def ending(setting: Mapping[str, str]) -> Ending:
-    """Return how the story ends. Raises ValueError as `story` does."""
+    """Return how the story ends. Raise ValueError for an unknown key or value."""
     return _told(_checked(setting))[2]
 
 

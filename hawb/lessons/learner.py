@@ -1,7 +1,7 @@
 """Make the learner's edition of notebooks: without solutions and outputs.
 
-A solution is marked by the lines `# solution` and `# end of solution` in code, and by `<!-- solution -->` and `<!-- end
-of solution -->` in prose. A cell that contains only a solution is left out.
+A solution is marked by the lines `# solution` and `# end of solution` in code, and in prose by `<!-- solution -->` and
+`<!-- end of solution -->`. A cell that contains only a solution is left out.
 
     python -m hawb.lessons.learner FOLDER NOTEBOOK...
 """

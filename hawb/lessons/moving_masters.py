@@ -8,7 +8,7 @@ from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.views.formatting import counted, listing, shown, size
 
 NEW = 6
-"""How many queues are declared."""
+"""Number of queues that are declared."""
 QUEUES = ("bills", "mails", "orders")
 """The queues that are to be distributed, one to each node."""
 

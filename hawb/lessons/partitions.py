@@ -9,9 +9,9 @@ from hawb.lessons.quorum_queues import QUORUM, confirmed
 from hawb.views.formatting import counted, listing, shown, size
 
 COMMON = 10
-"""How many messages were published before the partition."""
+"""Number of messages that were published before the partition."""
 LATER = 7
-"""How many messages are published in the partition that is to be given up."""
+"""Number of messages that are published in the partition that is to be given up."""
 CUT_S, EARLY_S, LATE_S, HEALED_S = 10, 20, 100, 200
 """Seconds at which the network fails, clients publish before and after its detection, and the network recovers."""
 SOUTH = ("d", "e")

@@ -15,12 +15,12 @@ from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 UNDONE = 5
-"""How many messages are to be written to a log and never committed."""
+"""Number of messages that are to be written to a log and never committed."""
 NEWCOMER = "d"
 """The node that replaces a dead one."""
 MORE_NODES = ("d", "e", "f", "g")
 FAILURES = 2
-"""How many nodes may fail at once."""
+"""Number of nodes that may fail at once."""
 
 
 def quorum_queue(variation: Variation) -> Cluster:

@@ -20,7 +20,7 @@ from hawb.lessons.rule_sources import rule
 from hawb.lessons.translated import TRANSLATED, original
 
 ASKED = re.compile(r'\b(exercise|game|show_rule)\("([^"]+)"\)')
-"""How a cell requests a text by its name."""
+"""The call in a cell that requests a text by its name."""
 
 
 def pieces(name: str) -> Iterator[Piece]:

@@ -1,7 +1,7 @@
 """Bundle what the site's lab needs in a browser: Pyodide, PCRE2, msgspec, PyYAML, hawb and the stories.
 
-Pyodide, PCRE2 and msgspec are used as registries publish them (`runtime/package.json`, `runtime/wheels.txt`; `make
-site` fetches them), PyYAML without its compiled part.
+Pyodide, PCRE2 and msgspec are used as registries publish them (`runtime/package.json`, `runtime/wheels.txt`), PyYAML
+without its compiled part. `make site` fetches them.
 """
 
 from __future__ import annotations
