@@ -2,8 +2,8 @@
 
 The texts are extracted from the code's calls. Each catalogue (`LC_MESSAGES/*.po`) keeps its translations, gets new
 texts with an empty translation, and loses texts that the code no longer has. Then it is compiled (`*.mo`), which is
-what the code reads. For texts that are not in the code, those of lessons, their module calls `renew` with its own
-template. This needs Babel, which only hawb's development environment has.
+what the code reads. `hawb.lessons.texts` calls `brought_up_to_date` with its own template, since texts of lessons are
+not in the code. This needs Babel, which only hawb's development environment has.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def bare(variation: Variation, version: str) -> Cluster:
 
 
 def torn(cluster: Cluster, variation: Variation) -> None:
-    """Publish, cut off the last node while clients publish in both partitions, restart it, and kill the first node."""
+    """Publish, cut off the last node, publish in both partitions, heal, restart it, and kill the first node."""
     first, second, last = variation.nodes
     cluster.publish("orders", variation.messages, node=first).wait(1)
     cluster.partition([first, second], [last]).wait(90).publish("orders", 5, node=last).publish("orders", 5, node=first)
