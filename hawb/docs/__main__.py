@@ -1,4 +1,4 @@
-"""`python -m hawb.docs FOLDER`"""
+"""Write the documentation's pages into a folder: `python -m hawb.docs FOLDER`."""
 
 import sys
 from pathlib import Path

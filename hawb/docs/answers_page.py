@@ -1,4 +1,4 @@
-"""What commands answer with --json as a page: from the schemas that are published with hawb."""
+"""Write the page of the commands' answers with --json, from the schemas that are published with hawb."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = {
 
 
 def answers_page() -> str:
-    """The page: a section for each command, with a table for each form of its answer."""
+    """Return the page: a section for each command, with a table for each struct of its answer."""
     return HEAD + "\n".join(part for command in COMMANDS for part in _command(command))
 
 
@@ -47,7 +47,7 @@ def _table(form: dict[str, Any], command: str) -> str:
 
 
 def _of(kind: dict[str, Any], command: str) -> str:
-    """What a value is, in words."""
+    """Return what a value is, in words."""
     if "$ref" in kind:
         name = kind["$ref"].rpartition("/")[2]
         return f"[{name}](#{_place(command, name)})"

@@ -1,4 +1,4 @@
-"""The command `hawb` as a page: each command with its arguments, its options and the extras that it takes."""
+"""Write the page of the command `hawb`: each command with its arguments, its options and the extras that it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Each answers first, in a sentence, and then says what to do; tables, and what is
 
 
 def cli_page() -> str:
-    """The page, from what each command says of itself."""
+    """Return the page, from the commands' own help."""
     root = click.Context(hawb.cli.main, info_name="hawb")
     parts = [HEAD.format(doc=paragraphs(_exits())), _overview()]
     for name, command in hawb.cli.every_command().items():
@@ -32,7 +32,7 @@ def cli_page() -> str:
 
 
 def _exits() -> str:
-    """What exit statuses mean: the beginning of the room's docstring, behind the command's name."""
+    """Return the meanings of exit statuses: the first paragraph of `hawb.cli`'s docstring, less its first sentence."""
     return inspect.getdoc(hawb.cli).partition("\n\n")[0].partition(". ")[2]
 
 

@@ -1,4 +1,4 @@
-"""What a story is told from: the events of the trace, and why messages are lost."""
+"""Write the page of the events in the trace, and of the causes of lost messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ The `cause` of a loss, in `losses` and in the event `messages_lost`.
 
 
 def events_page() -> str:
-    """The page, from the tables that the trace is written by."""
+    """Return the page, from the tables that the trace uses."""
     events = [(markdown.code(name), *_told(text)) for name, text in EVENTS.items()]
     causes = [(markdown.code(name), line(text)) for name, text in CAUSES.items()]
     return (HEAD + markdown.table(("event", "what happened", "its detail"), events) + "\n"

@@ -1,7 +1,7 @@
-"""Links of pages that are shown elsewhere than they stand: to the page that shows a file, or to the file itself.
+"""Adapt the links of pages that are shown elsewhere: to the page of a file, or to the file itself.
 
-A page is told by its file in the checkout, so a link is written as it is right there, for an editor and for whoever
-reads the checkout. Where it leads nowhere it is left as it is, and the build says so.
+A page's links name files of the checkout, so that they work in an editor and in the checkout itself. A link to a
+missing file stays unchanged, and the build reports it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LINK = re.compile(r"(?P<before>\]\()(?P<target>[^)\s#:]+)(?P<place>#[^)\s]*)?(?=\))")
-"""A link or a picture of Markdown, without those that name an address."""
+"""A link or a picture of Markdown, without those to web addresses."""
 FENCE = re.compile(r"^(`{3,}|:{3,}|~{3,})")
 SECTION = re.compile(r"^```\{include\} (?P<file>\S+)\n:section: (?P<head>.+)\n```\n", re.MULTILINE)
-"""A section of another page in the place of this block, without its heading."""
+"""A block that is replaced by a section of another page, without its heading."""
 
 
 def followed(text: str, origin: Path, page: Path, shown: Mapping[Path, Path]) -> str:
-    """The text of a page with links as they are right at `page`, which stands for the file `origin`. `shown` has the
-    page of each file that is one."""
+    """Return the text of `page`, which shows the file `origin`, with links that work there.
+
+    `shown` has the page of each file that is shown as one.
+    """
 
     def link(found: re.Match[str]) -> str:
         file = Path(os.path.normpath(origin.parent / found["target"]))
@@ -33,7 +35,7 @@ def followed(text: str, origin: Path, page: Path, shown: Mapping[Path, Path]) ->
 
 
 def with_code(text: str) -> list[tuple[str, bool]]:
-    """The lines of a page, each with whether it stands in a block of code."""
+    """Return the lines of a page, each with True if it is in a block of code."""
     lines, fence = [], ""
     for line in text.split("\n"):
         mark = FENCE.match(line)
@@ -47,7 +49,7 @@ def with_code(text: str) -> list[tuple[str, bool]]:
 
 
 def with_sections(text: str, origin: Path, page: Path, shown: Mapping[Path, Path]) -> str:
-    """The text of a page with the sections of others in their places, which it asks for."""
+    """Return the text of a page with the sections of other pages that it includes."""
 
     def section(found: re.Match[str]) -> str:
         file = Path(os.path.normpath(origin.parent / found["file"]))
@@ -57,7 +59,7 @@ def with_sections(text: str, origin: Path, page: Path, shown: Mapping[Path, Path
 
 
 def section_of(text: str, head: str) -> str:
-    """What stands below a heading of the second level, up to the next. Raises KeyError for one that is not there."""
+    """Return the text below a second-level heading, up to the next one. Raise KeyError for a missing heading."""
     lines = with_code(text)
     heads = [at for at, (line, code) in enumerate(lines) if line.startswith("## ") and not code]
     begin = next((at for at in heads if lines[at][0] == f"## {head}"), None)

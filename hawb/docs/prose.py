@@ -1,4 +1,4 @@
-"""Docstrings as Markdown: prose with code in backticks, lists, and blocks of code that are indented."""
+"""Convert docstrings to Markdown: prose with code in backticks, lists, and indented blocks of code."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ LISTED = re.compile(r"^\s*[*-] ")
 
 
 def line(text: str) -> str:
-    """A line in which nothing but backticks is markup."""
+    """Return a line in which only backticks are markup."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick alone
+    if len(parts) % 2 == 0:  # an unpaired backtick
         return markdown.plain(text)
     return "".join(markdown.code(part) if at % 2 else markdown.plain(part) for at, part in enumerate(parts))
 
 
 def paragraphs(text: str | None) -> str:
-    """A docstring as Markdown."""
+    """Return a docstring as Markdown."""
     told = inspect.cleandoc(text or "").split("\n\n")
     return "\n\n".join(_code(part) if part.startswith("    ") else _prose(part) for part in told if part)
 
 
 def sentence(text: str | None) -> str:
-    """The first paragraph of a docstring in one line, as it can stand in a cell."""
+    """Return the first paragraph of a docstring in one line, for a table's cell."""
     first = inspect.cleandoc(text or "").partition("\n\n")[0]
     return line(" ".join(first.split()))
 

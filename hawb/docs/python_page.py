@@ -1,7 +1,6 @@
-"""What hawb offers in Python as a page: from signatures and docstrings.
+"""Write the page of hawb's Python API, from signatures and docstrings.
 
-`PUBLIC` is what others may build on: what README, notebooks and pages use. All else may change from one day to the
-next.
+`PUBLIC` is the supported API: what README, notebooks and pages use. Everything else may change at any time.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ REST_HEAD = "### Back, aside, out, and what is to be seen\n"
 
 
 def python_page() -> str:
-    """The page."""
+    """Return the page."""
     parts = [HEAD, ":::{py:module} hawb\n:::\n", "## Cluster\n", _described("class", "Cluster", Cluster), VERBS_HEAD]
     parts += [_described("method", f"Cluster.{name}", getattr(Cluster, name)) for name in VERBS]
     parts.append(REST_HEAD)
@@ -59,7 +58,7 @@ def python_page() -> str:
 
 
 def _offered(name: str) -> Iterator[str]:
-    """A function, or a class with its members, of another module, under its full name."""
+    """Yield the description of another module's function, or of a class and its members, under its full name."""
     module, _, own = name.rpartition(".")
     found = getattr(import_module(module), own)
     if not inspect.isclass(found):
@@ -70,7 +69,7 @@ def _offered(name: str) -> Iterator[str]:
 
 
 def _member(owner: type, name: str, member: str) -> str:
-    """A method or property of a class."""
+    """Return the description of a method or property of a class."""
     found = vars(owner)[member]
     if isinstance(found, property | cached_property):
         return _described("property", name, found)
@@ -78,14 +77,14 @@ def _member(owner: type, name: str, member: str) -> str:
 
 
 def _described(kind: str, name: str, found: Any, of_class: bool = False) -> str:
-    """What Sphinx calls an object's description."""
+    """Return the description of an object, in the form of Sphinx's Python domain."""
     signature = "" if kind == "property" else _signature(found)
     mark = ":classmethod:\n" * of_class
     return f":::{{py:{kind}}} {name}{signature}\n{mark}\n{paragraphs(found.__doc__)}\n:::\n"
 
 
 def _signature(found: Callable) -> str:
-    """A signature in one line, its types as they are written."""
+    """Return a signature in one line, with types as in the source."""
     whole = inspect.signature(found)
     parameters = [one.replace(annotation=_bare(one.annotation), default=_default(one.default))
                   for one in whole.parameters.values() if one.name != "self"]  # fmt: skip
@@ -101,7 +100,7 @@ def _default(value: Any) -> Any:
 
 
 class Bare(str):
-    """Text that stands in a signature without quotes."""
+    """Text that is shown in a signature without quotes."""
 
     def __repr__(self) -> str:
         return str(self)

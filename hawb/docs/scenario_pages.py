@@ -1,4 +1,4 @@
-"""The format of scenario files, and their verbs, as pages: from the structs that files are read into."""
+"""Write the pages of the scenario format and its verbs, from the structs that files are decoded into."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS = {
     "set_policy": "Policies", "declare": "Queues and clients", "stop": "Nodes", "partition": "Links and alarms",
     "join": "Membership", "sync_queue": "Replicas", "wait": "Time and looking on",
 }  # fmt: skip
-"""The verb with which each group begins."""
+"""The first verb of each group, and the group's name."""
 
 FORMAT = """# Scenario files
 
@@ -54,16 +54,16 @@ Each example is a step of a scenario, which `hawb check` plays.
 
 
 STEP = re.compile(r"^ *- (\w+): .*$(?:\n +at: .*$)?(?!\n +[^-# ])", re.MULTILINE)
-"""A step in one line, with another for its time at most."""
+"""A step in one line, with at most one further line for its time."""
 COMMENT = re.compile(r" +#.*$", re.MULTILINE)
 
 TITLE = re.compile(r"^scenario: *(.+)$", re.MULTILINE)
 WRITTEN = " w"
-"""Where the sentence about a verb's form (`hawb.scenario.forms`) comes to how it is written."""
+"""The beginning of the part of a form's docstring (`hawb.scenario.forms`) that says how it is written."""
 
 
 class Example(NamedTuple):
-    """A step as a scenario's file has it, and that file's name and title."""
+    """A step as in a scenario file, and that file's name and title."""
 
     step: str
     file: str
@@ -71,7 +71,7 @@ class Example(NamedTuple):
 
 
 def format_page(data: Path) -> str:
-    """The page of the format."""
+    """Return the page of the format."""
     outcome = structs_below(ExpectedOutcome)
     places = links([*PARTS, *outcome])
     told = [section(struct, struct.__name__, "##", places) + (STEPS if struct is Step else "") for struct in PARTS]
@@ -81,7 +81,7 @@ def format_page(data: Path) -> str:
 
 
 def verbs_page(data: Path) -> str:
-    """The page of the verbs."""
+    """Return the page of the verbs."""
     shown, parts = examples(data / "scenarios"), [VERBS_HEAD]
     for name, verb in VERBS.items():
         if name in GROUPS:
@@ -102,7 +102,7 @@ def _verb(verb: type[Verb]) -> Iterator[str]:
 
 
 def examples(folder: Path) -> dict[str, Example]:
-    """For each verb the short step that most scenarios have word for word, from the shortest of them."""
+    """Return for each verb the short step that occurs most often, from the smallest file that has it."""
     files = sorted(folder.glob("*.yaml"), key=lambda file: (file.stat().st_size, file.name))
     often: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], Example] = {}

@@ -1,4 +1,4 @@
-"""All pages of the documentation as Sphinx builds them, in one folder: `write_all`."""
+"""Write all pages of the documentation into one folder, as Sphinx needs them: `write_all`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ INCLUDED = {
     "project/contributing.md": "CONTRIBUTING.md",
     "project/changes.md": "CHANGELOG.md",
 }
-"""Pages that the project has already, and where each is."""
+"""Pages that exist in the project, and their files."""
 
 FURO = {
     "color-brand-primary": "accent", "color-brand-content": "accent", "color-brand-visited": "accent",
@@ -62,11 +62,11 @@ FURO = {
     "color-api-keyword": "faint", "color-sidebar-link-text": "faint", "color-sidebar-link-text--top-level": "ink",
     "color-sidebar-brand-text": "ink", "color-table-header-background": "ground", "color-table-border": "line",
 }  # fmt: skip
-"""The variables of Furo's stylesheet, and which of the project's colours each takes."""
+"""The variables of Furo's stylesheet, and the project's colour for each."""
 
 
 def write_all(folder: Path) -> None:
-    """Writes the pages and what Sphinx needs beside them, into a folder that is made anew."""
+    """Write the pages and Sphinx's configuration into a folder, which is deleted first."""
     folder = folder.absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -79,7 +79,7 @@ def write_all(folder: Path) -> None:
 
 
 def all_pages(folder: Path) -> dict[Path, str]:
-    """The text of each page, by the file in `folder` that it becomes."""
+    """Return the text of each page, by its file in `folder`."""
     data = data_folder_for("the documentation")
     origins = {folder / page: CHECKOUT / file for page, file in INCLUDED.items()}
     origins |= {folder / file.relative_to(PAGES): file for file in PAGES.rglob("*.md")}
@@ -91,6 +91,6 @@ def all_pages(folder: Path) -> dict[Path, str]:
 
 
 def look() -> dict[str, dict[str, str]]:
-    """Furo's variables for a light ground and for a dark one."""
+    """Return Furo's variables for the light and the dark theme."""
     return {f"{name}_css_variables": {variable: palette[colour] for variable, colour in FURO.items()}
             for name, palette in (("light", style.LIGHT), ("dark", style.DARK))}  # fmt: skip

@@ -1,5 +1,7 @@
-"""The structs that files are read into as tables: each field with what it accepts, as the loader says it, and with its
-default."""
+"""Write tables of the structs that files are decoded into.
+
+Each field has what it accepts, in the loader's words, and its default.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,24 @@ HEADERS = ("field", "accepted", "default")
 
 
 def section(struct: type[Struct], title: str, level: str, places: Mapping[type, str]) -> str:
-    """A struct: its heading with a place to link to, what it is, and its fields."""
+    """Return a struct's section: its heading with a label, its description, and its fields."""
     return f"({place_of(struct)})=\n{level} {title}\n\n{paragraphs(struct.__doc__)}\n\n{table(struct, places)}\n"
 
 
 def place_of(struct: type[Struct]) -> str:
-    """The label of a struct's section."""
+    """Return the label of a struct's section."""
     return f"struct-{struct.__module__.rpartition('.')[2]}-{struct.__name__}".lower()
 
 
 def table(struct: type[Struct], places: Mapping[type, str]) -> str:
-    """The fields of a struct; `places` has the links to what stands elsewhere."""
+    """Return the table of a struct's fields; `places` has links to other structs."""
     defaults = {field.encode_name: _default(field) for field in fields(struct)}
     rows = [(f"`{name}`", accepted(known, places), defaults[name]) for name, known in fields_of(struct).items()]
     return markdown.table(HEADERS, rows)
 
 
 def accepted(field: FieldKind, places: Mapping[type, str]) -> str:
-    """What a field accepts, with links to the structs inside of it."""
+    """Return what a field accepts, with links to the structs in it."""
     return _accepted(field.kind, places)
 
 
@@ -51,14 +53,14 @@ def _accepted(kind: Kind, places: Mapping[type, str]) -> str:
 
 
 def _others(kind: Kind) -> Iterator[str]:
-    """What a union accepts beside its struct."""
+    """Yield what a union accepts besides its struct."""
     for told in kind.accepted.split(" or "):
         if not told.startswith("a map with the keys") and told != "null":
             yield line(told)
 
 
 def structs_below(struct: type[Struct], found: list[type[Struct]] | None = None) -> list[type[Struct]]:
-    """A struct, and all that lie inside of it, each once, in the order of their fields."""
+    """Return a struct and all structs in it, each once, in the order of their fields."""
     found = [] if found is None else found
     found.append(struct)
     for field in fields_of(struct).values():
@@ -70,7 +72,7 @@ def structs_below(struct: type[Struct], found: list[type[Struct]] | None = None)
 
 
 def links(structs: Iterator[type[Struct]] | list[type[Struct]]) -> dict[type, str]:
-    """The link to each of these structs' sections, on whichever page it is."""
+    """Return the link to the section of each of these structs, on any page."""
     return {struct: f"[{struct.__name__}](#{place_of(struct)})" for struct in structs}
 
 

@@ -1,4 +1,4 @@
-"""The format of study files, and of one's own numbers, as a page: from the structs that files are read into."""
+"""Write the page of study files and files of the user's own numbers, from the structs that they are decoded into."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A file that is laid over any study: `hawb import --numbers` begins one.
 
 
 def study_page(data: Path) -> str:
-    """The page."""
+    """Return the page."""
     asked = [struct for struct in structs_below(Study) if struct not in PARTS]
     own = [struct for struct in structs_below(Numbers) if struct not in (*PARTS, *asked)]
     places = links([*PARTS, *asked, *own])

@@ -1,11 +1,12 @@
-"""The lab: a cluster on one page, to be stopped, killed and repaired by hand. `show()` in a notebook opens it.
+"""Provide the lab: a cluster on one page that the user stops, kills and repairs.
 
-`controller` does everything and knows no widget; the panels show it and pass on what a person does.
+`show()` in a notebook opens it. `controller` carries out all actions and imports no widget; the panels display its
+state and pass the user's actions to it.
 """
 
 
 def __getattr__(name: str):
-    """`show` on first use, so that the controller can be had without widgets."""
+    """Import `show` on first access, so that importing the controller imports no widgets."""
     if name == "show":
         from hawb.lab.page import show
 

@@ -1,5 +1,6 @@
-"""What a person does on the stage, done: the controller behind it, whichever page draws it. The page takes one value,
-`view`; what it asks for is a message with a name of COMMANDS.
+"""Carry out what the user does on the stage, whichever page draws it.
+
+The front end receives one value, `view`. It sends messages, each of which names one of COMMANDS.
 """
 
 from __future__ import annotations
@@ -20,33 +21,36 @@ from hawb.languages import _
 from hawb.views.story.drafts import Drafts
 
 SOON_S = 0.4
-"""How long after a loss was shown it is asked what would have kept it, so that the page is drawn first."""
+"""Seconds between drawing a loss and computing its alternatives, so that the page is drawn first."""
 
 
 class Page(Protocol):
-    """The page around the stage: what has more to say opens there, in the panel called `panel`."""
+    """The page around the stage, with panels for details; `panel` is the open panel's name."""
 
     panel: str
 
     def redraw(self) -> None:
-        """Shows where the controller stands."""
+        """Show the controller's current point."""
 
     def open_panel(self, name: str) -> None:
-        """Opens a panel."""
+        """Open a panel."""
 
     def open_form(self, verb: str, **fields: object) -> None:
-        """Opens the form of a verb, with some fields filled in."""
+        """Open the form of a verb, with some fields filled in."""
 
     def close_panel(self) -> None:
-        """Closes the panel that is open."""
+        """Close the open panel."""
 
     def speak(self, language: str) -> None:
-        """Tells everything in another language from now on."""
+        """Switch all texts to another language."""
 
 
 class Acting:
-    """A controller on a stage, with what can be opened there and the `page` around it, told in a `language`: that of
-    the environment unless one is named. Who draws it has `view`. Raises ValueError for a language that hawb lacks."""
+    """A controller shown on a stage, with the sources that can be opened and the `page` around it.
+
+    Texts are in `language`, by default that of the environment. A subclass draws the page from `view`. Raise ValueError
+    for a language that hawb lacks.
+    """
 
     def __init__(self, controller: Controller, page: Page, sources: Sequence[Choice], language: str | None = None):
         self.controller, self.page, self.sources = controller, page, sources
@@ -57,7 +61,7 @@ class Acting:
         self._drafts = Drafts()
 
     def given(self) -> dict[str, Any]:
-        """What a page is told once: what can be opened, and the menus."""
+        """Return the values that a page needs once: the languages, the sources that can be opened, and the menus."""
         with languages.language(self.language):
             groups = {"node": menus.NODES, "queue": menus.QUEUES, "more": menus.MORE}
             return {
@@ -69,20 +73,20 @@ class Acting:
             }
 
     def give(self) -> None:
-        """Tells the page anew what it is told once."""
+        """Send the values of `given` to the page again."""
 
     def speak(self, language: str) -> None:
-        """Tells everything in another language from now on; what was asked before is forgotten with its words."""
+        """Switch all texts to another language, and forget earlier answers, which are in the old one."""
         self.language = languages.named(language)
         self.controller.forget_answers()
         self.give()
 
     def offers(self, entry: menus.Entry) -> bool:
-        """Whether this page has what an entry of a menu opens."""
+        """Return True if this page can open what a menu's entry opens."""
         return True
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Set `view` to the controller's current point."""
         point, shown = self.controller.now, self._shown
         with languages.language(self.language):
             made = {"guide": guide(self.controller)}
@@ -95,8 +99,11 @@ class Acting:
                 soon(lambda: self._ask_by_itself(point))
 
     def receive(self, told: dict[str, Any]) -> None:
-        """Does what the page asks for: a message with `do`, a name of COMMANDS. Its number, `asked`, comes back in the
-        view as `answered`, whatever came of it: so the page knows when it is no longer waited for."""
+        """Carry out a message of the page: `do` names one of COMMANDS.
+
+        The message's number, `asked`, comes back in the view as `answered`, even if the command fails, so that the page
+        stops waiting for it.
+        """
         command = COMMANDS.get(told.get("do", ""))
         if command is not None:
             self._answered = told.get("asked", self._answered)
@@ -108,7 +115,7 @@ class Acting:
                 self.page.redraw()
 
     def _ask_by_itself(self, point: Point) -> None:
-        """Finds out what would have kept the worst loss, if it is still what is shown."""
+        """Compute what would have kept the worst loss, unless the user has moved on from this point."""
         if self.controller.now is point and point.alternatives is None:
             with languages.language(self.language):
                 ask(self, {})
@@ -116,7 +123,7 @@ class Acting:
 
 
 def follows(point: Point, shown: Point) -> bool:
-    """Whether a point goes on from another by a step, or by more time: then what happened since is played."""
+    """Return True if a point continues another by one step or by more time, so that the page plays the difference."""
     if point.opened or point.at_s is not None:
         return False
     if point.passed_s and shown.passed_s and point.before is shown.before:
@@ -127,18 +134,18 @@ def follows(point: Point, shown: Point) -> bool:
 
 
 def soon(do: Callable[[], None]) -> None:
-    """Does something once the page has been drawn; at once where nothing can be put off."""
+    """Call a function after the page has been drawn; do nothing if no event loop runs."""
     try:
         asyncio.get_running_loop().call_later(SOON_S, do)
     except RuntimeError:
         return
 
 
-# What the page can ask for
+# Commands of the page
 
 
 def open_menu(acting: Acting, told: dict) -> None:
-    """Look which entries of a menu that opens RabbitMQ would refuse. A queue is chosen by that."""
+    """Compute which entries of an opened menu RabbitMQ would refuse. A queue's menu also selects the queue."""
     menu, name, controller = told["menu"], told["name"], acting.controller
     if menu == "queue":
         controller.choose(name)
@@ -150,18 +157,18 @@ def open_menu(acting: Acting, told: dict) -> None:
 
 
 def on_node(acting: Acting, told: dict) -> None:
-    """An entry of a node's menu."""
+    """Carry out an entry of a node's menu."""
     _play(acting, menus.NODE[told["entry"]], told["node"], Place.NODES)
 
 
 def on_queue(acting: Acting, told: dict) -> None:
-    """An entry of a queue's menu."""
+    """Carry out an entry of a queue's menu."""
     acting.controller.choose(told["queue"])
     _play(acting, menus.QUEUE[told["entry"]], told["queue"], Place.QUEUES)
 
 
 def on_all(acting: Acting, told: dict) -> None:
-    """An entry of what else there is."""
+    """Carry out an entry of the menu of the whole cluster."""
     if told["entry"] == "safe to stop?":
         acting.controller.forecasting = True
     _play(acting, menus.ALL_MORE[told["entry"]], "", Place.NODES)
@@ -179,7 +186,7 @@ def _play(acting: Acting, entry: menus.Entry, name: str, place: Place) -> None:
 
 
 def part(acting: Acting, told: dict) -> None:
-    """A line through the network: groups of nodes that are parted, or links that are cut."""
+    """Cut the network: into groups of nodes (`partition`), or at single links (`cut`)."""
     if told.get("groups"):
         acting.controller.act("partition", told["groups"])
     else:
@@ -187,25 +194,25 @@ def part(acting: Acting, told: dict) -> None:
 
 
 def suggested(acting: Acting, told: dict) -> None:
-    """A step that the page suggested."""
+    """Play a step that the page suggested."""
     acting.controller.act(told["verb"], told["argument"])
 
 
 def ask(acting: Acting, _told: dict) -> None:
-    """What would have kept the worst loss."""
+    """Compute what would have kept the messages of the worst loss."""
     if (harm := worst(acting.controller)) is not None:
         acting.controller.ask_alternatives(harm)
 
 
 def try_kept(acting: Acting, told: dict) -> None:
-    """The story under one of the changes that would have kept something."""
+    """Open the story under one of the changes that would have kept messages."""
     found = acting.controller.alternatives
     if found is not None:
         acting.controller.try_alternative(offered(found)[told["number"]])
 
 
 def play_on(acting: Acting, told: dict) -> None:
-    """The next step or, at the story's end, some more time."""
+    """Play the next step or, at the end of the story, let more time pass."""
     if acting.controller.next_step:
         acting.controller.step_forward()
     elif acting.controller.has_timers:
@@ -213,7 +220,7 @@ def play_on(acting: Acting, told: dict) -> None:
 
 
 def open_source(acting: Acting, told: dict) -> None:
-    """Another scenario."""
+    """Open another scenario; headings of groups are ignored."""
     _, source = acting.sources[told["number"]]
     if source is not None:
         acting.controller.open(source)
@@ -240,4 +247,4 @@ COMMANDS: dict[str, Callable[[Acting, dict], None]] = {
     "language": lambda acting, told: acting.page.speak(told["language"]),
     "look": lambda acting, told: acting.controller.look_at(told["position"]),
 }
-"""What a message may ask for."""
+"""The function for each command that a message can name."""

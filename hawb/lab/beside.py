@@ -1,4 +1,4 @@
-"""The story beside: the same steps with one thing changed, at the moment that is shown."""
+"""Play a second story beside the first: the same steps with one thing changed, at the moment that is shown."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hawb.scenario.outcome import outcome
 
 
 class Beside:
-    """The `variant` that a person asked for, if any; the story that it makes is played once for each point."""
+    """The `variant` that the user chose, or None. Its story is played once for each point."""
 
     def __init__(self) -> None:
         self.variant: Variant | None = None
         self._played: tuple[Point, Variant, Varied] | None = None
 
     def at(self, point: Point) -> Varied | None:
-        """The other story, played as far as a point; None without a variant."""
+        """Return the other story, played as far as a point; None without a variant."""
         if self.variant is None:
             return None
         if self._played is None or self._played[0] is not point or self._played[1] is not self.variant:
@@ -23,8 +23,10 @@ class Beside:
         return self._played[2]
 
     def outcome(self, point: Point) -> dict | None:
-        """The other story's outcome at the moment of a point, or after its last step where that comes later; None where
-        there is no other story."""
+        """Return the other story's outcome at a point's moment; None if there is no other story.
+
+        If its last step ends later than that moment, the outcome is that after its last step.
+        """
         found = self.at(point)
         run = None if found is None else found.run
         if run is None:
@@ -33,6 +35,6 @@ class Beside:
 
 
 def variants(point: Point, queue: str) -> dict[str, Variant]:
-    """The variants of a queue from the story's beginning, by their words."""
+    """Return a queue's variants that apply from the story's beginning, by their descriptions."""
     found = [setting(queue, one.what) for one in settings(point.run, queue) if one.document is not None]
     return {one.what: one for one in found}

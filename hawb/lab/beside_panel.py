@@ -1,4 +1,4 @@
-"""Beside: the same steps under another policy or as another type of queue, compared queue by queue."""
+"""Compare the story, queue by queue, with the same steps under another policy or queue type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ NO_VARIANT = N_("Choose a change: hawb also plays the same steps with it, from t
 
 
 class BesidePanel:
-    """The choice of a variant, and both stories. `draft` is the policy as it is edited."""
+    """The panel with the choice of a variant and both outcomes.
+
+    `draft` returns the policy in the editor's fields.
+    """
 
     def __init__(self, controller: Controller, changed: Changed, draft: Callable[[], PolicyDraft]):
         self.controller, self.changed, self.draft = controller, changed, draft
@@ -37,7 +40,7 @@ class BesidePanel:
         self.box = fields.column(choice, self.table, name="hawb-beside-panel")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         self.message.show(self.controller)
         varied = self.controller.beside.at(self.controller.now)
         self._offer(_(NOTHING) if varied is None else self.controller.beside.variant.what)
@@ -54,7 +57,7 @@ class BesidePanel:
         return side_by_side.table_html(self.controller.outcome, other, varied.change.what, variant.queue)
 
     def _offer(self, chosen: str) -> None:
-        """Offers the variants of the chosen queue, and shows the one in force."""
+        """Offer the chosen queue's variants in the dropdown, and select the one in force."""
         self._variants = variants(self.controller.now, self.controller.queue)
         offered = list(dict.fromkeys([_(NOTHING), _(AS_EDITED), *self._variants, chosen]))
         self._offering = True

@@ -1,4 +1,4 @@
-"""The clients: consumers, named holders and steady publishers, and what each of them does next."""
+"""Show the clients: consumers, named holders and steady publishers, and what each of them does next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from hawb.views.cluster import clients
 
 
 class ClientsPanel:
-    """The tables of clients, and operations on the chosen one. `open_form` opens the form of a verb."""
+    """The tables of clients, and operations on the chosen client.
+
+    `open_form` opens the form of a verb.
+    """
 
     def __init__(self, controller: Controller, changed: Changed, open_form: Callable[[str], None]):
         self.controller, self.changed = controller, changed
@@ -38,7 +41,7 @@ class ClientsPanel:
         self.box = fields.column(fields.named(self.message.beside(operations), "hawb-operations"), self.table)
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         outcome = self.controller.outcome
         self.table.value = clients.html(outcome, self.controller.was)
         self.client.options = (*outcome["consumers"], *outcome["publishers"])

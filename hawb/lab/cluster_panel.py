@@ -1,4 +1,4 @@
-"""Which cluster it is and under which rules: an import, the release, the seed."""
+"""Choose the cluster and its rules: an import, the release, the seed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHERWISE = N_("The same steps under the rules of another release, or with anoth
 
 
 class ClusterPanel:
-    """Import, profile, seed, redo."""
+    """The panel with uploads, the RabbitMQ release and the seed."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -51,7 +51,7 @@ class ClusterPanel:
         )  # fmt: skip
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         outcome = self.controller.outcome
         self.profile.value = outcome["version"]
         if Place.SEED not in self.controller.messages:
@@ -85,5 +85,5 @@ class ClusterPanel:
 
 
 def profiles() -> list[tuple[str, str]]:
-    """(release, version) of each rules profile."""
+    """Return (release, version) of each rules profile."""
     return [(profile.release, version) for version, profile in PROFILES.items()]

@@ -1,11 +1,11 @@
-"""What the lab does, without a widget: every button and field of the page is a call here.
+"""Implement the lab without widgets: each button and field of the page calls a method here.
 
-Every action makes the next point of the lab's history (`history`), so undo and redo are the same for all of them: a
-step, a step back in the story, another profile, another scenario.
+Each action appends a point to the lab's history (`history`), so that undo and redo work for all actions: a step, a step
+back in the story, another profile, another scenario.
 
-An action that the lab refuses changes nothing, and the reason becomes the message of the place on the page where it was
-asked for. A step that RabbitMQ refuses is a step like any other: RabbitMQ's text is that place's message, and undo
-takes the step back.
+An action that the lab refuses changes nothing; the reason becomes the message of the place on the page from which it
+came. A step that RabbitMQ refuses is played like any other: RabbitMQ's text is that place's message, and undo takes the
+step back.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ UNCHANGED = N_("Nothing was changed.")
 
 
 class Controller:
-    """A person's session: where they are (`now`), what can be undone and redone, the queue they chose, the time that
-    they typed for the next step, whether they want forecasts for each node, the story that they want to see beside
-    theirs, the last messages.
+    """A user's session: the current point (`now`), the points to undo and redo, and the user's choices.
 
-    Without `may_save` it writes no file, whatever it is told: then a person may be anybody. The lab's own cluster is at
-    rest when it is opened: how it came to that is no part of the story that is stepped through.
+    The choices are the selected `queue`, the time `at` typed for the next step, whether forecasts of each node are
+    shown (`forecasting`), and the story `beside`. `messages` are the last answers by place. `field` is the field of a
+    step that the message of its place is about, "" for the whole step.
 
-    `field` is the field of a step that the message of its place is about, "" for the step as a whole.
+    Without `may_save` the session writes no files, for use by unknown visitors. The lab's own cluster is at rest when
+    it is opened: the steps that set it up are not part of the story that the user steps through.
     """
 
     def __init__(self, start: Path | Run = START, *, may_save: bool = True):
@@ -68,14 +68,14 @@ class Controller:
         self._may_replace: Path | None = None
 
     def copy(self) -> Controller:
-        """Return a session that goes on from here by itself."""
+        """Return a session that continues independently from this point."""
         other = copy(self)
         other._undone = [*self._undone]
         return other
 
     @property
     def now(self) -> Point:
-        """The present point of the history."""
+        """Return the current point of the history."""
         return self._now
 
     @now.setter
@@ -88,53 +88,53 @@ class Controller:
 
     @property
     def outcome(self) -> dict:
-        """The outcome at the present point."""
+        """Return the outcome at the current point."""
         return self.now.outcome
 
     @property
     def was(self) -> dict | None:
-        """The outcome before the last action; None where there is nothing to compare with."""
+        """Return the outcome before the last action; None if there is nothing to compare with."""
         return self.now.was
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The first comment of the scenario's file, or what the import of this cluster could not tell or carry."""
+        """Return the first comment of the scenario file, or the notes of the import."""
         return self.now.notes
 
     @property
     def profile(self) -> Profile:
-        """The rules profile."""
+        """Return the rules profile."""
         return self.now.run.settings.profile
 
     @property
     def policies(self) -> tuple[Policy, ...]:
-        """The policies in force, by virtual host and name."""
+        """Return the policies in force, by vhost and name."""
         return by_name(self.now.moment.state.policies)
 
     @property
     def operator_policies(self) -> tuple[Policy, ...]:
-        """The operator policies in force, by virtual host and name."""
+        """Return the operator policies in force, by vhost and name."""
         return by_name(self.now.moment.state.operator_policies)
 
     @property
     def cut_links(self) -> list[tuple[str, str]]:
-        """The links that are down, as pairs of nodes."""
+        """Return the links that are down, as pairs of nodes."""
         name = self.now.run.settings.names.__getitem__
         return [(name(first), name(second)) for (first, second), _ in self.now.moment.state.cuts]
 
     @property
     def harms(self) -> list[Harm]:
-        """The harm that the story has done to queues so far."""
+        """Return the harm that the story has done to queues so far."""
         return self.now.harms
 
     @property
     def alternatives(self) -> Alternatives | None:
-        """The alternatives that would have kept lost messages, once a person asked for them here."""
+        """Return the alternatives that were computed at this point, or None."""
         return self.now.alternatives
 
     @property
     def forecasts(self) -> dict[str, Forecast]:
-        """The forecast for each running node, if a person wants to know: that plays each node's end twice."""
+        """Return the forecast for each running node if `forecasting`, else none: each node's end is played twice."""
         return self.now.forecasts if self.forecasting else {}
 
     @property
@@ -149,79 +149,81 @@ class Controller:
 
     @property
     def story_place(self) -> tuple[int, int]:
-        """How many steps of the story were played, and how many it has."""
+        """Return how many steps of the story were played, and how many it has."""
         played = len(self.now.steps)
         return played, played + len(self.now.ahead)
 
     @property
     def next_step(self) -> str:
-        """The verb of the step ahead; "" at the story's end."""
+        """Return the verb of the step ahead; "" at the end of the story."""
         return self.now.ahead[0].name if self.now.ahead else ""
 
     @property
     def has_timers(self) -> bool:
-        """Whether anything is due that happens by itself once time passes."""
+        """Return True if events are due once simulated time passes."""
         return bool(self.now.moment.state.agenda)
 
     @property
     def moments(self) -> int:
-        """How many moments there are to look at, from the story's beginning to where it has led."""
+        """Return the number of moments to look at, from the story's beginning to its end."""
         return len(self.now.origin.moments_us)
 
     @property
     def position(self) -> int:
-        """Which of these moments is shown."""
+        """Return the index of the moment that is shown."""
         return self.now.position
 
     @property
     def story_outcome(self) -> dict:
-        """The outcome to which the story leads whose `moments` these are."""
+        """Return the outcome at the end of the story, also while an earlier moment is shown."""
         return self.now.origin.outcome
 
     @property
     def looks_back(self) -> bool:
-        """Whether an earlier moment than the last is shown."""
+        """Return True if an earlier moment than the last is shown."""
         return self.now.at_s is not None
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is something to take back."""
+        """Return True if there is an action to undo."""
         return self.now.before is not None
 
     @property
     def can_redo(self) -> bool:
-        """Whether something was taken back."""
+        """Return True if there is an action to redo."""
         return bool(self._undone)
 
-    # What a person does
+    # The user's actions
 
     def open(self, source: Path | Export) -> None:
-        """Opens a scenario file, which is played to its end, or an export."""
+        """Open a scenario file, played to its end, or an export."""
         if isinstance(source, Export):
             self.open_export(*source)
         else:
             self.open_scenario(source)
 
     def open_scenario(self, file: Path) -> None:
-        """Opens a scenario file and plays it to its end; `step_back` leads back through it."""
+        """Open a scenario file and play it to its end; `step_back` leads back through it."""
         with self._answer(Place.SCENARIO, str(file)):
             self.open_point(opened(file, before=self.now, notes=said_first(file)))
 
     def open_export(self, definitions: str | Path, listings: Sequence[str | Path] = ()) -> None:
-        """Opens the cluster that a definitions export and listings describe, each a file or VHOST=FILE."""
+        """Open the cluster of a definitions export and listings, each a file or VHOST=FILE."""
         with self._answer(Place.SCENARIO):
             imported = import_cluster(definitions, listings)
             run = Run.of(read_scenario(imported.scenario))
             self.open_point(Point(run, before=self.now, notes=imported.notes, opened=True))
 
     def open_point(self, point: Point) -> None:
-        """Goes to a point of another cluster or story."""
+        """Go to a point of another cluster or story."""
         self._go(point)
         self.queue, self.beside.variant = "", None
 
     def open_uploads(self, definitions: Sequence[Upload], listings: Sequence[Upload] = (), vhost: str = "") -> None:
-        """Opens the cluster that uploaded files describe: one definitions export, and listings. Entries that name no
-        virtual host are of `vhost`."""
+        """Open the cluster of uploaded files: one definitions export, and listings.
+
+        Entries that name no vhost belong to `vhost`.
+        """
         with self._answer(Place.SCENARIO), TemporaryDirectory() as folder:
             if not definitions:
                 raise ScenarioRefused("the definitions are missing", accepted="a definitions export, then its listings")
@@ -232,8 +234,11 @@ class Controller:
                 self.messages[place] = re.sub(rf"{re.escape(folder)}/\d+/", "", text)
 
     def act(self, verb: str, argument: object, place: Place = Place.NODES) -> None:
-        """Plays one more step, written as in a file: act("kill", "a"). It begins at the time that was typed;
-        without one when the cluster has settled."""
+        """Play one more step, written as in a scenario file.
+
+        `act("kill", "a")` kills the node a. The step begins at the typed time `at`, or without one
+        when the cluster has settled.
+        """
         with self._answer(place):
             self._go(self.now.with_step(self._step(verb, argument)))
             self.at = ""
@@ -244,75 +249,78 @@ class Controller:
                 self.messages[place] = f"{text}\n{_(WITH_CODE if code else REFUSED, verb=verb, code=code)}"
 
     def refusal(self, verb: str, argument: object) -> str:
-        """Return what RabbitMQ would answer if it refused this step now; "" if it would take it."""
+        """Return RabbitMQ's text if it would refuse this step now, else ""."""
         return self.now.refusal(self._step(verb, argument))
 
     def _step(self, verb: str, argument: object) -> dict:
-        """The step, at the time that was typed for it."""
+        """Return the step, with the time that was typed for it."""
         return {verb: argument} | ({"at": number(self.at)} if self.at.strip() else {})
 
     def step_back(self) -> None:
-        """Goes back to before the last step of the story; whatever is done then, the step stays ahead."""
+        """Go back to before the last step of the story; the step stays ahead, whatever the user does next."""
         if self.now.steps:
             with self._answer(Place.TIME):
                 self._go(self.now.with_step_back())
 
     def step_forward(self) -> None:
-        """Plays the step ahead."""
+        """Play the step ahead."""
         if self.now.ahead:
             with self._answer(Place.TIME):
                 self._go(self.now.with_step_forward())
 
     def look_at(self, position: int) -> None:
-        """Looks at one of the story's moments; what is done next is done then, and the steps after it stay ahead."""
+        """Show one of the story's moments.
+
+        The next action happens at that moment; the steps after it stay ahead.
+        """
         if position != self.position:
             with self._answer(Place.TIME):
                 self._go(self.now.looking_at(position))
 
     def pass_time(self, seconds: float) -> None:
-        """Plays on: `seconds` of simulated time pass. All that passes in a row is one step."""
+        """Let `seconds` of simulated time pass. Consecutive calls make one step."""
         with self._answer(Place.TIME):
             self._go(self.now.with_time_passed(seconds))
 
     def set_policy(self, draft: PolicyDraft) -> None:
-        """Sets a policy as it was edited."""
+        """Set a policy as it was edited."""
         if draft.complaint:
             self.messages = {Place.POLICY: f"{draft.complaint}\n{_(UNCHANGED)}"}
         else:
             self.act(f"set_{draft.kind}", draft.argument(), Place.POLICY)
 
     def clear_policy(self, draft: PolicyDraft) -> None:
-        """Clears the policy of the draft's name and virtual host."""
+        """Clear the policy with the draft's name and vhost."""
         self.act(f"clear_{draft.kind}", {"name": draft.name, "vhost": draft.vhost}, Place.POLICY)
 
     def set_profile(self, version: str) -> None:
-        """Plays the same steps under the rules of another version."""
+        """Play the same steps under the rules of another version."""
         self._change(Place.PROFILE, {"cluster": self.now.document["cluster"] | {"version": version}})
 
     def set_seed(self, text: str) -> None:
-        """Plays the same steps with another seed."""
+        """Play the same steps with another seed."""
         self._change(Place.SEED, {"seed": number(text)})
 
     def continue_with(self, run: Run) -> None:
-        """Make a run the present, without telling those who follow."""
+        """Make a run the current point, without calling `followers`."""
         point = self._now.next(run, ())
         self._now, self._undone, self.messages = point, [], {}
 
     def undo(self) -> None:
-        """Takes the last action back."""
+        """Undo the last action."""
         self.messages = {}
         if self.now.before is not None:
             self._undone.append(self.now)
             self.now = self.now.before
 
     def redo(self) -> None:
-        """Does the action again that was taken back last."""
+        """Redo the action that was undone last."""
         self.messages = {}
         if self._undone:
             self.now = self._undone.pop()
 
     def save(self, name: str) -> None:
-        """Writes the scenario so far to the file of that name, over another file only at the second time of asking."""
+        """Write the scenario so far to the file of that name; replace another file only at the second attempt."""
         with self._answer(Place.SAVE):
             if not self.may_save:
                 raise ScenarioRefused("nothing is written here", hint="the tab Export offers it as a download")
@@ -330,11 +338,11 @@ class Controller:
             self.messages[Place.SAVE] = _("saved as {file}", file=file)
 
     def choose(self, queue: str) -> None:
-        """Chooses the queue that the operations on queues are about."""
+        """Select the queue that operations on queues apply to."""
         self.queue = queue
 
     def why(self, question: str) -> str:
-        """What became of a message, asked as QUEUE/NUMBER; an empty text where the question makes no sense."""
+        """Return what became of a message, asked as QUEUE/NUMBER; "" for a malformed question or an unknown message."""
         self.messages = {}
         queue, _slash, text = question.strip().rpartition("/")
         message = number(text)
@@ -349,21 +357,21 @@ class Controller:
             return ""
 
     def ask_alternatives(self, harm: Harm) -> None:
-        """Plays the story again under each single change that might have prevented a harm."""
+        """Play the story again under each single change that might have prevented a harm."""
         self.messages = {}
         self.now.alternatives = what_would_have_kept(self.now.run, harm)
 
     def try_alternative(self, alternative: Alternative) -> None:
-        """Goes to where the story led under a change, with the same steps ahead."""
+        """Go to the end of the story under a change, with the same steps ahead."""
         with self._answer(Place.WHAT_IF):
             self._go(self.now.next(alternative.run.copy(), self.now.ahead))
 
     def vary(self, variant: Variant | None) -> None:
-        """Puts a variant beside the story; None takes it away."""
+        """Show a variant beside the story; None removes it."""
         self.messages, self.beside.variant = {}, variant
 
     def vary_policy(self, draft: PolicyDraft) -> None:
-        """Puts beside the story the variant in which a policy is as edited from the beginning."""
+        """Show beside the story the variant that has the policy as edited from the beginning."""
         self.messages = {}
         if wrong := draft.message(self.profile):
             self.messages[Place.BESIDE] = wrong
@@ -371,7 +379,7 @@ class Controller:
             self.beside.variant = policy(draft.argument(), operator=draft.is_operator)
 
     def go_aside(self) -> None:
-        """Goes to where the story beside has led, with the same steps ahead; it is the story then."""
+        """Make the story beside the current one, with the same steps ahead."""
         found = self.beside.at(self.now)
         if found is not None and found.run is not None:
             with self._answer(Place.BESIDE):
@@ -379,17 +387,17 @@ class Controller:
                 self.beside.variant = None
 
     def reach(self, draft: PolicyDraft) -> list[Reached]:
-        """The queues that a draft matches, and which policy would win there."""
+        """Return the queues that a draft matches, each with the policy that would win there."""
         return draft.reach(self.outcome["queues"], self.policies, self.profile, self.operator_policies)
 
     def forget_answers(self) -> None:
-        """Forgets what was asked and answered, as in another language."""
+        """Discard messages, alternatives and the variant, as when the language changes."""
         self.messages, self.now.alternatives, self.beside.variant = {}, None, None
 
-    # How it is done
+    # Implementation
 
     def _go(self, point: Point) -> None:
-        """Makes a new point the present."""
+        """Make a new point the current one."""
         self.now = point
         self._undone = []
 
@@ -407,7 +415,7 @@ class Controller:
 
     @contextmanager
     def _answer(self, place: Place, file: str | None = None) -> Iterator[None]:
-        """Turns a refusal, of a file if one is named, into the place's message; earlier messages go."""
+        """Turn a refusal, of `file` if it is given, into the place's message; clear earlier messages."""
         self.messages, self.field = {}, ""
         if place is not Place.SAVE:
             self._may_replace = None

@@ -1,4 +1,4 @@
-"""The drawer beside the stage: panels of which one at a time is open, and only that one is kept up to date."""
+"""Show one panel at a time in a drawer beside the stage; only the open panel is updated."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hawb.languages import _
 
 
 class Panel(Protocol):
-    """What can stand in the drawer."""
+    """A panel that the drawer can show."""
 
     box: widgets.Widget
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
 
 
 class Drawer:
-    """Panels by their names; `name` is the one that is open, "" while none is."""
+    """Panels by their names; `name` is the open one, "" if none is."""
 
     def __init__(self, panels: Mapping[str, Panel], closed: Callable[[], None]):
         self.panels, self.name, self._closed = panels, "", closed
@@ -33,7 +33,7 @@ class Drawer:
         self.box.layout.display = "none"
 
     def open(self, name: str) -> None:
-        """Opens a panel in place of the one that is open."""
+        """Open a panel in place of the open one."""
         if name != self.name:
             self.name = name
             self.title.value = f"<h2>{_(name)}</h2>"
@@ -42,12 +42,12 @@ class Drawer:
         self.show()
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close the open panel."""
         self.name, self.place.children = "", []
         self.box.layout.display = "none"
         self._closed()
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the open panel from the controller."""
         if self.name:
             self.panels[self.name].show()

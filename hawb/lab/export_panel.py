@@ -1,4 +1,4 @@
-"""Export: the story so far to be downloaded, as a scenario, as Python, as a report, or saved beside the notebook."""
+"""Export the story so far: download a scenario, Python or a report, or save a file beside the notebook."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ ASK = N_(
 
 
 class ExportPanel:
-    """A button for each kind, and the link that it makes; a link is about one point, and goes with that point. Who may
-    save has a field for the name of a file."""
+    """A button for each kind of export, and the link that it makes.
+
+    A link holds one point and is removed when the lab goes to another. If the controller may save, there is also a
+    field for a file name.
+    """
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -42,7 +45,7 @@ class ExportPanel:
         self.box = fields.column(fields.row(*self.buttons.values()), self.links, *saving, name="hawb-export")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         self.message.show(self.controller)
         if self.controller.now is not self._point:
             self._point = self.controller.now

@@ -1,7 +1,7 @@
-"""The story of the lab to be downloaded: as a scenario, as a Python script, as a page with its figures.
+"""Make the lab's story downloadable: as a scenario, as a Python script, or as a page with its figures.
 
-Each is a text, made when it is asked for, and a browser keeps it where its user wants: the lab itself writes no file,
-so that it can be offered to visitors.
+The text is made on demand and the browser stores it. The lab itself writes no file, so that it can be offered to
+visitors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNFIT, LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
 
 
 class Kind(Struct, frozen=True):
-    """A form in which a story is downloaded: its file's ending, its media type, and what makes it of a point."""
+    """A form of download: the file's ending, its media type, and the function that makes its text from a point."""
 
     suffix: str
     media_type: str
@@ -43,19 +43,19 @@ KINDS = {
 
 
 def file_name(title: str, kind: str) -> str:
-    """A harmless file name after a scenario's title."""
+    """Return a safe file name for a scenario's title."""
     stem = UNFIT.sub("-", title.lower()).strip("-")[:LONGEST_NAME].rstrip("-")
     return (stem or "story") + KINDS[kind].suffix
 
 
 def link(point: Point, kind: str) -> str:
-    """A link that downloads the story of a point; all of it is in the link."""
+    """Return an HTML link that downloads a point's story; the link contains the whole text."""
     name = file_name(point.outcome["scenario"], kind)
     return text_link(KINDS[kind].make(point), name, KINDS[kind].media_type)
 
 
 def text_link(text: str, name: str, media_type: str) -> str:
-    """A link that downloads a text under a harmless name; all of it is in the link."""
+    """Return an HTML link that downloads a text under `name`, which must be safe; the link contains the whole text."""
     content = text.encode()
     address = f"data:{media_type};charset=utf-8;base64,{b64encode(content).decode()}"
     size = _("{count} bytes", count=whole(len(content)))

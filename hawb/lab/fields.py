@@ -1,4 +1,4 @@
-"""The small parts that the lab's panels are made of, so that all of them look and speak alike."""
+"""Build the small widgets of the lab's panels, so that they all look and behave alike."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from hawb.lab.sources import Upload
 from hawb.languages import kept
 
 Changed = Callable[[], None]
-"""The function that a panel calls after the controller has done something."""
+"""The function that a panel calls after the controller has changed."""
 
 
 class Readable:
-    """A widget that can be read where no widget can be shown: its text in full, which ipywidgets would cut, its
-    `picture` if it has one, an SVG element, and in marimo, which shows no widgets of ipywidgets, what it shows standing
-    `still`."""
+    """A widget with output for pages that cannot show widgets.
+
+    It gives its text in full, which ipywidgets would cut, and its `picture`, an SVG element, if it has one. For marimo,
+    which shows no ipywidgets, it gives the HTML of `still`.
+    """
 
     picture = ""
 
@@ -30,12 +32,12 @@ class Readable:
         return "text/html", self.still()
 
     def still(self) -> str:
-        """What it shows as HTML that needs no widget."""
+        """Return the widget's content as HTML that needs no widget."""
         return self.picture or f"<pre>{escape(repr(self))}</pre>"
 
 
 def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.Button:
-    """A button as wide as its label, and what it does when it is pressed."""
+    """Return a button as wide as its label that calls `pressed` when it is clicked."""
     made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
     told = kept(pressed)
     made.on_click(lambda _button: told())
@@ -43,12 +45,12 @@ def button(label: str, tooltip: str, pressed: Callable[[], None]) -> widgets.But
 
 
 def watch(widget: widgets.Widget, do: Callable[[dict], object]) -> None:
-    """Calls a function with each change of a widget's value, in the language in which it was laid out."""
+    """Call a function with each change of a widget's value, in the language that is in force now."""
     widget.observe(kept(do), "value")
 
 
 def text(label: str, tooltip: str, value: str = "", *, width: str = "auto", live: bool = False) -> widgets.Text:
-    """A line of text. It is taken at Enter or when left, a `live` one at each key."""
+    """Return a line of text. It is submitted at Enter or on blur, a `live` one at each key."""
     return widgets.Text(
         description=label,
         tooltip=tooltip,
@@ -60,7 +62,7 @@ def text(label: str, tooltip: str, value: str = "", *, width: str = "auto", live
 
 
 def dropdown(label: str, tooltip: str, options: Sequence, *, width: str = "auto") -> widgets.Dropdown:
-    """A choice of one option; options are values, or pairs of the text to read and the value."""
+    """Return a dropdown; options are values, or pairs of label and value."""
     return widgets.Dropdown(
         description=label,
         tooltip=tooltip,
@@ -71,7 +73,7 @@ def dropdown(label: str, tooltip: str, options: Sequence, *, width: str = "auto"
 
 
 def combobox(label: str, tooltip: str, placeholder: str = "", *, width: str = "auto") -> widgets.Combobox:
-    """A line of text with suggestions, taken at Enter or when left."""
+    """Return a line of text with suggestions, submitted at Enter or on blur."""
     return widgets.Combobox(
         description=label,
         tooltip=tooltip,
@@ -83,53 +85,54 @@ def combobox(label: str, tooltip: str, placeholder: str = "", *, width: str = "a
 
 
 def upload(label: str, tooltip: str, several: bool = False) -> widgets.FileUpload:
-    """A button that takes a file, or `several`."""
+    """Return a button that uploads one file, or `several`."""
     return widgets.FileUpload(description=label, tooltip=tooltip, multiple=several, layout={"width": "auto"})
 
 
 def uploaded(field: widgets.FileUpload) -> list[Upload]:
-    """The files that a field has taken."""
+    """Return the files that were uploaded with a field."""
     return [(file["name"], bytes(file["content"])) for file in field.value]
 
 
 def row(*parts: widgets.Widget, name: str = "") -> widgets.HBox:
-    """Parts beside each other; `name` is a class of lab.css."""
+    """Return widgets side by side; `name` is a class of lab.css."""
     return named(widgets.HBox(parts), "hawb-row", *filter(None, [name]))
 
 
 def column(*parts: widgets.Widget, name: str = "") -> widgets.VBox:
-    """Parts below each other; `name` is a class of lab.css."""
+    """Return widgets below each other; `name` is a class of lab.css."""
     return named(widgets.VBox(parts), *filter(None, [name]))
 
 
 def named(widget: widgets.Widget, *names: str) -> widgets.Widget:
-    """The widget, with classes of lab.css."""
+    """Return the widget, with classes of lab.css added."""
     for name in names:
         widget.add_class(name)
     return widget
 
 
 class Message:
-    """The answer that stands beside the field or the row where something was asked; empty while there is none.
+    """The message beside the field or row from which an action came; empty if there is none.
 
-    Of a place's answers it shows all or, with `field`, only those about this field of a step ("": the whole step)."""
+    It shows all messages of a place or, with `field`, only those about this field of a step ("": the whole step).
+    """
 
     def __init__(self, place: Place, field: str | None = None):
         self.place, self.field = place, field
         self.box = named(widgets.HTML(), "hawb-message")
 
     def beside(self, widget: widgets.Widget) -> widgets.VBox:
-        """The widget with the message hanging below it, over whatever is there."""
+        """Return the widget with the message below it, which overlaps what follows."""
         return named(widgets.VBox([widget, self.box]), "hawb-beside")
 
     def show(self, controller: Controller) -> None:
-        """Shows the controller's message for this place."""
+        """Show the controller's message for this place."""
         mine = self.field in (None, controller.field)
         self.box.value = message(controller.messages.get(self.place) if mine else None)
 
 
 def message(words: str | None) -> str:
-    """A message as HTML that screen readers read out; all of it is text. It can be folded up to its first line."""
+    """Return a message, escaped, as HTML that screen readers announce. It can be folded up to its first line."""
     if words is None:
         return ""
     first, _, rest = words.partition("\n")

@@ -1,5 +1,6 @@
-"""The first minute: a tour through a loss and what would have kept the messages. It follows what a person does, in
-whatever order, and says what is true where the story stands.
+"""Guide the first minute: a tour through a loss, and the changes that would have kept the messages.
+
+The tour follows the user in any order of actions, and describes the current point of the story.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ QUEUE = "ha.orders"
 """The queue of the lab's own cluster that the tour is about."""
 
 BEGIN, LOST, HELD = "begin", "lost", "held"
-"""Where a story stands in the tour: the queue's first master runs, messages are lost, or that node is down and none
-are."""
+"""Phases of the tour: the queue's first master runs; messages are lost; that node is down without a loss."""
 
 LATE = Plural(
     "Each bar shows which messages a node holds. {mirrors} has only {some} of the {all} messages of {queue}. What if "
@@ -39,9 +39,12 @@ TRIED = N_("The same kill, and nothing is lost. Press undo as often as you like:
 
 
 def guide(controller: Controller) -> dict | None:
-    """Return what the tour says where the story stands: its `phase`, the texts by the names that the page has for them,
-    the `node` that it invites to kill, and whether the cluster `is_at_rest`; None where another cluster was opened, the
-    queue is gone, or it is a quorum queue that has lost nothing."""
+    """Return the tour's texts for the current point, or None.
+
+    The dictionary has the `phase`, the `texts` by the names that the page uses, the `node` that the tour suggests to
+    kill, and whether the cluster `is_at_rest`. None if another cluster was opened, the queue is gone, or it is a quorum
+    queue that has lost nothing.
+    """
     outcome = controller.outcome
     queue = outcome["queues"].get(QUEUE)
     if not controller.is_own_cluster or queue is None:
@@ -69,7 +72,7 @@ def guide(controller: Controller) -> dict | None:
 
 
 def _open(outcome: dict, queue: dict) -> str:
-    """Return what there is to see at first, with the mirrors that lack messages if there are any."""
+    """Return the first text, with the mirrors that lack messages if there are any."""
     words = {"queue": QUEUE, "node": shown(queue["master"]), "all": whole(queue["messages"])}
     held = {mirror: queue["replicas"][mirror]["messages"] for mirror in queue["mirrors"]}
     late = [mirror for mirror in held if mirror not in queue["synchronised_mirrors"]]

@@ -1,8 +1,8 @@
-"""The lab's history: a chain of points, each a run as a value, so that undo and redo only move along the chain.
+"""Keep the lab's history: a chain of points, each with its own run, along which undo and redo move.
 
-A point stands somewhere in a story: `run` has the steps that were played, `ahead` those that are still to come. Going
-back in a story is an action like any other, which makes a new point; what is done there does not take away the steps
-ahead. Looking back at a moment is one action too, however often another moment is chosen.
+At each point of a story, `run` has the steps that were played and `ahead` those that follow. Going back in a story is
+an action like any other and makes a new point; actions there keep the steps ahead. Looking back at a moment is one
+action, however many moments the user looks at in a row.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from hawb.scenario.run import Run
 from hawb.views.story.marks import MARKED
 
 TICKED = ("fault", "cut", "promoted", "lost")
-"""The looks of marks that stand on the slider of moments."""
+"""The looks of the marks on the slider of moments."""
 
 
 class Point:
-    """A point of the history, and the one `before` it, to which undo leads (None at the beginning of everything).
+    """A point of the history; undo leads to the point `before` it (None at the very beginning).
 
-    `notes` are on the cluster that was opened, `opened` is whether one was opened here, and `passed_s` the seconds of
-    simulated time that playing has let pass since the point before. `alternatives` are those last asked for here.
-    `rest` is how many steps set the cluster up before the person came: nothing leads back behind them.
+    `notes` are about the opened cluster, `opened` is True if a cluster was opened here, and `passed_s` is the simulated
+    time in seconds that playing has let pass since the point before. `alternatives` are those last computed here.
+    `rest` is the number of steps that set up the cluster before the user's first action; stepping back stops there.
 
-    A point may look back from another, its `origin`: it stands at the moment `at_s`, with whatever is on its way then,
-    and an action there happens at that moment.
+    A point may look back from another point, its `origin`: it shows the moment `at_s`, with the messages that are in
+    flight then, and an action there happens at that moment.
     """
 
     def __init__(
@@ -61,8 +61,10 @@ class Point:
 
     @cached_property
     def was(self) -> dict | None:
-        """The outcome to compare with: that of the point before or, where a cluster was opened, that before the last
-        step of its story; None if its story has no step."""
+        """Return the outcome to compare with; None if there is none.
+
+        It is the outcome of the point before. Where a cluster was opened it is that before the last step of its story.
+        """
         if self._origin is not None:
             return None
         if not self.opened:
@@ -71,40 +73,42 @@ class Point:
 
     @cached_property
     def before_last_step(self) -> tuple[State, dict] | None:
-        """The state and the outcome before the last step of the story; None if it has no step since the cluster was at
-        rest, or another moment is looked at."""
+        """Return the state and the outcome before the last step of the story.
+
+        None if the story has no step since the cluster was at rest, or another moment is shown.
+        """
         if not self.steps or self.at_s is not None:
             return None
         earlier = self.run.rewound(len(self.run.steps) - 1)
         return earlier.moment().state, outcome(earlier, shared=self.shared_events(earlier))
 
     def shared_events(self, run: Run) -> list[dict]:
-        """The first events of this point's outcome that it shares with another run."""
+        """Return the first events of this point's outcome that it shares with another run."""
         return self.outcome["events"][: self.run.shared_entries(run)]
 
     @cached_property
     def forecasts(self) -> dict[str, Forecast]:
-        """The forecast for each running node now."""
+        """Return the forecast for each running node now."""
         return {forecast.node: forecast for forecast in safe_to_stop(self.run)}
 
     @cached_property
     def harms(self) -> list[Harm]:
-        """The harm that the story has done to queues so far."""
+        """Return the harm that the story has done to queues so far."""
         return harms(self.run)
 
     @property
     def origin(self) -> Point:
-        """The point from which this one looks back; itself, if it does not."""
+        """Return the point from which this one looks back, or this point if it does not."""
         return self._origin or self
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that were played since the cluster was at rest."""
+        """Return the steps that were played since the cluster was at rest."""
         return tuple(self.run.steps[self.rest :])
 
     @cached_property
     def moments_us(self) -> list[int]:
-        """The moments at which anything happened since the cluster was at rest, and the last one."""
+        """Return the times of events since the cluster was at rest, and the last moment, in microseconds."""
         moment = self.origin.moment
         began = self.run.rewound(self.rest).moment().state.time_us if self.rest else 0
         times = {entry.t_us for entry in moment.trace()}
@@ -112,19 +116,21 @@ class Point:
 
     @cached_property
     def marked(self) -> list[tuple[int, str]]:
-        """Which of the `moments_us` have marks on a timeline, and of which look, the earliest first."""
+        """Return (index in `moments_us`, look) of each mark on the timeline, earliest first."""
         places = {us: place for place, us in enumerate(self.moments_us)}
         found = ((places.get(entry.t_us), MARKED.get(entry.event)) for entry in self.moment.trace())
         return list(dict.fromkeys((place, look) for place, look in found if look in TICKED and place is not None))
 
     @property
     def position(self) -> int:
-        """The index of the last of `moments_us` that is over."""
+        """Return the index of the last of `moments_us` that has passed."""
         return bisect_right(self.origin.moments_us, self.moment.state.time_us) - 1
 
     def looking_at(self, position: int) -> Point:
-        """The point that looks from this one's origin at one of its `moments_us`, just after what happened then; the
-        origin itself for the last."""
+        """Return the point that shows one of the origin's `moments_us`, just after its events.
+
+        For the last moment this is the origin itself.
+        """
         origin = self.origin
         if position >= len(origin.moments_us) - 1:
             return origin
@@ -135,21 +141,20 @@ class Point:
 
     @property
     def document(self) -> dict:
-        """The whole story as a scenario file holds it, with the steps ahead."""
+        """Return the whole story as a scenario document, with the steps ahead."""
         now = plain(self.run.scenario)
         return now | {"steps": [*now.get("steps", ()), *map(plain, self.ahead)]}
 
     def next(self, run: Run, ahead: tuple[Step, ...], passed_s: float = 0.0) -> Point:
-        """A point after this one, of the same cluster."""
+        """Return a point after this one, of the same cluster."""
         return Point(run, ahead, before=self, notes=self.notes, passed_s=passed_s, rest=self.rest)
 
     def with_step(self, step: Mapping) -> Point:
-        """The point after one more step, written as in a file. Raises ScenarioRefused."""
+        """Return the point after one more step, written as in a file. Raise ScenarioRefused."""
         return self.next(*self._with(step))
 
     def refusal(self, step: Mapping) -> str:
-        """Return what RabbitMQ would answer if it refused a step now, or why the step cannot be played; "" if it would
-        take the step."""
+        """Return RabbitMQ's text if it would refuse a step now, or why the step cannot be played; else ""."""
         try:
             run, _ahead = self._with(step)
         except ScenarioRefused as refused:
@@ -158,39 +163,38 @@ class Point:
         return "\n".join(refusal.text for refusal in run.moment().refusals if refusal.step == number)
 
     def _with(self, step: Mapping) -> tuple[Run, tuple[Step, ...]]:
-        """Return the run after one more step, and the steps ahead. Raise ScenarioRefused for a step that cannot be
-        played."""
+        """Return the run after one more step, and the steps ahead. Raise ScenarioRefused if it cannot be played."""
         run, step = self.run.copy(), self._now() | dict(step)
         if "join" not in step:
             run.apply_plain(step)
             return run, self.ahead
-        # A story knows from its beginning which nodes will join, so it is played anew.
+        # A run needs to know from its beginning which nodes will join, so the story is played again.
         document, played = self.document, len(run.steps)
         steps = [*document["steps"][:played], step, *document["steps"][played:]]
         return part(document | {"steps": steps}, played + 1)
 
     def _now(self) -> dict:
-        """The time of a step that is added here, if it has one."""
+        """Return the time of a step that is added here, if it has one."""
         return {} if self.at_s is None else {"at": self.at_s}
 
     def with_change(self, change: Mapping) -> Point:
-        """The point after the same steps in a scenario with some parts changed. Raises ScenarioRefused."""
+        """Return the point after the same steps in a changed scenario. Raise ScenarioRefused."""
         return self.next(*part(self.document | change, len(self.run.steps)))
 
     def with_step_back(self) -> Point:
-        """The point before the last step, which then is ahead. Raises IndexError when there is none."""
+        """Return the point before the last step, which is then ahead. Raise IndexError if there is none."""
         run = self.run.copy()
         step = run.undo()
         return self.next(run, (step, *self.ahead))
 
     def with_step_forward(self) -> Point:
-        """The point after the first of the steps ahead. Raises IndexError when there is none."""
+        """Return the point after the first of the steps ahead. Raise IndexError if there is none."""
         run = self.run.copy()
         run.apply(self.ahead[0])
         return self.next(run, self.ahead[1:])
 
     def with_time_passed(self, seconds: float) -> Point:
-        """The point after `seconds` more of simulated time; with the time that playing has let pass it is one wait."""
+        """Return the point after `seconds` more of simulated time; consecutive calls make one wait."""
         start = self.before if self.passed_s else self
         passed_s = self.passed_s + seconds
         run = start.run.copy()
@@ -205,7 +209,7 @@ def opened(file: Path, *, before: Point | None = None, notes: Sequence[str] = ()
 
 
 def part(document: Mapping, played: int) -> tuple[Run, tuple[Step, ...]]:
-    """A scenario whose first steps were played, and the steps that are ahead. Raises ScenarioRefused."""
+    """Return the run of a scenario's first `played` steps, and the steps ahead. Raise ScenarioRefused."""
     scenario = read_scenario(document)
     run = Run(scenario)
     for step in scenario.steps[:played]:

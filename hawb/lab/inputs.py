@@ -1,6 +1,6 @@
-"""The fields of a step as widgets: what a field may hold decides which widget asks for it, so every verb has its form.
+"""Build widgets for the fields of a step: a field's type decides its widget, so each verb gets a form.
 
-A line that is left empty leaves the field to its default, which stands in it in grey.
+An empty line leaves the field at its default, which is shown as its placeholder.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ SUGGESTED: dict[str, Callable[[Controller], Sequence[str]]] = {
     "connection": lambda controller: ("default",),
     "arguments": lambda controller: ('{"x-queue-type": "quorum"}', '{"x-queue-type": "quorum", "x-delivery-limit": 3}'),
 }
-"""The suggestions in lines of these fields; anything else can be typed too."""
+"""Suggestions for the lines of these fields; other values can be typed too."""
 
 EXAMPLES = {"arguments": '{"x-max-length": 10}', "definition": '{"ha-mode": "all"}', "queues": '["q1", "q2"]'}
 
 
 class Line:
-    """A line of text, a number or JSON, with suggestions where there are any."""
+    """A line of text, a number or JSON, with suggestions for some fields."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
@@ -55,13 +55,13 @@ class Line:
 
     @property
     def value(self) -> object:
-        """What it says."""
+        """Return the typed value, or OMITTED."""
         empty = not self.widget.value and not self.required
         return OMITTED if empty else self.read(self.widget.value)
 
 
 class Mark:
-    """A box for yes or no."""
+    """A checkbox."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         key = field.encode_name
@@ -71,7 +71,7 @@ class Mark:
 
     @property
     def value(self) -> object:
-        """What it says."""
+        """Return True if it is checked."""
         return self.widget.value
 
 
@@ -85,7 +85,7 @@ class Choice:
 
     @property
     def value(self) -> object:
-        """What it says."""
+        """Return the chosen word."""
         return self.widget.value
 
 
@@ -100,7 +100,7 @@ class OneNode:
 
     @property
     def value(self) -> object:
-        """What it says."""
+        """Return the chosen node, or OMITTED."""
         return self.widget.value
 
 
@@ -122,12 +122,12 @@ class Several:
 
     @property
     def value(self) -> object:
-        """What it says."""
+        """Return the chosen nodes or links."""
         return list(self.widget.value)
 
 
 class Groups:
-    """For each node the group that it is in; the first node is alone at first."""
+    """A choice of a group for each node; at first the first node is alone."""
 
     def __init__(self, field: FieldInfo, kind: Kind, controller: Controller):
         nodes = list(controller.outcome["nodes"])
@@ -142,7 +142,7 @@ class Groups:
 
     @property
     def value(self) -> object:
-        """The value of the field: the nodes of each group that has any."""
+        """Return the nodes of each group that has any."""
         numbers = sorted({group.value for group in self.groups.values()})
         return [[node for node, group in self.groups.items() if group.value == number] for number in numbers]
 
@@ -156,16 +156,16 @@ KINDS: tuple[tuple[Callable[[Kind], bool], type[Input]], ...] = (
     (lambda kind: kind.hint is bool, Mark),
     (lambda kind: get_origin(kind.hint) is Literal, Choice),
 )
-"""The widget for each kind of field; for every other kind a line."""
+"""The widget for each kind of field; all other kinds get a line."""
 
 
 def inputs(verb: type[Struct], controller: Controller) -> dict[str, Input]:
-    """The widgets for a verb's fields, by their keys in files."""
+    """Return the widgets for a verb's fields, by their keys in scenario files."""
     return {field.encode_name: _input(verb, field)(field, kind_of(field.type), controller) for field in fields_of(verb)}
 
 
 def _input(verb: type[Struct], field: FieldInfo) -> type[Input]:
     kind = kind_of(field.type)
-    if verb is Join:  # the node may be one that nobody knows yet
+    if verb is Join:  # the node may be new to the cluster
         return Line
     return next((made for accepts, made in KINDS if accepts(kind)), Line)

@@ -1,4 +1,4 @@
-"""What the page's columns say: the verdict, what just happened, why, and what now, as plain values."""
+"""Compute what the page's columns say: the verdict, the latest events, why, and what to do now, as plain values."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MARKS = {
 
 MOST_SENTENCES, MOST_ALTERNATIVES, MOST_SUGGESTIONS, LATEST = 7, 3, 3, 100
 FIRST = ("loss", "refusal", "promotion", "fault")
-"""The tones of sentences that are kept before the others where there is no room for all."""
+"""The tones of sentences that are kept first when there is no room for all."""
 
 AT_ONCE = (12, 60)
-"""Up to so many queues and steps the story is played again under each change without being asked to."""
+"""The most queues and steps of a story that is played again under each change without being asked."""
 
 
 def leads(controller: Controller, drafts: Drafts) -> dict:
-    """All that the columns say."""
+    """Return the contents of the columns."""
     outcome = controller.outcome
     return {
         "verdict": toned_headline(outcome),
@@ -49,15 +49,17 @@ def leads(controller: Controller, drafts: Drafts) -> dict:
 
 
 def last_step(controller: Controller) -> str:
-    """The last step of the story in a few words; what a scenario expects is nothing that was done."""
+    """Return the last step of the story in a few words; `expect` steps do not count."""
     steps = [step for step in controller.now.steps if step.name != "expect"]
     return done(plain(steps[-1])) if steps else ""
 
 
 def happened(outcome: dict, was: dict | None, drafts: Drafts, most: int = MOST_SENTENCES) -> dict:
-    """Return the sentences on what has happened since the outcome before, causes before effects, and how many more
-    there are: those that weigh least are left out. `rank` is the place of each by its weight, for a page that has no
-    room for all."""
+    """Return the sentences on the events since the outcome `was`, causes before effects.
+
+    At most `most` are returned, the most important ones; `more` is how many are left out. `rank` is a sentence's place
+    by importance, for a page without room for all.
+    """
     since = first_new(outcome, was)
     told = [one for one in sentences(outcome, LATEST, drafts) if one.index >= since]
     mine = sorted(told, key=_weight)
@@ -75,7 +77,7 @@ def _sentence(one: Sentence) -> dict:
 
 
 def now(controller: Controller) -> dict:
-    """What would have kept what was lost, the best first, and what can be done next."""
+    """Return what would have kept the lost messages, best first, and suggestions for the next step."""
     found, harms = controller.alternatives, controller.harms
     tone = toned_headline(controller.outcome)["tone"]
     lost = tone == LOST
@@ -88,7 +90,7 @@ def now(controller: Controller) -> dict:
 
 
 def asked_at_once(controller: Controller) -> bool:
-    """Whether the story is short enough to be played again under each change for everybody."""
+    """Return True if the story has a loss and is short enough to be played again without being asked."""
     queues, steps = AT_ONCE
     return (
         bool(worst(controller)) and len(controller.outcome["queues"]) <= queues
@@ -97,18 +99,18 @@ def asked_at_once(controller: Controller) -> bool:
 
 
 def worst(controller: Controller) -> Harm | None:
-    """The loss that weighs most; None without one."""
+    """Return the harm that lost the most messages; None without a loss."""
     lost = [harm for harm in controller.harms if harm.lost]
     return max(lost, key=lambda harm: runs.size(harm.lost), default=None)
 
 
 def offered(found: Alternatives) -> list[Alternative]:
-    """The alternatives that keep anything, the best first."""
+    """Return the alternatives that keep messages, best first."""
     return [one for one in found.changed if one.run is not None and one.kept][:MOST_ALTERNATIVES]
 
 
 def kept(found: Alternatives) -> list[dict]:
-    """The best alternatives in words: the change, what it keeps, and at which price."""
+    """Return the best alternatives in words: the change, where, what it keeps, and its price."""
     all_of_them = runs.size(found.harm.lost)
     return [
         {
@@ -122,13 +124,13 @@ def kept(found: Alternatives) -> list[dict]:
 
 
 def keeps(count: int, of: int) -> str:
-    """What an alternative keeps of what is lost."""
+    """Return how many of the lost messages an alternative keeps, in words."""
     told = N_("keeps all: {messages}") if count == of else N_("keeps some: {messages}")
     return _(told, messages=counted(count))
 
 
 def price(one: Alternative) -> str:
-    """What an alternative costs its queue."""
+    """Return what an alternative costs its queue, in words."""
     result = one.result
     told = []
     if result.state != "running":
@@ -145,15 +147,15 @@ AT_THE_END = {
     "minority": N_("the queue is minority at the end"),
     "gone": N_("the queue is gone at the end"),
 }
-"""What becomes of a queue that cannot be used when a story ends."""
+"""The state of a queue that is not available at the end of a story, in words."""
 
 
 ENDS_ALARM = {"memory": N_("end the memory alarm of {node}"), "disk": N_("end the disk alarm of {node}")}
-"""What ends an alarm, by what a node is short of."""
+"""The label of the step that ends an alarm, by the resource."""
 
 
 def suggestions(controller: Controller) -> list[dict]:
-    """Steps that would mend what is broken, and that RabbitMQ takes now: {label, verb, argument}, a few of them."""
+    """Return a few repairing steps that RabbitMQ accepts now: {label, verb, argument}."""
     outcome = controller.outcome
     found = [{"label": _("heal the links"), "verb": "heal", "argument": True}] if controller.cut_links else []
     if wait_s := unnoticed_s(outcome):

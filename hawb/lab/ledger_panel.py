@@ -1,5 +1,4 @@
-"""The figures: the ledger of every queue's messages, the queues as `rabbitmqctl list_queues` lays them out, the
-forecast and the load of each node."""
+"""Show the tables: the ledger of each queue's messages, the queues as in `rabbitmqctl list_queues`, forecasts, load."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from hawb.views.planning import forecast
 
 
 class TablePanel:
-    """A table, made by `html` of the controller."""
+    """A panel with a table, which `html` makes from the controller."""
 
     def __init__(self, controller: Controller, html: Callable[[Controller], str]):
         self.controller, self.html = controller, html
@@ -24,12 +23,12 @@ class TablePanel:
         self.box = fields.column(self.table, name="hawb-tables")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         self.table.value = self.html(self.controller)
 
 
 class SafePanel:
-    """What a stop and a kill of each node would do now, and whether it stays beside the nodes."""
+    """The forecast of a stop and a kill of each node, and a checkbox that shows it beside the nodes as well."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -41,7 +40,7 @@ class SafePanel:
         self.box = fields.column(self.beside, self.table, name="hawb-tables")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         self.beside.value = self.controller.forecasting
         self.table.value = forecast.table_html(list(self.controller.now.forecasts.values()))
 
@@ -52,7 +51,7 @@ class SafePanel:
 
 
 def tables(controller: Controller, changed: Changed) -> dict[str, TablePanel | SafePanel]:
-    """The panels by their names."""
+    """Return the panels by their names."""
     return {
         N_("Ledger"): TablePanel(controller, lambda told: ledger.html(told.outcome, told.was)),
         N_("Queues"): TablePanel(controller, lambda told: queue_table.html(told.outcome, told.was)),

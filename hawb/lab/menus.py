@@ -1,5 +1,6 @@
-"""What can be done to a thing of the page: the entries of a node's menu, of a queue's, of a client's and of the whole
-cluster's. An entry plays a step at once, or opens a panel or the form of a verb where more has to be said.
+"""Define the menus of the page: of a node, of a queue and of the whole cluster.
+
+An entry plays a step at once, or opens a panel or, if the step needs more fields, the form of a verb.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from hawb.lab import occasions
 from hawb.languages import N_, _
 
 Argument = Callable[[str, list[str]], object]
-"""A verb's argument, for a thing and, of a node, the others of its cluster."""
+"""A function that returns a verb's argument from the name of a node or queue and the names of the other nodes."""
 
 
 WOULD_REFUSE = N_("RabbitMQ refuses it now: {refusal}")
 
 ON_STAGE = "Safe?"
-"""The panel of what the stage itself shows too."""
+"""The panel whose contents the stage shows as well."""
 
 
 class Entry(NamedTuple):
-    """An entry: what it `tells`, the `verb` and its `argument`, or the form of the verb if there is none, and `when` it
-    makes sense, always unless that is named. An entry with a `panel` opens that. One that is done queue by queue may
-    be refused for some of them alone."""
+    """An entry of a menu, with its description (`tells`).
+
+    It plays `verb` with its `argument`, opens the verb's form if it has no argument, or opens `panel`. It is offered
+    only `when` that function returns True, or always if it has none. An entry that is carried out queue by queue may be
+    refused for some of the queues.
+    """
 
     tells: str
     verb: str = ""
@@ -36,12 +40,12 @@ class Entry(NamedTuple):
 
 
 def itself(name: str, _others: list[str]) -> object:
-    """The thing."""
+    """Return the name of the node or queue."""
     return name
 
 
 def within(key: str, **more: object) -> Argument:
-    """The thing as a field of a map."""
+    """Return an argument function that puts the name into the field `key` of a map."""
     return lambda name, _others: {key: name} | more
 
 
@@ -102,7 +106,7 @@ NODES: dict[str, dict[str, Entry]] = {
         N_("wipe"): Entry(N_("its disk is lost"), "wipe", itself, occasions.has_disk_to_lose),
     },
 }  # fmt: skip
-"""What can be done to a node, in groups, the dangerous one last."""
+"""The menu of a node, in groups, the dangerous group last."""
 
 QUEUES: dict[str, dict[str, Entry]] = {
     N_("clients"): {
@@ -145,7 +149,7 @@ QUEUES: dict[str, dict[str, Entry]] = {
         N_("delete"): Entry("rabbitmqctl delete_queue", "delete", within("queue"), occasions.can_be_deleted),
     },
 }  # fmt: skip
-"""What can be done to a queue, in groups, the dangerous one last; a queue that was deleted is gone."""
+"""The menu of a queue, in groups, the dangerous group last."""
 
 MORE: dict[str, dict[str, Entry]] = {
     N_("the network"): {
@@ -176,7 +180,7 @@ MORE: dict[str, dict[str, Entry]] = {
         N_("export…"): Entry(N_("the story as a scenario, as Python, as a report"), panel="Export"),
     },
 }
-"""What else there is, in groups."""
+"""The menu of the whole cluster, in groups."""
 
 
 def flat(groups: dict[str, dict[str, Entry]]) -> dict[str, Entry]:
@@ -188,8 +192,10 @@ NODE, QUEUE, ALL_MORE = flat(NODES), flat(QUEUES), flat(MORE)
 
 
 def plain(groups: dict[str, dict[str, Entry]], offers: Callable[[Entry], bool] = lambda entry: True) -> list[dict]:
-    """Return the groups as a page has them, each with its entries that a page `offers`: the name that a message has,
-    and what is to be read."""
+    """Return the groups as plain values for a page, each with the entries that the page `offers`.
+
+    An entry has the name that messages use, its label and its description.
+    """
     told = [
         {"group": _(group), "entries": [_as_read(name, one) for name, one in entries.items() if offers(one)]}
         for group, entries in groups.items()
@@ -202,8 +208,10 @@ def _as_read(name: str, entry: Entry) -> dict:
 
 
 def offered(moment: Moment, settings: Settings, rows: Iterable[str]) -> dict:
-    """Return what the menus offer at a moment, for the nodes, for the queues of `rows`, and in `more`: the names of
-    entries. Things with the same menu share one of the `lists`."""
+    """Return the names of the entries that apply at a moment: for the nodes, for the queues of `rows`, and in `more`.
+
+    Each value is an index into `lists`, so that nodes or queues with the same menu share a list.
+    """
     state, profile = moment.state, settings.profile
     queues = {name: queue for side in reversed(state.sides) for name, queue in side.queues.items()}
     lists: dict[tuple[str, ...], int] = {}
@@ -228,8 +236,10 @@ def argument_of(entry: Entry, name: str, nodes: Iterable[str]) -> object:
 def refused(
     entries: dict[str, Entry], about: str, nodes: Iterable[str], refusal: Callable[[str, object], str]
 ) -> dict[str, dict]:
-    """Return the entries of the menu of a node or queue that RabbitMQ would refuse now, by their names: the text of the
-    `refusal`, and whether the entry can still be chosen, as part of it might be done."""
+    """Return the entries of a node's or queue's menu that RabbitMQ would refuse now, by their names.
+
+    Each has the `text` of the refusal, and `can_be_chosen`, True if the command may succeed for some of the queues.
+    """
     found = {
         name: refusal(entry.verb, argument_of(entry, about, nodes))
         for name, entry in entries.items()

@@ -1,5 +1,6 @@
-"""The occasions on which an entry of a menu makes sense: RabbitMQ would take it now, in this release, and it would
-change something. The rules themselves are the engine's; `tests/lab/test_menus.py` compares the two.
+"""Decide when an entry of a menu applies: RabbitMQ would accept it now, in this release, and it would change something.
+
+The rules themselves are the engine's; `tests/lab/test_menus.py` compares the two.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class AtNode(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """The node itself."""
+        """Return the node's state."""
         return self.state.nodes[self.index]
 
     @property
@@ -48,7 +49,7 @@ class AtNode(NamedTuple):
 
     @property
     def metadata_is_writable(self) -> bool:
-        """Return True unless the metadata is kept in Khepri, which has no leader with a majority."""
+        """Return True with Mnesia, or if Khepri has a leader with a majority."""
         return not self.has_khepri or any(side.store.up for side in self.state.sides)
 
     def is_linked(self, other: int) -> bool:
@@ -57,15 +58,15 @@ class AtNode(NamedTuple):
 
     @property
     def knows_cluster(self) -> bool:
-        """Return True if the node counts as a member and has its disk."""
+        """Return True if the node is a member and has its disk."""
         return self.node.member and not self.node.virgin
 
     def groups(self) -> Iterator[Queue]:
-        """Yield the quorum queues and streams that the first running node knows, which commands are sent to."""
+        """Yield the quorum queues and streams in the metadata of the first running node, which commands are sent to."""
         yield from (queue for queue in self.state.queues.values() if queue.has_group)
 
     def resizable(self) -> Iterator[Queue]:
-        """Yield the groups that grow and shrink change."""
+        """Yield the queues that `grow` and `shrink` change."""
         yield from (queue for queue in self.groups() if queue.type == QUORUM or self._grows_streams)
 
     @property
@@ -88,7 +89,7 @@ def can_end(at: AtNode) -> bool:
 
 
 def can_start(at: AtNode) -> bool:
-    """Return True if the node is down and a boot finds its disk and its cluster."""
+    """Return True if the node is down, is a member and has its disk."""
     return at.node.status == DOWN and at.knows_cluster
 
 
@@ -135,21 +136,27 @@ def can_grow(at: AtNode) -> bool:
 
 
 def can_shrink(at: AtNode) -> bool:
-    """Return True if a queue that has a majority has a member on the node and others elsewhere."""
+    """Return True if a queue that has a majority has a member on this node and on another."""
     there = (queue for queue in at.resizable() if at.index in queue.members and len(queue.members) > 1)
     return any(queue.up for queue in there)
 
 
 def can_shrink_by_force(at: AtNode) -> bool:
-    """Return True if the release has the function and a quorum queue with a member on the node has no majority."""
+    """Return True if the node runs and a quorum queue with a member there has no majority.
+
+    The release must have `force_shrink`, and the queue more than one member.
+    """
     has_it = QUORUM_PROFILES[at.profile.version].shrinks_by_force
     stuck = (queue for queue in at.groups() if queue.type == QUORUM and at.index in queue.members and not queue.up)
     return has_it and at.node.status == RUNNING and any(len(queue.members) > 1 for queue in stuck)
 
 
 def can_join(at: AtNode) -> bool:
-    """Return True if the node is down, knows of no cluster, and another node runs. With Khepri the cluster first
-    forgets a member that has lost its disk or was forgotten."""
+    """Return True if the node is down and can join a running node.
+
+    Without Khepri the node must have been reset. With Khepri it may be a member that has lost its disk or was
+    forgotten; the cluster then forgets it first.
+    """
     fit = not at.knows_cluster if at.has_khepri else not at.node.member and at.node.virgin
     return at.node.status == DOWN and fit and at.reaches_others and at.metadata_is_writable
 
@@ -160,25 +167,25 @@ def can_be_forgotten(at: AtNode) -> bool:
 
 
 def can_reset(at: AtNode) -> bool:
-    """Return True if the node is down, has its disk, and can tell another node that it leaves or need not."""
+    """Return True if the node is down, has its disk, and can leave its cluster or has none to leave."""
     leaves = at.node.member and sum(node.member for node in at.state.nodes) > 1
     can_tell = at.reaches_others and at.metadata_is_writable
     return at.node.status == DOWN and not at.node.virgin and (can_tell or not leaves)
 
 
 def can_reset_by_force(at: AtNode) -> bool:
-    """Return True if the node is down and has its disk. Khepri refuses it."""
+    """Return True if the node is down and has its disk. Khepri refuses `force_reset`."""
     return at.node.status == DOWN and not at.node.virgin and not at.has_khepri
 
 
 def must_be_forced_to_boot(at: AtNode) -> bool:
-    """Return True if the node would wait with its boot for others, none of which runs. Khepri does not heed it."""
+    """Return True if the node would wait at boot for nodes, none of which runs. Khepri ignores `force_boot`."""
     awaits = at.node.believes and not at.others_run
     return at.node.status == DOWN and at.knows_cluster and bool(awaits) and not at.has_khepri
 
 
 def can_stand_alone(at: AtNode) -> bool:
-    """Return True if the node has Khepri, runs or waits with its boot, and all other members are down."""
+    """Return True if the cluster has Khepri, the node runs or waits at boot, and all other members are down."""
     others = [node for index, node in enumerate(at.state.nodes) if index != at.index]
     up = at.node.status in (RUNNING, WAITING) and not at.node.virgin
     return at.has_khepri and up and any(node.member for node in others) and all(
@@ -187,7 +194,7 @@ def can_stand_alone(at: AtNode) -> bool:
 
 
 def has_disk_to_lose(at: AtNode) -> bool:
-    """Return True if anything is on the node's disk."""
+    """Return True if the node's disk has data."""
     return not at.node.virgin
 
 
@@ -195,7 +202,7 @@ def has_disk_to_lose(at: AtNode) -> bool:
 
 
 class AtQueue(NamedTuple):
-    """A queue in a state of the cluster under a release's rules; `queue` is None once it was deleted."""
+    """A queue in a state of the cluster under a release's rules; `queue` is None if it was deleted."""
 
     state: State
     profile: Profile
@@ -203,17 +210,17 @@ class AtQueue(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The queue's type, or GONE."""
+        """Return the queue's type, or GONE."""
         return GONE if self.queue is None else self.queue.type
 
     @property
     def has_clients(self) -> bool:
-        """Return True if a running node takes clients."""
+        """Return True if a running node accepts clients."""
         return any(node.status == RUNNING and not node.drained for node in self.state.nodes)
 
     @property
     def is_disputed(self) -> bool:
-        """Return True if running nodes are on several sides of a partition."""
+        """Return True if running nodes are in different partitions."""
         return len({self.state.nodes[node].side for node in self.state.running()}) > 1
 
 
@@ -238,7 +245,10 @@ def can_be_declared(at: AtQueue) -> bool:
 
 
 def can_be_deleted(at: AtQueue) -> bool:
-    """Return True if a client can delete the queue. In a partition no rules say what becomes of a group's members."""
+    """Return True if a client can delete the queue.
+
+    In a partition that is not so for queues with a Raft group: hawb has no rules for what happens to their members.
+    """
     return takes_publishes(at) and not (at.queue.has_group and at.is_disputed)
 
 
@@ -282,7 +292,7 @@ def _is_led(at: AtQueue) -> bool:
 
 
 def has_process(at: AtQueue) -> bool:
-    """Return True if the process of the queue's master or leader runs, and is no stream's."""
+    """Return True if the process of a classic queue's master or a quorum queue's leader runs."""
     return at.type in (CLASSIC, QUORUM) and at.queue.up
 
 
@@ -290,5 +300,5 @@ def has_process(at: AtQueue) -> bool:
 
 
 def has_cut_links(state: State) -> bool:
-    """Return True if any link drops everything."""
+    """Return True if any link is cut."""
     return bool(state.cuts)

@@ -1,7 +1,6 @@
-"""One's own cluster in a notebook: files to upload, a question about them, the answer, and its files to download.
+"""Answer a question about the reader's own cluster in a notebook: upload files, read the answer, download its files.
 
-Nothing is kept but in the page: uploads are read in a folder that is gone afterwards, and the answer's files are in the
-page's links.
+Nothing is stored outside the page: uploads are read from a temporary folder, and the answer's files are in links.
 """
 
 from __future__ import annotations
@@ -34,8 +33,10 @@ MEDIA_TYPES = {
 
 
 def found_in(question: Question, uploads: Sequence[Upload], chosen: dict[str, Any]) -> Any:
-    """The answer to a question about uploaded files. Raises ScenarioRefused, and ImportRefused, which names none of the
-    kernel's folders."""
+    """Return the answer to a question about uploaded files.
+
+    Raise ScenarioRefused, or ImportRefused, which names the file without the kernel's temporary folder.
+    """
     with tempfile.TemporaryDirectory(prefix="hawb-own-") as folder:
         try:
             return question.ask(keep(Path(folder), uploads), **chosen)
@@ -44,7 +45,7 @@ def found_in(question: Question, uploads: Sequence[Upload], chosen: dict[str, An
 
 
 def shown(question: Question, found: Any) -> str:
-    """The answer as HTML, with a link for each of its files."""
+    """Return the answer as HTML, with a link for each of its files."""
     texts = question.texts(found)
     links = ", ".join(text_link(text, name, MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items())
     parts = [each._repr_html_() for each in question.show(found)]
@@ -52,13 +53,16 @@ def shown(question: Question, found: Any) -> str:
 
 
 def untold(notes: Sequence[str]) -> str:
-    """What the files do not tell, and what is assumed in its place; it can be folded."""
+    """Return HTML, foldable, that lists what the files do not say and what is assumed instead; "" without notes."""
     said = "".join(f"<li>{html(note)}</li>" for note in notes)
     return f"<details open><summary>What the files do not say</summary><ul>{said}</ul></details>" if notes else ""
 
 
 class OwnFiles:
-    """`box` is what a notebook shows. It begins with the answer `found` for other files, under their name."""
+    """The widgets for a question; `box` is what the notebook displays.
+
+    If `found` is given, the panel begins with that answer, labelled `name`.
+    """
 
     def __init__(self, question: Question, found: Any = None, name: str = "") -> None:
         self.question = question

@@ -1,5 +1,6 @@
-"""The page: the stage, and beside it a drawer with all that has more to say. Whatever a person does, the stage and the
-open panel show the controller anew.
+"""Build the page: the stage, and beside it a drawer with panels.
+
+After each action of the user the stage and the open panel are updated from the controller.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ STYLE = Path(__file__).with_name("lab.css").read_text(encoding="utf-8")
 
 
 class Lab(fields.Readable, widgets.VBox):
-    """The lab as one widget; `controller` is what it shows."""
+    """The lab as one widget that displays `controller`."""
 
     def __init__(self, controller: Controller, language: str | None = None):
         super().__init__()
@@ -46,7 +47,7 @@ class Lab(fields.Readable, widgets.VBox):
         self.redraw()
 
     def _furnish(self) -> None:
-        """Makes the drawer with its panels, in the stage's language."""
+        """Make the drawer with its panels, in the stage's language."""
         with languages.language(self.stage.language):
             self.policy = PolicyPanel(self.controller, self.redraw)
             self.step = StepPanel(self.controller, self.redraw)
@@ -69,7 +70,7 @@ class Lab(fields.Readable, widgets.VBox):
         }
 
     def speak(self, language: str) -> None:
-        """Tells everything in another language from now on; the panel that is open stays open."""
+        """Switch all texts to another language; the open panel stays open."""
         panel = self.panel
         self.stage.speak(language)
         self._furnish()
@@ -77,35 +78,35 @@ class Lab(fields.Readable, widgets.VBox):
             self.open_panel(panel)
 
     def redraw(self) -> None:
-        """Shows where the controller stands."""
+        """Show the controller's current point."""
         self.stage.show()
         with languages.language(self.stage.language):
             self.drawer.show()
 
     def follow(self, run: Run) -> None:
-        """Show where a run stands, as the next action, which can be undone."""
+        """Show a run as the next action, which can be undone."""
         self.controller.continue_with(run)
         self.redraw()
 
     def open_panel(self, name: str) -> None:
-        """Opens a panel of the drawer."""
+        """Open a panel of the drawer."""
         with languages.language(self.stage.language):
             self.drawer.open(name)
         self.add_class("hawb-with-drawer")
         self.stage.show()
 
     def open_form(self, verb: str, **fields: object) -> None:
-        """Opens the form of a verb, with some of its fields filled in."""
+        """Open the form of a verb, with some of its fields filled in."""
         self.step.open(verb, fields)
         self.open_panel("Any step")
 
     @property
     def panel(self) -> str:
-        """The name of the panel that is open."""
+        """Return the name of the open panel, "" if none is."""
         return self.drawer.name
 
     def close_panel(self) -> None:
-        """Closes the panel that is open."""
+        """Close the open panel."""
         self.drawer.close()
 
     def _closed(self) -> None:
@@ -117,17 +118,17 @@ class Lab(fields.Readable, widgets.VBox):
 
     @property
     def picture(self) -> str:
-        """The cluster as it stands, for pages on which the lab is only read."""
+        """Return a picture of the cluster as SVG, for pages that cannot show widgets."""
         now = self.controller.now
         return pictures.svg([pictures.panel("", now.outcome, now.moment.state, now.run.settings.names)], now.was)
 
     def _display_(self) -> LoneStage:
-        """What marimo shows in place of a box of widgets, of which it has none: the stage."""
+        """Return the stage alone for marimo, which cannot show ipywidgets' boxes."""
         return LoneStage(self.controller, self.stage.language)
 
 
 def is_served() -> bool:
-    """Whether this kernel works for a visitor of Voilà, who is not to write files where the server stands."""
+    """Return True if Voilà serves this kernel: its visitors must not write files on the server."""
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 
@@ -149,7 +150,10 @@ def show(shown: Cluster | str | Path | None = None, language: str | None = None)
 
 
 def lab_of(run: Run, follow: Callable[[Run], None]) -> Lab:
-    """Return a lab that begins where a run stands and calls `follow` with a run for each place where a person goes."""
+    """Return a lab that begins at the end of a run.
+
+    It calls `follow` with the run of each point that the user goes to.
+    """
     controller = Controller(run, may_save=not is_served())
     controller.followers.append(follow)
     return Lab(controller)

@@ -1,4 +1,4 @@
-"""Where on the lab's page something is asked for."""
+"""Name the places of the lab's page that actions come from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Place(StrEnum):
-    """Where on the page something is asked for, and its answer is shown."""
+    """A place on the page from which an action comes, and beside which its message is shown."""
 
     SCENARIO = "scenario"
     PROFILE = "profile"

@@ -1,7 +1,6 @@
-"""A policy while a person edits it: every field is text, and at each moment RabbitMQ's opinion of it is known.
+"""Hold a policy while the user edits it: all fields are text, and RabbitMQ's validation is available at any time.
 
-A text that is no JSON, where a number or a list belongs, is passed on as text, so that RabbitMQ's own complaint about
-it is shown.
+Text that is not JSON, where a number or a list is needed, is passed on as text, so that RabbitMQ's own error is shown.
 """
 
 from __future__ import annotations
@@ -20,16 +19,18 @@ from hawb.views.rules import policy_commands
 TEXT_KEYS = ("ha-mode", "ha-sync-mode", "ha-promote-on-failure", "ha-promote-on-shutdown", "queue-master-locator")
 JSON_KEYS = ("ha-params", "ha-sync-batch-size")
 KEYS = (*TEXT_KEYS, *JSON_KEYS)
-"""Keys with a field of their own: those that change something in the simulation. All others share one field."""
+"""Keys with a field of their own: those that have an effect in the simulation. All other keys share one field."""
 
 POLICY, OPERATOR_POLICY = KINDS = ("policy", "operator_policy")
-"""The kinds of policies, as the verbs call them."""
+"""The kinds of policies, as in the names of the verbs."""
 
 
 @dataclass(frozen=True)
 class PolicyDraft:
-    """The editor's fields. `settings` has the text of those of `KEYS` that are filled in, `others` a JSON object, and
-    `kind` is one of KINDS."""
+    """The editor's fields.
+
+    `settings` has the text of those of `KEYS` that are filled in, `others` a JSON object, and `kind` is one of KINDS.
+    """
 
     name: str = ""
     pattern: str = ""
@@ -42,7 +43,7 @@ class PolicyDraft:
 
     @classmethod
     def of(cls, policy: Policy, kind: str = POLICY) -> PolicyDraft:
-        """The draft that would set a policy as it is."""
+        """Return the draft that would set a policy as it is."""
         definition = policy.definition
         settings = {key: as_text(key, definition.pop(key)) for key in KEYS if key in definition}
         others = json.dumps(definition) if definition else ""
@@ -51,20 +52,20 @@ class PolicyDraft:
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is an operator policy."""
+        """Return True for an operator policy."""
         return self.kind == OPERATOR_POLICY
 
     def sets_the_same(self, other: PolicyDraft) -> bool:
-        """Whether setting this draft would replace the other."""
+        """Return True if setting this draft would replace the other."""
         return (self.kind, self.vhost, self.name) == (other.kind, other.vhost, other.name)
 
     def says_the_same(self, other: PolicyDraft) -> bool:
-        """Whether both drafts are the same policy, however they are written. Neither has a complaint."""
+        """Return True if both drafts, which have no complaint, define the same policy."""
         return self.kind == other.kind and self.argument() == other.argument()
 
     @property
     def complaint(self) -> str | None:
-        """Why the draft could not even be sent to RabbitMQ; None if it could."""
+        """Return why the draft could not even be sent to RabbitMQ; None if it could."""
         if not self.name:
             return _("name: missing; a policy needs a name")
         if self.others.strip() and not isinstance(as_json(self.others), dict):
@@ -72,14 +73,14 @@ class PolicyDraft:
         return None
 
     def definition(self) -> dict[str, object]:
-        """The definition as it would be sent."""
+        """Return the definition that would be sent."""
         others = as_json(self.others)
         given = {key: text.strip() for key, text in self.settings.items() if text.strip()}
         own = {key: as_json(text) if key in JSON_KEYS else text for key, text in given.items()}
         return (others if isinstance(others, dict) else {}) | own
 
     def argument(self) -> dict[str, object]:
-        """The argument of `set_policy`, as a scenario file writes it."""
+        """Return the argument of `set_policy`, as in a scenario file."""
         priority = as_json(self.priority)
         return {
             "name": self.name,
@@ -91,12 +92,12 @@ class PolicyDraft:
         }
 
     def message(self, profile: Profile) -> str | None:
-        """Why the draft cannot be set, in RabbitMQ's words and then in ours; None if it can."""
+        """Return why the draft cannot be set, first in RabbitMQ's words, then in hawb's; None if it can be."""
         refused = refusal(self.argument(), profile, operator=self.is_operator)
         return "\n".join(filter(None, [refused, self.complaint])) or None
 
     def policy(self, profile: Profile) -> Policy | None:
-        """The policy that setting it would make; None while something is wrong."""
+        """Return the policy that the draft would set; None if it cannot be set."""
         return None if self.message(profile) else Policy.of(**self.argument())
 
     def reach(
@@ -106,8 +107,10 @@ class PolicyDraft:
         profile: Profile,
         operators: Iterable[Policy] = (),
     ) -> list[Reached]:
-        """The queues (of an outcome) that the draft matches, which policy of its kind would win there, and what that
-        policy would say together with the applying one of the other kind."""
+        """Return the queues of an outcome that the draft matches, each with the winning policy of its kind.
+
+        Where the draft wins, the result also has the applying policy of the other kind and the merged definition.
+        """
         mine = self.policy(profile)
         if mine is None:
             return []
@@ -129,20 +132,24 @@ class PolicyDraft:
         return reached
 
     def renderings(self, profile: Profile) -> dict[str, str]:
-        """How a person would set the policy elsewhere, and clear it again, by tool; empty while something is wrong."""
+        """Return the commands that set and clear the policy, by tool; empty if it cannot be set."""
         policy = self.policy(profile)
         return {} if policy is None else {tool: render(policy, self.is_operator) for tool, render in TOOLS.items()}
 
 
 def by_name(policies: Iterable[Policy]) -> tuple[Policy, ...]:
-    """Policies in the order of their virtual hosts and names."""
+    """Return policies in the order of their vhosts and names."""
     return tuple(sorted(policies, key=lambda policy: (policy.vhost, policy.name)))
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A queue that a draft matches: the policy that would win there, whether it is the draft, and who ties with it.
-    Where the draft wins and one of the other kind applies too, that one's name and what both would say together."""
+    """A queue that a draft matches.
+
+    `winner` is the policy that would win there, `wins` is True if it is the draft, and `tied` are the policies that tie
+    with it. Where the draft wins and a policy of the other kind applies as well, `partner` is its name and `merged` the
+    definition of both together.
+    """
 
     queue: str
     winner: str
@@ -153,7 +160,7 @@ class Reached:
 
 
 def as_json(text: str) -> object:
-    """The JSON value that a text is, or the text."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -165,7 +172,7 @@ def _no_number(word: str) -> None:
 
 
 def as_text(key: str, value: object) -> str:
-    """The text that stands for a key's value."""
+    """Return a key's value as text for its field."""
     return json.dumps(value) if key in JSON_KEYS else str(value)
 
 
@@ -197,4 +204,4 @@ TOOLS: dict[str, Callable[[Policy, bool], str]] = {
     "HTTP API": _http,
     "Management UI": _ui,
 }
-"""How a policy, or an operator policy, is set and cleared with each tool."""
+"""The function that renders a policy or an operator policy, by tool."""

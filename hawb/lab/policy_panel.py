@@ -1,4 +1,4 @@
-"""The policy editor: one field for each key, RabbitMQ's opinion at each keystroke, and the policy for other tools."""
+"""Edit a policy: a field for each key, RabbitMQ's validation at each keystroke, and commands for other tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "ha-promote-on-shutdown": ("when-synced", "always"),
     "queue-master-locator": ("client-local", "min-masters", "random"),
 }
-"""What RabbitMQ accepts for the keys that take one of a few words, its default first except for ha-mode."""
+"""The values that RabbitMQ accepts for keys with fixed values, its default first except for ha-mode."""
 
 TEXTS = {"ha-params": N_('2 or ["a", "b"]'), "ha-sync-batch-size": "4096"}
 """The keys that take JSON, with an example."""
@@ -32,7 +32,7 @@ NEW = PolicyDraft(settings={"ha-mode": "all"})
 
 
 class PolicyPanel:
-    """The policies in force, the fields of one, what RabbitMQ says about it, which queues it reaches."""
+    """The policies in force, the fields of one, RabbitMQ's validation of it, and the queues that it matches."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -68,7 +68,7 @@ class PolicyPanel:
         self.box = fields.column(*self._layout())
 
     def show(self) -> None:
-        """Shows where the controller stands. What was typed into the fields stays: it is the person's."""
+        """Update the widgets from the controller, but keep fields that the user has edited."""
         if self.apply_to.options != self.controller.profile.apply_to:
             kept = self.apply_to.value
             self.apply_to.options = self.controller.profile.apply_to
@@ -98,7 +98,7 @@ class PolicyPanel:
         ]
 
     def draft(self) -> PolicyDraft:
-        """The policy that the fields describe."""
+        """Return the policy that the fields describe."""
         settings = {key: field.value for key, field in self.settings.items() if field.value not in (_(UNSET), "")}
         name, pattern, apply_to, priority, vhost, others, kind = (field.value for field in self._plain_fields())
         return PolicyDraft(name, pattern, apply_to, priority, vhost, settings, others, kind)
@@ -136,14 +136,14 @@ class PolicyPanel:
             self._take_up(change["new"])
 
     def _take_up(self, draft: PolicyDraft) -> None:
-        """Writes a policy into the fields, to be edited; until somebody edits them, they follow the policy in force."""
+        """Write a policy into the fields; they follow the policy in force until the user edits them."""
         self._write(draft)
         self._taken_up = self.draft()
 
     def _write(self, draft: PolicyDraft) -> None:
         for key, field in self.settings.items():
             value = draft.settings.get(key, _(UNSET) if key in CHOICES else "")
-            if key in CHOICES and value not in field.options:  # 4.0 takes any queue-master-locator
+            if key in CHOICES and value not in field.options:  # 4.0 accepts any queue-master-locator
                 field.options = (*field.options, value)
             field.value = value
         values = (draft.name, draft.pattern, draft.apply_to, draft.priority, draft.vhost, draft.others, draft.kind)
@@ -171,24 +171,26 @@ class PolicyPanel:
 
 
 def words(kind: str) -> str:
-    """The name of a kind of policies."""
+    """Return the name of a kind of policies."""
     return _("operator policy") if kind == OPERATOR_POLICY else _("policy")
 
 
 def policy_title(draft: PolicyDraft) -> str:
-    """A policy in the list of those in force."""
+    """Return the label of a policy in the list of those in force."""
     name = shown(draft.name if draft.vhost == "/" else f"{draft.vhost}::{draft.name}")
     return f"{name} ({words(draft.kind)})" if draft.is_operator else name
 
 
 def opinion_html(wrong: str) -> str:
-    """What is wrong, in RabbitMQ's lines without its empty ones."""
+    """Return RabbitMQ's error as HTML, without its empty lines."""
     return "".join(f"<div>{escape(line)}</div>" for line in f"✕ {wrong}".splitlines() if line)
 
 
 def reach_html(reached: Sequence[Reached], other: str, is_set: bool) -> str:
-    """Which queues an acceptable draft reaches; `other` is the name of the other kind of policies, `is_set` whether the
-    draft is in force as it is."""
+    """Return HTML that says which queues a valid draft matches.
+
+    `other` is the name of the other kind of policies; `is_set` is True if the draft is in force unchanged.
+    """
     names = listing(one.queue for one in reached) or _("no existing queue")
     valid = N_("✓ valid; matches {queues}") if is_set else N_("✓ valid, not set yet; matches {queues}")
     told, by = [_(valid, queues=names)], N_("{queue} by {policy}")

@@ -1,7 +1,7 @@
-"""The questions about one's own cluster in a notebook: each reads the cluster's files and shows its answer.
+"""Define the questions about the reader's own cluster in a notebook.
 
-A question refuses files with a reason (ImportRefused, ScenarioRefused); its files to download are those that the
-command of the same name writes.
+A question reads the cluster's files and shows its answer. It refuses files with a reason (ImportRefused,
+ScenarioRefused). Its files to download are those that the command of the same name writes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from hawb.views.rules.features import matrix
 from hawb.views.study import replica_costs, replica_page
 
 Shown = Any
-"""Anything that shows itself as HTML."""
+"""An object with `_repr_html_`."""
 
 
 class Question(Struct, frozen=True):
-    """A question: the button, what it tells, how files are read, what is shown of the answer, and files to download. An
-    answer has `notes` on what the files do not tell. `choices` are further parameters of `ask` by name: the values that
-    each can have, the default first."""
+    """A question: the label of its button, a description, and functions that answer it.
+
+    `ask` reads the files and returns an answer with `notes` on what the files do not say, `show` returns what the
+    notebook displays of it, and `texts` the files to download. `choices` are further parameters of `ask` by name: the
+    accepted values, the default first.
+    """
 
     verb: str
     tells: str
@@ -44,20 +47,20 @@ class Question(Struct, frozen=True):
 
 
 class Linted(Struct, frozen=True):
-    """What the linter finds, and notes on what the files do not tell."""
+    """The linter's report, and notes on what the files do not say."""
 
     report: Report
     notes: Sequence[str]
 
 
 def linted(files: Sequence[Path]) -> Linted:
-    """What the linter finds in a definitions export and listings. Raises ImportRefused."""
+    """Return the linter's report on a definitions export and listings. Raise ImportRefused."""
     read = inventory.of_files(files)
     return Linted(lint(read), read.notes)
 
 
 class Safety(Struct, frozen=True):
-    """The forecast for each node, its cluster, notes on what the cluster's files do not tell, and these files."""
+    """The forecast for each node, the cluster's title, notes on what its files do not say, and these files."""
 
     title: str
     found: Outlook
@@ -66,12 +69,12 @@ class Safety(Struct, frozen=True):
 
     @property
     def forecasts(self) -> list[Forecast]:
-        """The forecast for each node."""
+        """Return the forecast for each node."""
         return [*self.found.forecasts]
 
 
 def safety_of(files: Sequence[str | Path]) -> Safety:
-    """The forecasts for the cluster of a definitions export and listings. Raises ImportRefused, ScenarioRefused."""
+    """Return the forecasts for the cluster of an export and listings. Raise ImportRefused, ScenarioRefused."""
     imported = imported_of(files)
     scenario = read_scenario(imported.scenario)
     found = outlook(scenario, live=imported.live)[1]

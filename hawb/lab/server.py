@@ -6,12 +6,15 @@ import sys
 from collections.abc import MutableMapping, Sequence
 
 UNUSED = "rfc3987_syntax"
-"""A package that jsonschema uses, if it is installed, to check IRIs, which no schema of Jupyter's has. It builds its
-grammar when it is imported, which takes half of the time in which JupyterLab is imported."""
+"""A slow optional dependency of jsonschema, which would use it to check IRIs.
+
+No schema of Jupyter's has IRIs. The package builds its grammar when it is imported, which takes half of JupyterLab's
+import time.
+"""
 
 
 def leave_out_unused() -> None:
-    """Have imports of `UNUSED` fail from now on, as if it were not installed."""
+    """Make later imports of `UNUSED` fail, as if it were not installed."""
     modules: MutableMapping = sys.modules
     modules.setdefault(UNUSED, None)
 

@@ -1,7 +1,7 @@
-"""Where the lab's clusters come from: the one that it opens with, scenario files, exports of real clusters, uploads.
+"""List the clusters that the lab can open: its own, scenario files, exports of real clusters, uploads.
 
-Scenario files are a checkout's (`hawb.scenario.checkout`). The cluster to begin with is part of the package, so the lab
-works without any of them.
+Scenario files are found in a checkout (`hawb.scenario.checkout`). The lab's own cluster is part of the package, so the
+lab works without a checkout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hawb.scenario.load import ScenarioRefused, load
 
 START = Path(__file__).with_name("start.yaml")
 UNFIT, LONGEST_NAME = re.compile(r"[^\w.+-]"), 50
-"""The characters that an upload's name loses, and how many it keeps at most."""
+"""The characters that are removed from an upload's name, and the maximum length of the result."""
 
 DEFINITIONS, LISTINGS = "definitions.json", ("api-queues.json", "api-nodes.json")
 
@@ -31,10 +31,10 @@ class Export(NamedTuple):
 
 
 Upload = tuple[str, bytes]
-"""An uploaded file: its name, which may be anything, and its content."""
+"""An uploaded file: its name, which may be any text, and its content."""
 
 Choice = tuple[str, Path | Export | None]
-"""What a person reads, and the scenario file or export that it stands for; None for the heading of a group."""
+"""A label, and the scenario file or export to open; None for the heading of a group."""
 
 GROUPS = (
     N_("Incidents"),
@@ -59,7 +59,7 @@ GROUPS = (
     N_("Streams"),
     N_("Others"),
 )
-"""The groups of hawb's own scenarios, as their README names them, in the order in which the lab has them."""
+"""The groups of hawb's own scenarios, as in their README, in the order of the lab's list."""
 
 TITLE, REAL = N_("A mirrored queue whose mirrors lack messages, and a quorum queue"), N_("The real cluster (data/real)")
 """The titles of the lab's own cluster and of the exported one."""
@@ -68,8 +68,10 @@ FIRST_COMMENT = re.compile(r"(?:#.*\n)*")
 
 
 def choices(folder: Path | None = None) -> list[Choice]:
-    """What can be opened: the lab's own start, the exported cluster, then scenarios in their groups; `folder` is
-    searched in place of the kernel's."""
+    """Return what can be opened: the lab's own cluster, the exported one, then the scenarios in their groups.
+
+    The data are searched from `folder`, by default the kernel's folder.
+    """
     found: list[Choice] = [(TITLE, START)]
     data = data_folder(folder)
     if data is None:
@@ -83,17 +85,17 @@ def choices(folder: Path | None = None) -> list[Choice]:
 
 
 def said_first(file: Path) -> tuple[str, ...]:
-    """The comment at the top of a scenario file: where its rule comes from, or whose incident it is."""
+    """Return the comment at the top of a scenario file: the source of its rule, or whose incident it is."""
     try:
         comment = FIRST_COMMENT.match(file.read_text(encoding="utf-8"))[0]
-    except (OSError, ValueError):  # opening it will say why
+    except (OSError, ValueError):  # opening the file reports why
         return ()
     told = " ".join(line.removeprefix("#").strip() for line in comment.splitlines())
     return (told,) if told.strip() else ()
 
 
 def title(file: Path) -> str:
-    """A scenario's title, or its file's name where it cannot be read: opening it will say why."""
+    """Return a scenario's title, or the file's name if it cannot be read; opening it reports why."""
     try:
         return load(file).scenario
     except ScenarioRefused:
@@ -101,7 +103,7 @@ def title(file: Path) -> str:
 
 
 def keep(folder: Path, files: Iterable[Upload]) -> tuple[Path, ...]:
-    """Writes uploaded files into a folder, under the harmless part of their names."""
+    """Write uploaded files into a folder, under the safe part of their names, and return their paths."""
     kept = []
     for number, (name, content) in enumerate(files):
         place = folder / str(number)

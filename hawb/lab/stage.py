@@ -1,8 +1,8 @@
-"""The stage: the cluster drawn, played and acted upon, as a widget with a front end of its own.
+"""Draw the cluster in a widget with a front end of its own, in which the user acts on it.
 
-The state stays in Python. The page takes one value, `view`, and draws it; whatever a person does there comes back as a
-message with a name of `hawb.lab.acting.COMMANDS`. The front end is plain modules, one for each concern, that are joined
-here: a widget is one module to Jupyter, and no build step is wanted.
+The state stays in Python. The front end receives one value, `view`, and draws it; each action of the user comes back as
+a message that names one of `hawb.lab.acting.COMMANDS`. The front end consists of plain JavaScript modules, which are
+joined here: Jupyter loads one module for each widget, and the project has no build step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hawb.views import style
 
 FRONT = Path(__file__).parent / "front"
 MODULES = ("elements", "picture", "network", "flights", "player", "menu", "columns", "log", "picker", "bars", "stage")
-"""The modules of the front end, each of which uses what stands in those before it."""
+"""The modules of the front end; each may use those before it."""
 
 LIGHT, DARK = style.properties(style.LIGHT), style.properties(style.DARK)
 AROUND = "".join(f"--jp-layout-color{n}:{style.DARK['ground']};" for n in range(2)) + "".join(
@@ -39,23 +39,25 @@ body[data-vscode-theme-kind="vscode-high-contrast"] {ROOT} {{ {DARK} color-schem
   body[data-voila], body[data-voila] #rendered_cells {{ background: {style.DARK["ground"]} !important; }}
 }}
 """
-"""The theme of JupyterLab, VS Code or marimo decides which colours there are (in a browser that does not know the last
-rule, marimo's stage is always light); where Voilà serves the page, what the reader's system prefers."""
+"""Colours by theme: JupyterLab's, VS Code's or marimo's, and under Voilà the reader's system preference.
+
+In browsers without `:host-context` marimo's stage is always light.
+"""
 
 ALONE = """
 :host { display: block; width: 100%; }
 :host .hs-stage { height: 680px; padding: .5em .9em; font-size: 13px; position: relative;
   color: var(--hawb-ink); background: var(--hawb-ground); }
 """
-"""What the page around a stage gives it elsewhere: marimo has each widget in a shadow tree of its own."""
+"""Styles for a stage without a page around it: marimo puts each widget into a shadow tree."""
 
 
 LOOK = THEMES + (FRONT / "stage.css").read_text(encoding="utf-8")
-"""The colours, and the look of all that the modules draw."""
+"""The colours, and the styles of all that the modules draw."""
 
 
 def front_end(modules: Sequence[str] = MODULES, *own: Path) -> str:
-    """Return modules of the front end, and files of another room after them, as one module."""
+    """Return modules of the front end, and further files after them, as one module."""
     files = [*(FRONT / f"{name}.js" for name in modules), *own]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
@@ -78,7 +80,7 @@ class Stage(Acting, anywidget.AnyWidget):
         self.on_msg(lambda _widget, told, _buffers: self.receive(told))
 
     def give(self) -> None:
-        """Tells the page anew what it is told once, all of it at once."""
+        """Send the values of `given` to the page again, in one update."""
         with self.hold_sync():
             for name, value in self.given().items():
                 setattr(self, name, value)
@@ -86,7 +88,7 @@ class Stage(Acting, anywidget.AnyWidget):
 
 
 class LoneStage(Stage):
-    """A stage that is the whole page, where no drawer can be shown: its menus have what is done at once."""
+    """A stage that is the whole page, without a drawer: its menus have only entries that act at once."""
 
     panel = ""
 
@@ -95,18 +97,18 @@ class LoneStage(Stage):
         self.show()
 
     def offers(self, entry: Entry) -> bool:
-        """Whether nothing has to be opened for it."""
+        """Return True if the entry needs no panel or form."""
         return entry.argument is not None or entry.panel == ON_STAGE
 
     def redraw(self) -> None:
-        """Shows where the controller stands."""
+        """Show the controller's current point."""
         self.show()
 
     def open_panel(self, name: str) -> None:
-        """There is none."""
+        """Do nothing: there is no drawer."""
 
     def open_form(self, verb: str, **fields: object) -> None:
-        """There is none."""
+        """Do nothing: there is no drawer."""
 
     def close_panel(self) -> None:
-        """There is none."""
+        """Do nothing: there is no drawer."""

@@ -1,5 +1,6 @@
-"""The one value that the page takes: the scene, the movements of the last step, the chosen queue's log, what the
-columns say, and where the bars stand.
+"""Build the value that the front end draws.
+
+It holds the scene, the movements of the last step, the chosen queue's log, the columns and the bars.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from hawb.views.story.summary import done
 
 
 def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
-    """The value. `before` is the point that the page shows if the present one goes on from there; then its last step is
-    played at once."""
+    """Return the value for the front end.
+
+    `before` is the point that the page shows now, if the current point continues it; then the page plays the last step
+    at once.
+    """
     point = controller.now
     names = point.run.settings.names
     played = play(point, before)
@@ -40,7 +44,7 @@ def view(controller: Controller, before: Point | None, drafts: Drafts) -> dict:
 
 
 def play(point: Point, before: Point | None) -> dict:
-    """The movements of the last step, and the scene before it unless the page shows that already."""
+    """Return the movements of the last step, and the scene before it unless the page shows that already."""
     earlier = point.before_last_step if before is None else (before.moment.state, before.outcome)
     if earlier is None:
         return {"at_once": False, "before": None, "movements": []}
@@ -54,8 +58,10 @@ def play(point: Point, before: Point | None) -> dict:
 
 
 def logs(point: Point, before: Point | None, queue: str, moved: list[dict]) -> list[dict | None]:
-    """Return the logs of the chosen queue's group as the movements of the last step begin, and after each of their
-    phases but the last; none where nothing moves or no group is chosen."""
+    """Return the Raft logs of the chosen queue before the last step's movements, and after each phase but the last.
+
+    The list is empty if nothing moves or no queue with a Raft group is chosen.
+    """
     names, earlier = point.run.settings.names, point.before_last_step if before is None else (before.moment.state,)
     if not moved or earlier is None or queue not in point.moment.state.groups:
         return []
@@ -65,7 +71,7 @@ def logs(point: Point, before: Point | None, queue: str, moved: list[dict]) -> l
 
 
 def state_at(point: Point, t: float) -> State:
-    """Return the cluster just after what happened at a time of the story."""
+    """Return the cluster's state just after the events at a time of the story, in seconds."""
     just_after_s = t + 1 / MICROSECONDS
     if just_after_s >= point.moment.state.time_us / MICROSECONDS:
         return point.moment.state
@@ -73,7 +79,7 @@ def state_at(point: Point, t: float) -> State:
 
 
 def bar(controller: Controller) -> dict:
-    """Where the story stands, and what can be done about that."""
+    """Return the state of the bars: the place in the story, the time, and which actions are possible."""
     (played, steps), ahead = controller.story_place, controller.now.ahead
     return {
         "title": shown(controller.outcome["scenario"]),
@@ -95,12 +101,12 @@ def bar(controller: Controller) -> dict:
 
 
 def marks(controller: Controller) -> list[list]:
-    """Where in the story's moments faults, promotions and losses are, as [position, look]."""
+    """Return the faults, promotions and losses on the slider, as [position, look]."""
     return [list(mark) for mark in controller.now.origin.marked]
 
 
 def forecasted(found: Forecast) -> list[dict]:
-    """What each way to end a node would do, in a word and in a sentence."""
+    """Return the effect of each way to end a node, as a mark and a sentence."""
     return [
         {"way": way, "mark": forecast.mark(found, way), "bad": forecast.verdict(found, way) != "safe",
          "told": forecast.summary(found, way)}

@@ -1,4 +1,4 @@
-"""Any step: a verb, a field for each of its arguments, and the answer beside the field that it is about."""
+"""Play any step: a verb, a field for each of its arguments, and errors beside the fields that they are about."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Form:
 
     @property
     def argument(self) -> object:
-        """The verb's argument as a scenario file writes it."""
+        """Return the verb's argument, as in a scenario file."""
         if issubclass(self.verb, Flag):
             return True
         given = {key: field.value for key, field in self.inputs.items() if field.value is not OMITTED}
@@ -37,7 +37,7 @@ class Form:
 
 
 class StepPanel:
-    """The verb, its description, its form."""
+    """The choice of a verb, its description and its form."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -53,14 +53,14 @@ class StepPanel:
         self._lay_out()
 
     def show(self) -> None:
-        """Shows where the controller stands. What was typed stays, unless other nodes are there to choose from."""
+        """Update the widgets from the controller; keep the fields unless the nodes have changed."""
         if list(self.controller.outcome["nodes"]) != self._nodes:
             self._lay_out()
         for message in (self.message, *self.form.messages.values()):
             message.show(self.controller)
 
     def open(self, verb: str, given: Mapping[str, object]) -> None:
-        """Opens the form of a verb, with some of its fields filled in."""
+        """Open the form of a verb, with some of its fields filled in."""
         self.verb.value = verb
         self._lay_out()
         for key, value in given.items():

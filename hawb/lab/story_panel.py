@@ -1,4 +1,4 @@
-"""The story: cause and effect in sentences, newest last, with "why?" at every loss and for any message."""
+"""Tell the story: cause and effect in sentences, newest last, with "why?" at each loss and for any message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.views.story.telling import Sentence, sentences
 from hawb.views.story.why import why_lost
 
 LATEST = 100
-"""How many sentences are shown: the latest ones up to the moment that is looked at."""
+"""Maximum number of sentences shown: the latest ones up to the current moment."""
 
 ADDRESS = re.compile(r"https://[\w./+-]*[\w/+]")
 
@@ -27,7 +27,7 @@ EARLIER = N_("Earlier events are shown at earlier moments: move the slider.")
 
 
 class StoryPanel:
-    """Sentences, the broker's log on demand, and the question after any message."""
+    """The sentences, the broker's log on demand, and a field that asks what became of a message."""
 
     def __init__(self, controller: Controller):
         self.controller = controller
@@ -46,7 +46,7 @@ class StoryPanel:
         self.box = fields.column(self.log, self.notes, self.story, question, name="hawb-story-panel")
 
     def show(self) -> None:
-        """Shows where the controller stands. What was asked before was about what is over now."""
+        """Update the widgets from the controller, and clear the earlier question."""
         self.question.value = self._answer = ""
         self.message.show(self.controller)
         self.notes.value = notes_html(self.controller.notes)
@@ -66,7 +66,10 @@ class StoryPanel:
 
 
 def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -> str:
-    """The story as a list, the consequences of the last step marked. `drafts` are those of the story told before."""
+    """Return the story as an HTML list, with the consequences of the last step marked.
+
+    `drafts` caches sentences between calls.
+    """
     losses, chronicle = {loss["event"]: loss for loss in outcome["losses"]}, Chronicle(outcome)
     told = sentences(outcome, LATEST, drafts)
     last = max((one.step for one in told if one.step is not None), default=None)
@@ -76,7 +79,7 @@ def story_html(outcome: dict, log: bool = False, drafts: Drafts | None = None) -
 
 
 def sentence_html(one: Sentence, new: bool, log: bool, why: str) -> str:
-    """A sentence with its time and mark, the broker's log, and why."""
+    """Return a sentence as HTML, with its time, its mark, the broker's log line and why."""
     look = MARKS.get(one.tone)
     mark = "" if look is None else f'<i aria-hidden="true" style="color:{look.colour}">{look.glyph}</i>'
     lines = f"<pre>{escape(one.log_line)}</pre>" if log and one.log_line else ""
@@ -85,7 +88,7 @@ def sentence_html(one: Sentence, new: bool, log: bool, why: str) -> str:
 
 
 def why_html(chronicle: Chronicle, loss: dict | None) -> str:
-    """The causes of a loss, to be unfolded."""
+    """Return the causes of a loss as HTML, folded; "" without a loss."""
     if loss is None:
         return ""
     causes = "".join(f"<p>{escape(cause)}</p>" for cause in why_lost(chronicle, loss))
@@ -96,7 +99,7 @@ def why_html(chronicle: Chronicle, loss: dict | None) -> str:
 
 
 def notes_html(notes: tuple[str, ...]) -> str:
-    """The notes on the cluster that was opened, with web addresses as links."""
+    """Return the notes on the opened cluster as HTML, with web addresses as links; "" without notes."""
     if not notes:
         return ""
     items = "".join(f"<li>{linked(note)}</li>" for note in notes)
@@ -107,5 +110,5 @@ def notes_html(notes: tuple[str, ...]) -> str:
 
 
 def linked(text: str) -> str:
-    """Text with links where it names addresses of the web."""
+    """Return a text as HTML, with its web addresses as links."""
     return ADDRESS.sub(r'<a href="\g<0>" target="_blank" rel="noopener noreferrer">\g<0></a>', escape(text))

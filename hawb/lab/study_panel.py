@@ -1,7 +1,7 @@
-"""A study in a notebook whose environment the reader sets: fields for some of its numbers, and the estimates.
+"""Play a study in a notebook with the reader's numbers: fields for some of them, and the estimates.
 
-A small study is played by the kernel of the reader's own machine in a second or so; a larger one on Spark, into a
-folder where trials that have not changed are found again. Both always give the same for the same numbers.
+A small study is played by the compiled kernel in the notebook's own process in about a second. A larger one runs on
+Spark, into a folder from which unchanged trials are reused. Both give the same results for the same numbers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 
 
 class Knob(Struct, frozen=True):
-    """A number that the reader sets: its place in the study, its label, and the choices, each with the value that it
-    stands for; the first one whose value is `begins` is chosen at first."""
+    """A number that the reader sets: its label, its path in the study, and the choices with their values.
+
+    `begins` is the label of the choice that is selected at first.
+    """
 
     label: str
     path: Place
@@ -44,7 +46,7 @@ class Knob(Struct, frozen=True):
 
 
 def every(*path: str) -> Place:
-    """A path into each environment of a study."""
+    """Return a path that leads into each environment of a study."""
     return ("environments", "*", *path)
 
 
@@ -88,16 +90,16 @@ PROMOTE = Knob(
 TRIALS = Knob("trials", ("trials",), {str(count): count for count in (64, 200, 1000)}, "200")
 
 Played = Callable[[Study, Callable[[Any], object]], Sequence[Estimate]]
-"""Plays a study, tells its progress, and returns the estimates."""
+"""A function that plays a study, reports its progress, and returns the estimates."""
 
 
 def here(study: Study, _tell: object) -> Sequence[Estimate]:
-    """Plays a study now, without Spark."""
+    """Play a study now, without Spark, and return the estimates."""
     return live(study)
 
 
 def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
-    """A function that plays a study into the tables of a folder: trials that are there are not played again."""
+    """Return a function that plays a study on Spark into a folder's tables; trials that are there are reused."""
     from hawb.study.estimates import compared
     from hawb.study.pipeline import run
 
@@ -108,7 +110,7 @@ def on_spark(spark: SparkSession, folder: Path, label: str) -> Played:
 
 
 class StudyPanel:
-    """`box` is what a notebook shows; a study is played, by `played`, when it is asked for."""
+    """The fields, and a button that plays the study with `played`; `box` is what the notebook displays."""
 
     def __init__(self, study: Study, shown: Sequence[Shown], knobs: Sequence[Knob], played: Played = here) -> None:
         self.study, self.shown, self.knobs, self.played = study, shown, knobs, played
@@ -123,11 +125,11 @@ class StudyPanel:
 
     @property
     def asked(self) -> Study:
-        """The study with the numbers that are chosen. Raises ScenarioRefused."""
+        """Return the study with the chosen numbers. Raise ScenarioRefused."""
         return changed(self.study, {knob.path: each.value for knob, each in zip(self.knobs, self.choices, strict=True)})
 
     def play(self) -> None:
-        """Plays the study, and shows its estimates."""
+        """Play the study and show its estimates."""
         try:
             asked = self.asked
             estimates = self.played(asked, self._tell)
@@ -151,7 +153,7 @@ def _choice(knob: Knob) -> widgets.Dropdown:
 
 
 def picture(figure: Figure, words: str) -> str:
-    """A figure as HTML, with its text alternative."""
+    """Return a figure as an HTML image, with its text alternative."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", dpi=DPI)
     data = b64encode(drawn.getvalue()).decode()

@@ -1,4 +1,4 @@
-"""The progress of a study in a notebook: trials done, their rate and the time left, as the terminal tells them."""
+"""Show a study's progress in a notebook: trials done, their rate and the time left, as in the terminal."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 class StudyProgress:
-    """Shows itself at the first progress, unless it `is_shown` already; to be handed to `hawb.study.pipeline.run` as
-    `tell`."""
+    """A progress bar, to be passed to `hawb.study.pipeline.run` as `tell`.
+
+    It displays itself at the first call unless `is_shown` is True.
+    """
 
     def __init__(self, is_shown: bool = False) -> None:
         self.bar = widgets.FloatProgress(min=0.0, max=1.0, description="Trials")
@@ -24,7 +26,7 @@ class StudyProgress:
         self._shown = is_shown
 
     def __call__(self, progress: Progress) -> None:
-        """Shows this progress."""
+        """Update the bar."""
         self.bar.value = progress.done / progress.total
         parts = [f"{progress.done:,} of {progress.total:,}", rate(progress)]
         self.text.value = ", ".join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""Rates and latencies for the reader's own numbers, in a notebook, beside what the model does not know."""
+"""Predict rates and latencies for the reader's own numbers in a notebook, with what the model does not cover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES = ("classic", "quorum")
 
 
 class ThroughputPanel:
-    """`box` is what a notebook shows: one queue of either type, at once for each choice."""
+    """Fields, and predictions for one queue of each type; `box` is what the notebook displays."""
 
     def __init__(self) -> None:
         self._models = {queue_type: one_queue(queue_type) for queue_type in TYPES}
@@ -31,7 +31,7 @@ class ThroughputPanel:
         self.show()
 
     def show(self) -> None:
-        """Predicts for what stands in the fields."""
+        """Show predictions for the values in the fields."""
         self.answer.value = "".join(f"<h4>{name}</h4><pre>{escape(self._told(name))}</pre>" for name in TYPES)
 
     def _told(self, queue_type: str) -> str:
@@ -47,7 +47,7 @@ class ThroughputPanel:
 
 
 def _number(text: str) -> float:
-    """The number that was typed. Raises NotMeasuredError for other text."""
+    """Return the typed number. Raise NotMeasuredError for other text."""
     try:
         return float(text.replace(",", ""))
     except ValueError:

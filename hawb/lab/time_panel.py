@@ -1,4 +1,4 @@
-"""Time: a wait, the time of the next step, and the lanes that show the whole story."""
+"""Control simulated time: a wait, the time of the next step, and lanes that show the whole story."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from hawb.views.story import lanes, timeline
 
 
 class TimePanel:
-    """The lanes of the story, for a page and for a phone, with a line at the moment that is shown, a wait, the time of
-    the next step."""
+    """The lanes of the story, with a line at the current moment, a wait, and the time of the next step.
+
+    The lanes are drawn twice: broad for a page and slim for a phone.
+    """
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -32,7 +34,7 @@ class TimePanel:
         self.box = fields.column(fields.named(controls, "hawb-clock"), self.lanes, name="hawb-time-panel")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         outcome, queue = self.controller.outcome, self.controller.queue
         story = self.controller.story_outcome
         self.at.value = self.controller.at
@@ -41,7 +43,7 @@ class TimePanel:
         self.lanes.value = self._lanes(story, queue if queue in story["ledger"] else None, outcome["time_s"])
 
     def _lanes(self, story: dict, queue: str | None, at: float) -> str:
-        """The whole story's lanes with a line at a moment. They are drawn anew only for another story or queue."""
+        """Return the story's lanes as HTML with a line at `at`, drawn again only for another story or queue."""
         if self._drawn[0] is not story or self._drawn[1] != queue:
             both = {look: lanes.lanes(story, queue, slim=look == "slim") for look in ("broad", "slim")}
             contents = {look: timeline.html(drawn, story, f"hawb-{look}-{id(self)}") for look, drawn in both.items()}

@@ -1,4 +1,4 @@
-"""Values from the texts that a person types into the lab."""
+"""Parse the texts that the user types into the lab."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,9})?")
 
 
 def file_named(name: str) -> Path:
-    """The file that a name means, relative to the kernel's folder, the notebook's; `.yaml` may be left out.
+    """Return the file of that name, relative to the kernel's folder; `.yaml` may be left out.
 
-    Raises ValueError for a text that is no file's name.
+    Raise ValueError for a text that is no file name.
     """
     path = Path(name.strip())
     if "\0" in name or path.name in ("", ".."):
@@ -21,7 +21,7 @@ def file_named(name: str) -> Path:
 
 
 def number(text: str) -> object:
-    """The decimal number that a text is, or else the text, to be refused where a number is needed."""
+    """Return the decimal number in a text, or else the text, which is refused where a number is needed."""
     text = text.strip()
     if not NUMBER.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""What would have kept the messages: for a loss or an outage the story under each single change, each to be opened."""
+"""Find what would have kept the messages: play the story of a loss or an outage again with each single change."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hawb.planning.harm import Harm
 from hawb.views.planning import alternatives
 
 NONE = N_("nothing")
-"""The one option, of an empty text, of a dropdown without choices: one that has stood on None may stay there."""
+"""The label of the only option, with value "", of a dropdown without choices, because None as a value may persist."""
 
 NOTHING = N_("No message is lost and no queue was out of use: there is nothing to prevent yet.")
 ASK = N_("Press the button: hawb plays the story again with each change, one at a time.")
 
 
 class WhatIfPanel:
-    """The harm, the changes as a table, and a button that opens the story under one of them."""
+    """The choice of a harm, a table of the changes, and a button that opens the story under one of them."""
 
     def __init__(self, controller: Controller, changed: Changed):
         self.controller, self.changed = controller, changed
@@ -36,7 +36,7 @@ class WhatIfPanel:
         self.box = fields.column(fields.row(self.harm, self.ask), self.table, self.opening, name="hawb-what-if")
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Update the widgets from the controller."""
         harms, found = self.controller.harms, self.controller.alternatives
         _offer(self.harm, [(self._told(harm), harm) for harm in harms] or none())
         self.ask.disabled = self.harm.disabled = not harms
@@ -63,12 +63,12 @@ class WhatIfPanel:
 
 
 def none() -> list[tuple[str, str]]:
-    """The options of a dropdown without choices."""
+    """Return the options of a dropdown without choices."""
     return [(_(NONE), "")]
 
 
 def _offer(dropdown: widgets.Dropdown, options: Sequence[tuple[str, object]]) -> None:
-    """Puts options into a dropdown, unless they are there already: then what was chosen stays."""
+    """Set a dropdown's options; keep the selection if they are unchanged."""
     if tuple(dropdown.options) != tuple(options):
         dropdown.options = options
         dropdown.index = 0

@@ -1,7 +1,7 @@
-"""The workbook: hawb's notebooks and data in a folder of its reader's, and a notebook for a cluster of the reader's.
+"""Copy hawb's notebooks and data into the reader's folder, and make a notebook for the reader's own cluster.
 
-What the reader has changed stays as it is, whatever a newer hawb brings: beside the files stands what each was when it
-was handed out. A file that is deleted comes back the next time, as hawb has it.
+A newer hawb does not overwrite files that the reader has changed: HANDED_OUT records the digest of each file as it was
+written. A deleted file is written again the next time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from hawb.scenario.saving import write
 
 PARTS = ("notebooks", "data")
 HANDED_OUT = ".hawb-workbook.json"
-"""The digest of each file as it was handed out, by its path in the folder."""
+"""The file with the digest of each file as it was written, by its path in the folder."""
 
 ANSWERS = "hawb-answers.json"
-"""A reader's own answers, which stand beside the notebooks of a checkout in which lessons were read."""
+"""The reader's own answers, which a checkout has beside its notebooks once lessons were read there."""
 
 OWN = "own"
 CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab import show\n\nshow({})")
@@ -29,9 +29,11 @@ CELLS = ("# {}\n\nRun the cell with `show()`: Shift+Enter.", "from hawb.lab impo
 def hand_out(
     folder: Path, made: Mapping[str, bytes] | None = None, then: Callable[[Path], object] = lambda _: None
 ) -> list[str]:
-    """Brings a folder's notebooks and data up to date, with what is `made` for this reader; the paths of those that
-    its owner has changed, which stay. `then` is called with each file that was written. A checkout has its own
-    notebooks and data already. Raises OSError."""
+    """Update a folder's notebooks and data, and the files `made` for this reader.
+
+    Return the paths of files that were kept because the reader has changed them. `then` is called with each file that
+    was written. In a checkout only `made` is written. Raise OSError.
+    """
     folder, made = folder.resolve(), made or {}
     paths = [*(() if folder == checkout.OWN else brought()), *made]
     if not paths:
@@ -48,14 +50,14 @@ def hand_out(
             kept.append(path)
         elif there != given[path]:
             place.parent.mkdir(parents=True, exist_ok=True)
-            write(place, content, synchronised=False)  # thousands of files, of which hawb has each
+            write(place, content, synchronised=False)  # no fsync: each can be written again
             then(place)
     write(noted, json.dumps(before | given, indent=0))
     return kept
 
 
 def trust(notebooks: Iterable[Path]) -> None:
-    """Sign notebooks for this user's Jupyter, as `jupyter trust` does: JupyterLab shows no SVG of others."""
+    """Sign notebooks for this user's Jupyter, as `jupyter trust` does: JupyterLab shows no SVG of unsigned ones."""
     from nbformat import read
     from nbformat.sign import NotebookNotary
 
@@ -65,8 +67,7 @@ def trust(notebooks: Iterable[Path]) -> None:
 
 
 def brought() -> Iterator[str]:
-    """The paths of the notebooks and data that hawb has; a checkout has hidden files and answers of
-    its reader's among them, which are left out."""
+    """Yield the paths of hawb's notebooks and data, without hidden files and the reader's answers in a checkout."""
     for part in PARTS:
         for file in sorted((checkout.OWN / part).rglob("*")):
             path = file.relative_to(checkout.OWN)
@@ -75,8 +76,10 @@ def brought() -> Iterator[str]:
 
 
 def own_notebook(folder: Path, name: str, scenario: str) -> Path:
-    """A notebook in which the lab opens with a scenario, given as the text of its file. A name that another scenario
-    has, or a changed one, is numbered. Raises OSError."""
+    """Write a notebook in which the lab opens with a scenario, given as its file's text, and return its path.
+
+    If another or a changed scenario has the name, a number is appended. Raise OSError.
+    """
     own = folder / OWN
     own.mkdir(parents=True, exist_ok=True)
     for number in count(1):

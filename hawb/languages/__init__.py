@@ -1,12 +1,11 @@
-"""The languages in which hawb is read: English, which the code is written in, and those that have catalogues here.
+"""Translate hawb's texts: English, the language of the code, and the languages with catalogues here.
 
-A sentence of the code is the key of its translations (gettext): `_("{node} was killed.", node=name)`. What stands in a
-table of a module is marked there with `N_`, and translated where it is told. Which language is in force is known to the
-context, so that two pages of one kernel can each have their own; without one it is what the process speaks, which is
-English until it is told otherwise. Names of queues, nodes and policies, keys and verbs, and what RabbitMQ says itself
-are never translated.
+A sentence of the code is the key of its translations (gettext): `_("{node} was killed.", node=name)`. Texts in a
+module's tables are marked with `N_`, and translated where they are displayed. The language in force is a context
+variable, so that two pages of one kernel can have different languages; without one it is the language of the process,
+English by default. Names of queues, nodes and policies, keys and verbs, and RabbitMQ's own texts are never translated.
 
-`python -m hawb.languages.catalogues` brings the catalogues up to date with the code.
+`python -m hawb.languages.catalogues` updates the catalogues from the code.
 """
 
 from __future__ import annotations
@@ -22,8 +21,10 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 
 class Language(NamedTuple):
-    """A language by the `name` that its readers have for it, and its `tag` as pages name it (BCP 47). Where numbers are
-    not written as in English, `marks` say what stands for a comma and for a point in them (CLDR)."""
+    """A language: its native `name` and its `tag` on pages (BCP 47).
+
+    Where numbers are not written as in English, `marks` map the comma and the point to the language's own (CLDR).
+    """
 
     name: str
     tag: str
@@ -36,14 +37,14 @@ LANGUAGES = {
     "zh": Language("简体中文", "zh-Hans"),
     "pt": Language("Português", "pt-BR", str.maketrans(",.", ".,")),
 }
-"""The languages by the names of their folders here; English has none."""
+"""The languages by the names of their folders; English has none."""
 
 WORDS, FRONT, LESSONS = "words", "front", "lessons"
-"""The catalogues of each: what Python says, what the lab's front end says, and the lessons, paragraph by paragraph."""
+"""The catalogues of each language: the texts of the Python code, of the lab's front end, and of the lessons."""
 
 FOLDER = Path(__file__).parent
 VARIABLE = "HAWB_LANGUAGE"
-"""The variable of the environment that says which language is wanted."""
+"""The environment variable with the wanted language."""
 
 Done = TypeVar("Done")
 
@@ -52,7 +53,7 @@ _in_force: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 class Catalogue(GNUTranslations):
-    """One catalogue of one language, from an open file or empty. What it lacks it tells in English."""
+    """One catalogue of one language, from an open file or empty. Texts that it lacks stay in English."""
 
     def __init__(self, file: BinaryIO | None = None):
         self._catalog: dict[str | tuple[str, int], str] = {}
@@ -61,13 +62,15 @@ class Catalogue(GNUTranslations):
 
     @property
     def texts(self) -> dict[str, str]:
-        """All of it: translations by what they translate; without what has a plural."""
+        """Return the translations by their English texts, without texts that have a plural."""
         return {text: told for text, told in self._catalog.items() if text and isinstance(text, str)}
 
 
 def named(wanted: str) -> str:
-    """The language that a name, a tag or a locale means (zh, pt-BR, zh_CN.UTF-8). Raises ValueError for one that hawb
-    does not have."""
+    """Return the language of a name, a tag or a locale (zh, pt-BR, zh_CN.UTF-8).
+
+    Raise ValueError for a language that hawb lacks.
+    """
     found = wanted.strip().lower().replace("_", "-").partition("-")[0]
     if found not in LANGUAGES:
         raise ValueError(f"hawb is not told in {wanted!r}; its languages are {', '.join(LANGUAGES)}")
@@ -75,8 +78,10 @@ def named(wanted: str) -> str:
 
 
 def wanted() -> str:
-    """The language in force or, where that is English, the one that the environment asks for. Raises ValueError for one
-    that hawb does not have."""
+    """Return the language in force or, if that is English, that of the environment.
+
+    Raise ValueError for a language that hawb lacks.
+    """
     if in_force() != ENGLISH:
         return in_force()
     try:
@@ -86,20 +91,22 @@ def wanted() -> str:
 
 
 def in_force() -> str:
-    """The language that is told now."""
+    """Return the current language."""
     return _in_force.get() or _spoken
 
 
 def speak(name: str) -> None:
-    """Has the process speak a language from now on: in each cell of a notebook, and where its widgets are used. Raises
-    ValueError for one that hawb does not have."""
+    """Set the language of the process, for all cells of a notebook and their widgets.
+
+    Raise ValueError for a language that hawb lacks.
+    """
     global _spoken
     _spoken = named(name)
 
 
 @contextmanager
 def language(name: str) -> Iterator[None]:
-    """Tells in another language meanwhile. Raises ValueError for one that hawb does not have."""
+    """Use another language within a `with` block. Raise ValueError for one that hawb lacks."""
     token = _in_force.set(named(name))
     try:
         yield
@@ -108,7 +115,7 @@ def language(name: str) -> Iterator[None]:
 
 
 def kept(do: Callable[..., Done]) -> Callable[..., Done]:
-    """A function that is called at another time, and then tells in the language that is in force now."""
+    """Return a function that calls `do` later in the language that is in force now."""
     name = in_force()
 
     @wraps(do)
@@ -121,7 +128,7 @@ def kept(do: Callable[..., Done]) -> Callable[..., Done]:
 
 @cache
 def catalogue(name: str, domain: str) -> Catalogue:
-    """The catalogue of a language; an empty one for English, or where a domain has not been translated."""
+    """Return the catalogue of a language; an empty one for English, or if the domain is not translated."""
     file = FOLDER / name / "LC_MESSAGES" / f"{domain}.mo"
     if not file.exists():
         return Catalogue()
@@ -130,26 +137,26 @@ def catalogue(name: str, domain: str) -> Catalogue:
 
 
 class Plural(NamedTuple):
-    """Marks the two forms of a text of a table, for one thing and for several; `ngettext(*marked, number)` tells it."""
+    """Mark a table's text with its two forms, singular and plural; `ngettext(*marked, number)` translates it."""
 
     one: str
     several: str
 
 
 def N_(text: str) -> str:  # noqa: N802 (as gettext has it everywhere)
-    """Marks a text of a table for the catalogues, and leaves it as it is."""
+    """Mark a text of a table for the catalogues, and return it unchanged."""
     return text
 
 
 def _(text: str, /, **words: object) -> str:
-    """A text in the language in force, with `words` in the places that it names, if any are given."""
+    """Return a text in the language in force, with `words` in its replacement fields, if any are given."""
     name = in_force()
     told = text if name == ENGLISH or not text else catalogue(name, WORDS).gettext(text)
     return told.format_map(words) if words else told
 
 
 def ngettext(one: str, several: str, number: int, /, **words: object) -> str:
-    """Of a text's two forms, and of those that a language has for them, the one for a number; `words` as in `_`."""
+    """Return the form of a text for a number, in the language in force; `words` as in `_`."""
     name = in_force()
     if name == ENGLISH:
         told = one if number == 1 else several
@@ -159,12 +166,12 @@ def ngettext(one: str, several: str, number: int, /, **words: object) -> str:
 
 
 def pgettext(context: str, text: str, /, **words: object) -> str:
-    """A text that is translated in one way here and in another elsewhere; `context` tells which is meant."""
+    """Return a text whose translation depends on the `context`; `words` as in `_`."""
     name = in_force()
     told = text if name == ENGLISH else catalogue(name, WORDS).pgettext(context, text)
     return told.format_map(words) if words else told
 
 
 def translated(text: str, domain: str) -> str:
-    """A text of another catalogue in the language in force, as it stands."""
+    """Return a text of another catalogue in the language in force, without replacing fields."""
     return catalogue(in_force(), domain).gettext(text) if text else ""

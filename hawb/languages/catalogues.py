@@ -1,9 +1,9 @@
-"""The catalogues, brought up to date with the code: `python -m hawb.languages.catalogues`.
+"""Update the catalogues from the code: `python -m hawb.languages.catalogues`.
 
-What the code says is read from its calls; each catalogue (`LC_MESSAGES/*.po`) keeps its translations, gets what is new
-with an empty one, and loses what is gone; then it is compiled (`*.mo`), which is what the code reads. Texts that are
-not in the code (the lessons) come from whoever has them, who calls `renew` with a template of their own. Babel, which
-does this, is there where hawb is developed.
+The texts are extracted from the code's calls. Each catalogue (`LC_MESSAGES/*.po`) keeps its translations, gets new
+texts with an empty translation, and loses texts that the code no longer has. Then it is compiled (`*.mo`), which is
+what the code reads. `hawb.lessons.texts` calls `brought_up_to_date` with its own template, since texts of lessons are
+not in the code. This needs Babel, which only hawb's development environment has.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ SOURCES = {
             | {"pgettext": ((1, "c"), 2)}),
     FRONT: ("**.js", "javascript", {"word": None}),
 }  # fmt: skip
-"""Where the texts of a catalogue stand, in which language, and as arguments of which functions."""
+"""The files of a catalogue's texts, their language, and the functions whose arguments the texts are."""
 
 OUTSIDE = ("docs", "workbook")
-"""Rooms that say nothing by catalogues."""
+"""Folders without texts for catalogues."""
 
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
-"""When each catalogue was written, by its heading: so the same texts are the same bytes."""
+"""The date in each catalogue's header, constant so that the same texts give the same bytes."""
 
 WIDTH = 116
 
 
 def template(domain: str) -> Catalog:
-    """The texts of a catalogue as the code has them, with the files that they stand in."""
+    """Return the texts of a catalogue that are in the code, with their files."""
     pattern, method, keywords = SOURCES[domain]
     found = extract_from_dir(
         PACKAGE, [(pattern, method)], keywords=keywords, comment_tags=("Translators:",), strip_comment_tags=True,
@@ -50,7 +50,7 @@ def template(domain: str) -> Catalog:
 
 
 def template_of(texts: Iterable[tuple[str | tuple[str, ...], str, list[str], str | None]]) -> Catalog:
-    """A template of texts: each with the file that it stands in, what is told to translators, and its context."""
+    """Return a template of texts, each with its file, the comments for translators, and its context."""
     made = _empty(None)
     for text, file, told, context in texts:
         known = made.get(text[0] if isinstance(text, tuple) else text, context)
@@ -70,12 +70,12 @@ def _empty(name: str | None) -> Catalog:
 
 
 def file_of(name: str, domain: str, suffix: str = ".po") -> Path:
-    """The file of a catalogue, to be edited, or to be read by the code (`.mo`)."""
+    """Return the file of a catalogue, to be edited (`.po`) or read by the code (`.mo`)."""
     return FOLDER / name / "LC_MESSAGES" / f"{domain}{suffix}"
 
 
 def stored(name: str, domain: str) -> Catalog:
-    """A catalogue as it is kept; an empty one where there is none yet."""
+    """Return the stored catalogue; an empty one if there is none."""
     file = file_of(name, domain)
     if not file.exists():
         return _empty(name)
@@ -84,7 +84,7 @@ def stored(name: str, domain: str) -> Catalog:
 
 
 def renewed(name: str, domain: str, wanted: Catalog) -> Catalog:
-    """A catalogue with the texts of a template, each with the translation that it has; what is new has none."""
+    """Return a catalogue with the texts of a template and the stored translations; new texts have none."""
     kept, made = stored(name, domain), _empty(name)
     for message in wanted:
         if message.id:
@@ -96,21 +96,21 @@ def renewed(name: str, domain: str, wanted: Catalog) -> Catalog:
 
 
 def compiled(catalogue: Catalog) -> bytes:
-    """A catalogue as the code reads it."""
+    """Return a catalogue as the code reads it (`.mo`)."""
     written = BytesIO()
     write_mo(written, catalogue)
     return written.getvalue()
 
 
 def written(catalogue: Catalog) -> bytes:
-    """A catalogue as it is edited."""
+    """Return a catalogue as it is edited (`.po`)."""
     made = BytesIO()
     write_po(made, catalogue, width=WIDTH, include_lineno=False)
     return made.getvalue()
 
 
 def renew(domain: str, wanted: Catalog) -> Iterator[tuple[str, Catalog]]:
-    """Writes the catalogue of each language anew, both files of it; gives each with its language's name."""
+    """Write both files of each language's catalogue, and yield the language's name and the catalogue."""
     for name in LANGUAGES:
         if name != ENGLISH:
             made = renewed(name, domain, wanted)
@@ -121,14 +121,14 @@ def renew(domain: str, wanted: Catalog) -> Iterator[tuple[str, Catalog]]:
 
 
 def untranslated(catalogue: Catalog) -> list[str]:
-    """The texts of a catalogue that have no translation."""
+    """Return the texts of a catalogue that have no translation."""
     told = ((message.id, message.string) for message in catalogue if message.id)
     return [text if isinstance(text, str) else text[0] for text, string in told
             if not (string if isinstance(string, str) else string and all(string))]  # fmt: skip
 
 
 def brought_up_to_date(domain: str, wanted: Catalog) -> int:
-    """Writes the catalogues of a domain anew, and says what is to be translated; how many texts are."""
+    """Write a domain's catalogues, print how many texts need translation, and return their number."""
     missing = 0
     for name, made in renew(domain, wanted):
         texts = untranslated(made)
@@ -138,7 +138,7 @@ def brought_up_to_date(domain: str, wanted: Catalog) -> int:
 
 
 def main() -> int:
-    """Writes the catalogues of the code anew, and says what is to be translated."""
+    """Update the catalogues of the code, and return 1 if a text needs translation, else 0."""
     return 1 if sum(brought_up_to_date(domain, template(domain)) for domain in SOURCES) else 0
 
 

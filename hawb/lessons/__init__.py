@@ -1,8 +1,8 @@
-"""Lessons: predictions, rules to look up, and exercises that the engine checks, for the notebooks from 10 on.
+"""Provide lessons: predictions, rules to look up, and exercises that the engine checks, for the notebooks from 10 on.
 
-A notebook calls what `notebook` offers. Everything is plain Python that is tested without a browser; `view` alone knows
-widgets. What a reader guesses and answers goes to one file (`answers`). Lessons show refusals in their own words,
-so the warnings of `hawb.Cluster` are off.
+A notebook calls the functions of `notebook`. Everything is plain Python that is tested without a browser; only `view`,
+`question` and `switchboard` contain widgets. The reader's guesses and answers are stored in one file (`answers`).
+Lessons display refusals themselves, so the warnings of `hawb.Cluster` are off.
 """
 
 import warnings
@@ -13,11 +13,11 @@ NOTEBOOK = (
     "beside", "check", "exercise", "game", "logs", "look", "play", "predict", "reset_lesson", "show_rule", "switches",
     "tell", "truth",
 )  # fmt: skip
-"""What a lesson's notebook uses."""
+"""The functions for a lesson's notebook."""
 
 
 def __getattr__(name: str):
-    """The functions of a notebook on first use, so that the exercises can be had without widgets."""
+    """Import a notebook's function on first access, so that importing the exercises imports no widgets."""
     if name in NOTEBOOK:
         from hawb.lessons import notebook
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 28: quorum queues of RabbitMQ 4.3 as they are run."""
+"""The exercises of lesson 28: running quorum queues of RabbitMQ 4.3."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from hawb.views.formatting import counted, listing, seconds, shown, size
 
 VERSION = "4.3"
 VICTIMS = 3
-"""How many workers a message may crash."""
+"""Number of workers that a message may crash."""
 MOST_TRIES = 40
-"""More workers than any answer should need."""
+"""Maximum number of workers tried, more than any answer needs."""
 HELD = 2
-"""How many messages a worker holds."""
+"""Number of messages that a worker holds."""
 CUT_S = 80
-"""For how long the link to a worker is gone; it is noticed after net_ticktime."""
+"""Seconds for which the link to a worker is cut; it is noticed after net_ticktime."""
 SOON_S = 40
-"""How soon after a kill others have what the dead one held."""
+"""Seconds after a kill until another worker must have the messages of the killed node's worker."""
 DEEP, BODY = 40_000, 10_000
-"""How many messages a deep queue holds, and of how many bytes."""
+"""Number of messages in a deep queue, and the size of each in bytes."""
 MOMENTS_S = 2.0
-"""How long a queue may be out of use while leaders change."""
+"""Seconds for which a queue may be unavailable while leaders change."""
 FEW = 100
-"""How many messages each of several queues holds at most."""
+"""Maximum number of messages in each of several queues."""
 QUEUES = tuple(f"orders.{number}" for number in range(1, 7))
-"""The queues whose leaders are to be shared out, two for each node."""
+"""The queues whose leaders are to be distributed, two to each node."""
 
 
-# A message that crashes whoever gets it
+# A message that crashes each worker
 
 
 def may_crash_workers(variation: Variation) -> Cluster:
-    """Two quorum queues that nobody has set anything for, and a place for what is to be looked into."""
+    """Return a cluster with two quorum queues without a policy, and a queue for dead letters."""
     first = variation.nodes[0]
     cluster = Cluster(*variation.nodes, version=VERSION, seed=variation.seed)
     cluster.declare("looked into", node=first, arguments=QUORUM)
@@ -45,12 +45,12 @@ def may_crash_workers(variation: Variation) -> Cluster:
 
 
 def orders(variation: Variation) -> str:
-    """The queue that the exercise is about."""
+    """Return the name of the queue that the exercise is about."""
     return f"orders.{variation.word}"
 
 
 def is_put_aside(cluster: Cluster, variation: Variation) -> str | None:
-    """A message crashes three workers and no fourth, and is where it can be looked into; another queue is as it was."""
+    """Require that a message crashes three workers, no fourth, and is dead-lettered; the other queue is unchanged."""
     name, other = orders(variation), f"re{orders(variation)}"
     if queue_of(cluster, other)["policy"] is not None:
         return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
@@ -64,7 +64,7 @@ def is_put_aside(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def crashed(cluster: Cluster, name: str, variation: Variation) -> int:
-    """How many workers the first message crashes, one after the other."""
+    """Return how many workers the first message crashes, one after the other."""
     for number in range(MOST_TRIES):
         worker = f"worker {number}"
         cluster.consume(worker, name, node=variation.nodes[1], prefetch=1)
@@ -74,17 +74,17 @@ def crashed(cluster: Cluster, name: str, variation: Variation) -> int:
     return MOST_TRIES
 
 
-# A worker out of reach
+# A worker whose node is unreachable
 
 
 def workers_far_and_near(variation: Variation) -> Cluster:
-    """A quorum queue led by the first node."""
+    """Return a cluster with a quorum queue led by the first node."""
     cluster = Cluster(*variation.nodes, version=VERSION, seed=variation.seed)
     return cluster.declare(orders(variation), node=variation.nodes[0], arguments=QUORUM)
 
 
 def waits_just_long_enough(cluster: Cluster, variation: Variation) -> str | None:
-    """A link that is gone for a while costs nobody his messages, and a node that dies does not keep them for long."""
+    """Require that a cut link takes no worker's messages, and that a killed node's messages are requeued soon."""
     first, second, third = variation.nodes
     name = orders(variation)
     cluster.consume("far", name, node=third, prefetch=HELD).publish(name, HELD, node=first)
@@ -100,11 +100,14 @@ def waits_just_long_enough(cluster: Cluster, variation: Variation) -> str | None
     return None
 
 
-# One node for another
+# One node is replaced
 
 
 def one_is_to_go(variation: Variation) -> Cluster:
-    """Two deep quorum queues on three nodes, one led by the node that is to go. A fourth is ready to join."""
+    """Return a cluster with two deep quorum queues on three nodes.
+
+    One queue is led by the node that is to be replaced. A fourth node is ready to join.
+    """
     first, _, third = variation.nodes
     cluster = Cluster(*variation.nodes, NEWCOMER, version=VERSION, seed=variation.seed).stop(NEWCOMER).reset(NEWCOMER)
     for name, node in (("orders", third), ("bills", first)):
@@ -113,8 +116,10 @@ def one_is_to_go(variation: Variation) -> Cluster:
 
 
 def replaced_without_risk(cluster: Cluster, variation: Variation) -> str | None:
-    """The new node has the members of the old one, which is none of the cluster; after each step any node could have
-    been killed."""
+    """Require that the new node has the old one's members, and that each step would have survived a node failure.
+
+    The old node must have left the cluster.
+    """
     *others, third = variation.nodes
     begun = len(one_is_to_go(variation).run.steps)
     for step in range(begun, len(cluster.run.steps) + 1):
@@ -133,7 +138,7 @@ def replaced_without_risk(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def stands_still(cluster: Cluster) -> str | None:
-    """Which queue has no majority, or would have none without one more node."""
+    """Return which queue has no majority, or would lose it with one more node; None if all are safe."""
     for name, queue in cluster.queues.items():
         for node in queue["online"] if queue["state"] == "running" else ():
             if cluster.copy().kill(node).queues[name]["state"] != "running":
@@ -143,11 +148,11 @@ def stands_still(cluster: Cluster) -> str | None:
     return None
 
 
-# Leaders, shared out
+# Leaders are distributed
 
 
 def all_led_by_one(variation: Variation) -> Cluster:
-    """Six quorum queues whose leaders are all where the client is that declared them."""
+    """Return a cluster with six quorum queues, all led by the node whose client declared them."""
     first = variation.nodes[0]
     cluster = Cluster(*variation.nodes, version=VERSION, seed=variation.seed)
     for name in QUEUES:
@@ -156,7 +161,7 @@ def all_led_by_one(variation: Variation) -> Cluster:
 
 
 def restarted_and_shared_out(cluster: Cluster, variation: Variation) -> str | None:
-    """Each node was restarted, each leads two queues, and no queue was out of use for more than moments."""
+    """Require that each node was restarted and leads two queues, and that outages stayed below MOMENTS_S."""
     cluster.wait(PATIENCE_S)
     if away := [node for node in variation.nodes if node not in running(cluster)]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."

@@ -1,4 +1,4 @@
-"""The exercises of lesson 11: what happens when a mirror dies, and when the master dies."""
+"""The exercises of lesson 11: what happens when a mirror's node dies, and when the master's does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTICEABLE_S = 1.0
 
 
 def down_together(cluster: Cluster) -> list[list[str]]:
-    """The nodes that were not running, after each step."""
+    """Return the nodes that were not running, after each step."""
     past = [cluster.copy().rewind(steps).outcome["nodes"] for steps in range(len(cluster.run.steps) + 1)]
     return [[node for node, state in nodes.items() if state != "running"] for nodes in past]
 
@@ -21,14 +21,14 @@ def down_together(cluster: Cluster) -> list[list[str]]:
 
 
 def mirrored_everywhere(variation: Variation) -> Cluster:
-    """A queue with a mirror on every other node and messages that were confirmed."""
+    """Return a cluster with a queue that has a mirror on every other node, and confirmed messages."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
     return cluster.publish("orders", variation.messages)
 
 
 def all_lost(cluster: Cluster, variation: Variation) -> str | None:
-    """Every message that was there at the start is lost, with one node down at a time."""
+    """Require that all initial messages are lost, with one node down at a time."""
     first = next((nodes for nodes in down_together(cluster) if len(nodes) > 1), None)
     if first:
         return _("{nodes} are down at once. It can be done with one node down at a time.", nodes=listing(first))
@@ -51,13 +51,16 @@ def all_lost(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def declared(variation: Variation) -> Cluster:
-    """A queue, empty and not mirrored."""
+    """Return a cluster with an empty queue that is not mirrored."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     return cluster.declare(f"orders.{variation.word}", node=variation.nodes[0])
 
 
 def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
-    """Both mirrors restart, the master is killed before they have everything, and comes back."""
+    """Require that no message is lost if both mirrors restart and the master is killed before they have synchronised.
+
+    The master's node is then started again.
+    """
     name, master = f"orders.{variation.word}", variation.nodes[0]
     needed_s = restart_in_haste(cluster, name, variation)
     cluster.kill(master, at=needed_s)
@@ -74,11 +77,11 @@ def outlives_haste(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# A restart that nobody notices
+# A restart without an outage
 
 
 def pair(variation: Variation) -> Cluster:
-    """A cluster of two nodes, a mirrored queue, and messages."""
+    """Return a cluster of two nodes with a mirrored queue and messages."""
     master, mirror, _ = variation.nodes
     cluster = Cluster(master, mirror, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=master)
@@ -86,7 +89,7 @@ def pair(variation: Variation) -> Cluster:
 
 
 def restarted_unnoticed(cluster: Cluster, variation: Variation) -> str | None:
-    """Both nodes were restarted; nothing was lost, and the queue was there all the time."""
+    """Require that both nodes were restarted, no message was lost, and the queue was always available."""
     nodes = variation.nodes[:2]
     been_down = {node for down in down_together(cluster) for node in down}
     if left_out := [node for node in nodes if node not in been_down]:

@@ -8,18 +8,18 @@ from hawb.views.formatting import counted, listing, shown, size
 
 MEMBERSHIP = ("start", "stop", "forget_cluster_node", "force_boot", "join", "wait")
 LATER = 10
-"""How many messages come once a mirror is stopped."""
+"""Number of messages that are published after a mirror has stopped."""
 
 
 def mirrored(variation: Variation, definition: dict) -> Cluster:
-    """A mirrored queue with messages, its master on the first node."""
+    """Return a cluster with a mirrored queue and messages; its master is on the first node."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", definition).declare("orders", node=variation.nodes[0])
     return cluster.publish("orders", variation.messages)
 
 
 def in_the_end(cluster: Cluster, count: int, nodes: tuple[str, ...]) -> str | None:
-    """The queue is served with all its messages, and these nodes run."""
+    """Require that the queue runs with its first `count` messages, and that these nodes run."""
     if "orders" not in cluster.queues:
         return "orders was deleted: when its master's node was forgotten no node that was down had a copy of it."
     if away := [node for node in nodes if cluster.outcome["nodes"][node] != "running"]:
@@ -36,14 +36,17 @@ def in_the_end(cluster: Cluster, count: int, nodes: tuple[str, ...]) -> str | No
 
 
 def burnt(variation: Variation) -> Cluster:
-    """The mirror's node is stopped, and the master's is lost with its disk. The third node runs and has no copy."""
+    """Return a cluster whose mirror's node is stopped and whose master's node has lost its disk.
+
+    The third node runs and has no replica.
+    """
     first, second, _ = variation.nodes
     cluster = mirrored(variation, {"ha-mode": "nodes", "ha-params": [first, second]})
     return cluster.stop(second).wipe(first)
 
 
 def brought_back(cluster: Cluster, variation: Variation) -> str | None:
-    """The mirror's copy has become the queue."""
+    """Require that the mirror's messages are the queue's."""
     return in_the_end(cluster, variation.messages, variation.nodes[1:])
 
 
@@ -51,14 +54,17 @@ def brought_back(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def two_copies_left(variation: Variation) -> Cluster:
-    """All nodes are down. The older mirror stopped earlier, and has less; the master is lost with its disk."""
+    """Return a cluster whose nodes are all down; the master's node has lost its disk.
+
+    The older mirror stopped earlier and lacks the latest messages.
+    """
     first, second, third = variation.nodes
     cluster = mirrored(variation, {"ha-mode": "all"}).stop(second)
     return cluster.publish("orders", LATER).stop(third).wipe(first)
 
 
 def all_of_it(cluster: Cluster, variation: Variation) -> str | None:
-    """The copy that has everything has become the queue, and both nodes that are left run."""
+    """Require that the replica with all messages is the queue, and that both remaining nodes run."""
     return in_the_end(cluster, variation.messages + LATER, variation.nodes[1:])
 
 
@@ -66,7 +72,7 @@ def all_of_it(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def one_is_behind(variation: Variation) -> Cluster:
-    """A mirror whose node was restarted, and which nobody has synchronised; another node has the master."""
+    """Return a cluster with an unsynchronised mirror, whose node was restarted; another node has the master."""
     first, second, third = variation.nodes
     cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=third)
@@ -74,7 +80,10 @@ def one_is_behind(variation: Variation) -> Cluster:
 
 
 def comes_up_in_order(cluster: Cluster, variation: Variation) -> str | None:
-    """All nodes are down; each is started when the one before it runs, and nothing is lost."""
+    """Require that nodes that are started one by one, each when the one before runs, lose no message.
+
+    All nodes must be down at first.
+    """
     if up := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "down"]:
         return f"{listing(up)} {'is' if len(up) == 1 else 'are'} not stopped."
     for node in variation.nodes:

@@ -1,8 +1,8 @@
-"""What a reader guessed and answered: one JSON file that a teacher can collect.
+"""Store the reader's guesses and answers in one JSON file that a teacher can collect.
 
-It stands beside the notebook, or where the environment variable HAWB_ANSWERS says. It is read before and written after
-each change, whole or not at all, so that several notebooks can share it. It holds no time and no name: the same answers
-give the same bytes, and the file's name says whose they are.
+The file is beside the notebook, or where the environment variable HAWB_ANSWERS says. It is read before and written
+after each change, atomically, so that several notebooks can share it. It contains neither times nor names: the same
+answers give the same bytes, and the file's name says whose they are.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ NAME = "hawb-answers.json"
 
 
 class AnswersRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """The file of answers cannot be read or written; `str()` says which, why and what to do."""
+    """The file of answers cannot be read or written; `str()` names the file, the reason and what to do."""
 
 
 class Guess(msgspec.Struct, forbid_unknown_fields=True):
-    """What a reader expected before a run, and what the run showed; None: not yet."""
+    """A reader's guess before a run, and the result of the run; None if it is not known yet."""
 
     question: str = ""
     guess: str | int | None = None
@@ -33,7 +33,7 @@ class Guess(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """The last answer to an exercise as the reader wrote it, what the checker said, and how many answers were tried."""
+    """The last answer to an exercise as the reader wrote it, the verdict, and the number of attempts."""
 
     answer: object = None
     right: bool = False
@@ -42,7 +42,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Answers(msgspec.Struct, forbid_unknown_fields=True):
-    """The file: guesses and answers by their keys, which begin with their lesson's number."""
+    """The file: guesses and answers by their keys, which begin with the lesson's number."""
 
     format: int = 1
     guesses: dict[str, Guess] = {}
@@ -50,12 +50,12 @@ class Answers(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def answers_file() -> Path:
-    """Where the answers are kept."""
+    """Return the path of the file of answers."""
     return Path(os.environ.get(VARIABLE) or NAME)
 
 
 def read() -> Answers:
-    """The answers so far. Raises AnswersRefused."""
+    """Return the answers so far. Raise AnswersRefused."""
     file = answers_file()
     try:
         return msgspec.json.decode(file.read_bytes(), type=Answers)
@@ -69,7 +69,7 @@ def read() -> Answers:
 
 @contextmanager
 def changed() -> Iterator[Answers]:
-    """The answers, to be changed in a `with` block; they are written when it ends. Raises AnswersRefused."""
+    """Yield the answers in a `with` block that may change them, then write the file. Raise AnswersRefused."""
     answers = read()
     yield answers
     file = answers_file()
@@ -82,7 +82,7 @@ def changed() -> Iterator[Answers]:
 
 
 def reset(lesson: str) -> None:
-    """Forgets the guesses and answers of a lesson, given by its number. Raises AnswersRefused."""
+    """Delete the guesses and answers of a lesson, given by its number. Raise AnswersRefused."""
     with changed() as answers:
         for kept in (answers.guesses, answers.answers):
             for key in [key for key in kept if key.partition("-")[0] == lesson]:

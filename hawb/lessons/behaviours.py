@@ -1,7 +1,7 @@
-"""From what RabbitMQ does, in the words in which one asks for it, to the function that decides it here.
+"""Map descriptions of what RabbitMQ does to the functions that decide it in hawb.
 
-One table: `hawb rule WORDS` searches it, `data/rules.md` lists it (`hawb.lessons.rules_page`), and lessons show rules
-by it. `rule_sources` adds a rule's code and sources.
+`hawb rule WORDS` searches the table, `data/rules.md` lists it (`hawb.lessons.rules_page`), and lessons show rules from
+it. `rule_sources` adds a rule's code and sources.
 """
 
 from __future__ import annotations
@@ -64,8 +64,11 @@ from hawb.rules import streams as stream_rules
 
 
 class Behaviour(Struct, frozen=True):
-    """Something that RabbitMQ does: `asked` in a user's words, `function` decides it. `says` are statements of
-    data/guide.yaml and data/quorum-guide.yaml, which name scenarios, and `scenarios` further ones."""
+    """Something that RabbitMQ does: `asked` describes it in a user's words, `function` decides it.
+
+    `says` are statements of data/guide.yaml and data/quorum-guide.yaml, which name scenarios, and `scenarios` are
+    further scenarios.
+    """
 
     asked: str
     function: FunctionType
@@ -74,22 +77,22 @@ class Behaviour(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Module and function, as one writes them."""
+        """Return MODULE.FUNCTION."""
         return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
 
     @property
     def text(self) -> str:
-        """All that can be looked for in it."""
+        """Return all text in which words are searched."""
         return f"{self.asked} {self.name} {self.summary}"
 
     @property
     def file(self) -> str:
-        """The file that has the function, in a checkout."""
+        """Return the path of the function's file in a checkout."""
         return f"{self.function.__module__.replace('.', '/')}.py"
 
     @property
     def summary(self) -> str:
-        """The first paragraph of the function's docstring."""
+        """Return the first paragraph of the function's docstring."""
         return inspect.getdoc(self.function).partition("\n\n")[0].replace("\n", " ")
 
 
@@ -300,21 +303,23 @@ BEHAVIOURS: dict[str, tuple[Behaviour, ...]] = {
         _of("rebalance: streams", maintenance.moves, "", "streams-leaders-stay-3-10 streams-leaders-move"),
     ),
 }  # fmt: skip
-"""What RabbitMQ does with replicated queues, by area."""
+"""The behaviour of replicated queues in RabbitMQ, by area."""
 
 
 def all_behaviours() -> tuple[Behaviour, ...]:
-    """Every behaviour, in the table's order."""
+    """Return all behaviours, in the table's order."""
     return tuple(behaviour for area in BEHAVIOURS.values() for behaviour in area)
 
 
 EMPTY_WORDS = frozenset(["rabbitmqctl", "rabbitmq", "a", "an", "the", "of", "to", "in", "is", "and"])
-"""Words that stand in many questions and tell none of them apart."""
+"""Words that are ignored in a search, because they occur in many descriptions."""
 
 
 def found(words: str) -> list[Behaviour]:
-    """The behaviours in which all these words stand, in any order, case and number, or words that begin with them:
-    first those that have most of them in `asked`, and not only in their function's name or summary."""
+    """Return the behaviours that contain all words, or words that begin with them, in any order and case.
+
+    Behaviours with more of the words in `asked`, rather than in their function's name or summary, come first.
+    """
     wanted = stems_of(words)
     if not wanted:
         return []
@@ -323,7 +328,7 @@ def found(words: str) -> list[Behaviour]:
 
 
 def nearest(words: str, count: int = 3) -> list[Behaviour]:
-    """The behaviours in which most of these words stand, of equally many first those whose words are the rarest."""
+    """Return the behaviours that contain the most of these words; among equals those with rarer words first."""
     known = {each.name: shared(stems_of(words), each.text) for each in all_behaviours()}
     often = Counter(stem for stems in known.values() for stem in stems)
 
@@ -335,16 +340,16 @@ def nearest(words: str, count: int = 3) -> list[Behaviour]:
 
 
 def shared(stems: set[str], text: str) -> set[str]:
-    """The stems with which words of a text begin."""
+    """Return the stems with which words of a text begin."""
     there = words_of(text)
     return {stem for stem in stems if any(word.startswith(stem) for word in there)}
 
 
 def stems_of(words: str) -> set[str]:
-    """What is looked for: words without a plural's end, but none that says nothing."""
+    """Return the words to search for, without a plural ending and without EMPTY_WORDS."""
     return {word.removesuffix("s") for word in words_of(words) if word not in EMPTY_WORDS}
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, whatever joins them."""
+    """Return the words of a text, in lower case."""
     return re.findall(r"[a-z0-9]+", text.lower())

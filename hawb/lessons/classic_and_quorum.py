@@ -1,4 +1,4 @@
-"""The exercises of lesson 19: which type of queue for which work, how many copies, and nodes that are replaced."""
+"""The exercises of lesson 19: which queue type for which use, how many replicas, and nodes that are replaced."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 FURTHER = "d"
-"""The node beside those of a variation, where there are four."""
+"""The fourth node, besides those of a variation."""
 MOST_RETURNS = 3
 NOTICED_S = 120
-"""When nodes that lost power have been missed: `net_ticktime` is 60 s."""
+"""Seconds after which nodes without power are detected: `net_ticktime` is 60 s."""
 ELECTION_S = 10
 
 
@@ -21,12 +21,12 @@ ELECTION_S = 10
 
 
 def two_rooms(variation: Variation) -> Cluster:
-    """Four nodes, two in each room, and no queue yet."""
+    """Return a cluster of four nodes, two in each room, without a queue."""
     return Cluster(*variation.nodes, FURTHER, version="3.10", seed=variation.seed)
 
 
 def either_room_may_fail(cluster: Cluster, variation: Variation) -> str | None:
-    """Whichever room loses power, the queue is served by the other again, and has lost nothing that was confirmed."""
+    """Require that the queue survives a power loss in either room, with all confirmed messages."""
     if "orders" not in cluster.queues:
         return "There is no queue orders."
     cluster.publish("orders", variation.messages).wait(1)
@@ -42,7 +42,7 @@ def either_room_may_fail(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def _left(queue: dict | None) -> str:
-    """The state of a queue that nobody serves, in words."""
+    """Return the state of a queue that is not available, in words."""
     if queue is None:
         return ""
     if queue["type"] != "quorum":
@@ -52,18 +52,18 @@ def _left(queue: dict | None) -> str:
     return f": of its {counted(len(members), 'member')} {left} can be reached, and a majority is {needed}"
 
 
-# The right queue for each work
+# The right queue for each application
 
 
 def four_applications(variation: Variation) -> Cluster:
-    """A policy that mirrors every classic queue, and a quorum queue for dead letters."""
+    """Return a cluster with a policy that mirrors each classic queue, and a quorum queue for dead letters."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "", {"ha-mode": "all"})
     return cluster.declare("dead", node=variation.nodes[0], arguments=QUORUM)
 
 
 def each_as_it_needs(cluster: Cluster, variation: Variation) -> str | None:
-    """Each of the four queues does what its application asks for."""
+    """Require that each of the four queues behaves as its application asks."""
     for name in ("orders", "urgent", "answers", "jobs"):
         if name not in cluster.queues:
             return f"There is no queue {name}."
@@ -72,7 +72,7 @@ def each_as_it_needs(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def orders_are_kept(cluster: Cluster, variation: Variation) -> str | None:
-    """Confirmed messages survive restarts of the others and the death of the node that served them."""
+    """Require that confirmed messages survive restarts of the other nodes and the death of the queue's own."""
     cluster.publish("orders", variation.messages).wait(1)
     served_on = home(cluster, "orders")
     for node in variation.nodes:
@@ -87,13 +87,13 @@ def orders_are_kept(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def home(cluster: Cluster, name: str) -> str:
-    """The node that serves a queue."""
+    """Return the node of a queue's master or leader."""
     queue = cluster.queues[name]
     return queue["leader"] if queue["type"] == "quorum" else queue["master"]
 
 
 def urgent_ones_first(cluster: Cluster, variation: Variation) -> str | None:
-    """A message of high priority overtakes those of low priority."""
+    """Require that a message of high priority overtakes messages of low priority."""
     many = variation.messages
     cluster.publish("urgent", many, priority=1).publish("urgent", priority=9).wait(1).get("urgent", count=1)
     if cluster.ledger["urgent"]["acknowledged"] != [[many + 1, many + 1]]:
@@ -102,19 +102,19 @@ def urgent_ones_first(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def answers_go_with_their_client(cluster: Cluster, _variation: Variation) -> str | None:
-    """The queue is gone as soon as its connection is."""
+    """Require that the queue is deleted with its connection."""
     if "answers" in cluster.close("client").queues:
         return "The connection client was closed, and answers is still there."
     return None
 
 
 def jobs_are_given_up(cluster: Cluster, _variation: Variation) -> str | None:
-    """A message of the queue `jobs` may be given back a number of times, and no more."""
+    """Require that a message of the queue `jobs` can be requeued MOST_RETURNS times at most."""
     return given_up(cluster, "jobs", MOST_RETURNS)
 
 
 def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
-    """A message may be given back to a queue `most_returns` times, and then goes to the queue `dead`."""
+    """Require that a message can be requeued `most_returns` times, and then goes to the queue `dead`."""
     cluster.publish(name).wait(1).consume("clumsy", name, prefetch=1)
     for _ in range(most_returns):
         cluster.nack("clumsy").wait(1)
@@ -132,7 +132,7 @@ def given_up(cluster: Cluster, name: str, most_returns: int) -> str | None:
 
 
 def both_types(variation: Variation) -> Cluster:
-    """A mirrored and a quorum queue with the same messages."""
+    """Return a cluster with a mirrored and a quorum queue that hold the same messages."""
     first = variation.nodes[0]
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^mirrored$", {"ha-mode": "all"}).declare("mirrored", node=first)
@@ -140,7 +140,7 @@ def both_types(variation: Variation) -> Cluster:
 
 
 def on_new_machines(cluster: Cluster, variation: Variation) -> str | None:
-    """Every node has lost its disk once, and both queues have three complete copies again."""
+    """Require that each node has lost its disk once, and that both queues have three complete replicas again."""
     cluster.wait(PATIENCE_S)
     replaced = {event["node"] for event in cluster.events if event["event"] == "disk_lost"}
     if old := [node for node in variation.nodes if node not in replaced]:

@@ -15,17 +15,17 @@ PREFETCH = 5
 
 RATE = 100
 SWITCH_S = 20
-"""For how long nothing passes while a switch starts anew."""
+"""Seconds for which a restarting network switch drops all packets."""
 STANDSTILL_S = 35
 EARLIEST, LATEST = 0.75, 1.25
-"""The parts of net_ticktime between which Erlang takes a silent node for dead."""
+"""Shares of net_ticktime after which Erlang detects a silent node at the earliest and at the latest."""
 
 
-# A queue that is full, and says so
+# A full queue that rejects publishes
 
 
 def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
-    """More messages come than there is room for, and the master is killed; what was confirmed stays."""
+    """Require that confirmed messages survive a full queue and a kill of the master's node."""
     name, (master, *mirrors) = f"orders.{variation.word}", variation.nodes
     cluster.publish(name, ROOM + variation.messages, size=SIZE_BYTES)
     queue, account = queue_of(cluster, name), cluster.ledger[name]
@@ -47,7 +47,7 @@ def full_and_frank(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def worked_on(variation: Variation) -> Cluster:
-    """A mirrored queue, and a consumer that has dealt with its messages, and not acknowledged them."""
+    """Return a cluster with a mirrored queue, and a consumer that holds unacknowledged messages."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
     cluster.publish("orders", variation.messages)
@@ -55,7 +55,7 @@ def worked_on(variation: Variation) -> Cluster:
 
 
 def each_once(cluster: Cluster, variation: Variation) -> str | None:
-    """The master's node was restarted, and every message was delivered once and acknowledged."""
+    """Require that the master's node was restarted, and each message was delivered once and acknowledged."""
     master, account = variation.nodes[0], cluster.ledger["orders"]
     if not any(master in down for down in down_together(cluster)):
         return f"{shown(master)} was not restarted."
@@ -72,19 +72,21 @@ def each_once(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# How long to wait for a node that says nothing
+# How long to wait for a silent node
 
 
 def shop(variation: Variation, net_ticktime: float) -> Cluster:
-    """A mirrored queue with a steady publisher."""
+    """Return a cluster with a mirrored queue and a steady publisher."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, net_ticktime=net_ticktime)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=variation.nodes[0])
     return cluster.publisher("shop", "orders", rate=RATE, node=variation.nodes[0])
 
 
 def patient_enough(cluster: Cluster, variation: Variation) -> str | None:
-    """No node is given up for a switch that starts anew, even early, and none that is dead holds publishers for long,
-    even late."""
+    """Require a net_ticktime that outlasts a restarting switch and detects a dead node soon enough.
+
+    Both must hold wherever in its range Erlang detects a silent node.
+    """
     net_ticktime, dead = cluster.run.settings.net_ticktime_s, variation.nodes[-1]
     blip = shop(variation, EARLIEST * net_ticktime)
     blip.partition(list(variation.nodes[:-1]), [dead], at=10).heal(at=10 + SWITCH_S).wait(SWITCH_S)

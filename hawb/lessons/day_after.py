@@ -1,4 +1,4 @@
-"""The exercise of notebook 29: lines of two logs, and the story that they tell of."""
+"""The exercise of notebook 29: reconstruct a story from lines of two logs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SAID = {
     "node_running": "{} starts",
     "promoted": "the mirror on {} is promoted",
 }
-"""What a line of a log tells of, by the event of the model that it is of."""
+"""The meaning of a log line, by the event of the model that causes it."""
 
 
 def before(variation: Variation) -> Cluster:
-    """A mirrored queue on three nodes, with messages that are confirmed."""
+    """Return a cluster of three nodes with a mirrored queue and confirmed messages."""
     first, *_ = variation.nodes
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=first)
@@ -25,8 +25,11 @@ def before(variation: Variation) -> Cluster:
 
 
 def as_logged(cluster: Cluster, variation: Variation) -> str | None:
-    """What happens is what the logs tell of, in their order, and nothing else: the second node is stopped and started,
-    the third is stopped, the first is killed, and the mirror on the second takes over."""
+    """Require the events of the logs, in their order, and no others.
+
+    The second node is stopped and started, the third is stopped, the first is killed, and the mirror on the second is
+    promoted.
+    """
     first, second, third = variation.nodes
     logged = [("node_stopping", second), ("node_running", second), ("node_stopping", third), ("node_killed", first),
               ("promoted", second)]  # fmt: skip
@@ -45,7 +48,7 @@ def as_logged(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def says(event: str, node: str) -> str:
-    """What a line tells of, in words."""
+    """Return the meaning of a log line, in words."""
     return SAID[event].format(shown(node))
 
 

@@ -1,8 +1,8 @@
-"""One story under each setting of a policy's keys and each way to lose a node: what it leads to, for the switches of a
-lesson.
+"""Play one story under each setting of a policy's keys and each way to lose a node, for the switches of a lesson.
 
-Three nodes, a queue on a with millions of messages. First b is restarted, then c, as in an update, each with time
-enough to synchronise; then a goes, a client publishes, and a comes back after five minutes. So a key costs minutes.
+Three nodes, and a queue on a with millions of messages. First b is restarted, then c, as in an update, each with enough
+time to synchronise. Then a goes down, a client publishes, and a comes back after five minutes. So a wrong setting costs
+minutes.
 """
 
 from __future__ import annotations
@@ -30,23 +30,26 @@ SWITCHES: dict[str, tuple[str, ...]] = {
 """The switches and their values; RabbitMQ's default comes first, for keys that have one."""
 
 START = {key: values[0] for key, values in SWITCHES.items()} | {"ha-params": "2", FAULT: "kill"}
-"""The setting with which the switches begin."""
+"""The initial setting of the switches."""
 
 BACKLOG, LATE = 7_200_000, 1000
-"""The messages that are there before, and those that a client publishes after a has gone."""
+"""The messages before the fault, and those that a client publishes after a has gone down."""
 
 NODES = ("a", "b", "c")
 GONE_S, LATE_S, BACK_S, END_S = 3000, 3120, 3300, 4500
-"""Seconds: a goes down, a client publishes, a is started again, the story ends."""
+"""Seconds at which a goes down, a client publishes, a is started again, and the story ends."""
 
 LEAST_S = 1.0
-"""Outages that are shorter, in seconds, are not shown."""
+"""Shorter outages, in seconds, are not shown."""
 
 
 class Ending(Struct, frozen=True):
-    """What became of the messages and of the queue: how many were lost that had been confirmed, for how long nobody
-    could publish, for how long the queue was blocked by synchronisation, of the late messages how many were confirmed,
-    and the share of the backlog that each node held once the others had noticed that a is gone."""
+    """The end of the story, for the messages and for the queue.
+
+    `lost` counts confirmed messages that were lost, `down_s` is how long publishing was impossible, `blocked_s` how
+    long synchronisation blocked the queue, `confirmed_late` counts the late messages that were confirmed, and `held` is
+    the share of the backlog on each node once the other nodes had detected the failure of a.
+    """
 
     lost: int
     down_s: float
@@ -56,12 +59,12 @@ class Ending(Struct, frozen=True):
 
     @property
     def tone(self) -> str:
-        """The worst effect: lost messages, a queue out of use or blocked (harmed), or none (well)."""
+        """Return the worst effect: lost messages, an unavailable or blocked queue (harmed), or none (well)."""
         slow = self.down_s >= LEAST_S or self.blocked_s >= LEAST_S or self.confirmed_late < LATE
         return "lost" if self.lost else "harmed" if slow else "well"
 
     def lines(self) -> list[str]:
-        """Return each effect, one to a line."""
+        """Return each effect on its own line."""
         costs = [
             (self.lost, _("{messages} lost", messages=counted(self.lost))),
             (self.down_s >= LEAST_S, _("out of use for {time}", time=left(self.down_s))),
@@ -71,7 +74,7 @@ class Ending(Struct, frozen=True):
         return [told for is_so, told in costs if is_so] or [_("nothing is lost, and the queue was always there")]
 
     def brief(self) -> str:
-        """The worst effect, in a few letters."""
+        """Return the worst effect in a few words."""
         if self.lost:
             return _("{count} lost", count=brief(self.lost))
         if self.down_s >= LEAST_S and self.down_s >= self.blocked_s:
@@ -80,7 +83,10 @@ class Ending(Struct, frozen=True):
 
 
 def definition(setting: Mapping[str, str]) -> dict:
-    """Return the policy's definition; ha-params only with a mode that has it, and for `nodes` so many of them."""
+    """Return the policy's definition.
+
+    ha-params is left out where ha-mode has none; for `nodes` it is a list of as many nodes.
+    """
     count = int(setting["ha-params"])
     params = {"exactly": count, "nodes": list(NODES[:count])}
     keys = ("ha-mode", "ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure")
@@ -89,18 +95,20 @@ def definition(setting: Mapping[str, str]) -> dict:
 
 
 def story(setting: Mapping[str, str]) -> Cluster:
-    """Return the cluster to which the story leads, just before a comes back: what is lost or waits is seen best then.
-    Raises ValueError for a key or a value that cannot be switched."""
+    """Return the cluster just before a comes back, when lost and waiting messages are most visible.
+
+    Raise ValueError for an unknown key or value.
+    """
     return _told(_checked(setting))[0]
 
 
 def before(setting: Mapping[str, str]) -> Cluster:
-    """Return the cluster just before a goes."""
+    """Return the cluster just before a goes down."""
     return _told(_checked(setting))[1]
 
 
 def ending(setting: Mapping[str, str]) -> Ending:
-    """Return how the story ends. Raises ValueError as `story` does."""
+    """Return how the story ends. Raise ValueError for an unknown key or value."""
     return _told(_checked(setting))[2]
 
 
@@ -114,8 +122,10 @@ def _checked(setting: Mapping[str, str]) -> tuple[str, ...]:
 
 @cache
 def _told(values: tuple[str, ...]) -> tuple[Cluster, Cluster, Ending]:
-    """Return the story when a is away, before, and how it ends. Settings that mean the same are played again; that
-    takes milliseconds."""
+    """Return the cluster while a is down, the cluster before that, and the ending.
+
+    Settings with the same effect are played again, which takes milliseconds.
+    """
     setting = dict(zip(SWITCHES, values, strict=True))
     cluster = Cluster(*NODES, version="3.10")
     if setting[TYPE] == QUORUM:
@@ -147,15 +157,17 @@ def _ending(cluster: Cluster, away: Cluster) -> Ending:
 
 
 class Cell(Struct, frozen=True):
-    """An outcome of the grid: the setting that leads there, and how it ends."""
+    """A cell of the grid: a setting, and how the story ends with it."""
 
     setting: dict[str, str]
     ending: Ending
 
 
 def grid(setting: Mapping[str, str], keys: Sequence[str]) -> list[tuple[str, str, list[Cell]]]:
-    """Return a row for each value of each of the `keys` that means something in the setting, all else as there: its
-    key, its value, and a cell for each fault."""
+    """Return a row for each value of each of the `keys` that has an effect in the setting.
+
+    A row is the key, its value, and a cell for each fault. The other keys are as in the setting.
+    """
     now = START | dict(setting)
     return [
         (key, value, [_cell(now | {key: value, FAULT: fault}) for fault in SWITCHES[FAULT]])
@@ -168,14 +180,14 @@ def _cell(setting: dict[str, str]) -> Cell:
 
 
 def applies(setting: Mapping[str, str], key: str) -> bool:
-    """Return True if a key means anything beside the others: a quorum queue has no mirrors, and `all` no params."""
+    """Return True if a key has an effect: a quorum queue has no mirrors, and `all` takes no ha-params."""
     if key in (TYPE, FAULT):
         return True
     return setting[TYPE] == MIRRORED and (key != "ha-params" or setting["ha-mode"] != "all")
 
 
 def changed(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return what differs between two endings, one thing to a line; none if nothing does."""
+    """Return the differences between two endings, one to a line."""
     one, other = ending(was), ending(now)
     pairs = [
         (_("lost"), counted(one.lost), counted(other.lost)),

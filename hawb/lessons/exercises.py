@@ -1,12 +1,12 @@
-"""Exercises whose answers the engine plays: a policy, or steps of a scenario.
+"""Check exercises by playing the answers: a policy, or steps of a scenario.
 
-An answer is played in the cluster as told and in others that are held back: other names of nodes, which also changes
-their alphabetical order, other names of queues, numbers of messages and seeds. So an answer that only fits the cluster
-as told fails. Where the answer itself names nodes (steps do, a good policy does not), its names are translated with the
-cluster's.
+An answer is played in the cluster of the question and in others that the reader has not seen: with other names and
+alphabetical orders of nodes, other queue names, numbers of messages and seeds. An answer that only fits the cluster of
+the question fails there. Where the answer itself names nodes (steps do, a good policy does not), the names are replaced
+by those of the other cluster.
 
-A judge plays on from where the answer has led, and says in a sentence the first thing that is wrong. Its docstring says
-what must be so.
+A judge continues the story after the answer, and returns the first thing that is wrong as a sentence, or None. Its
+docstring says what it requires.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from hawb.views.formatting import counted, listing, one_line, paragraph, shown
 MOST_STEPS = 30
 BOOT_S = 5.0
 HASTE_S = 0.3
-"""How soon after their boot the mirrors are needed: too soon for a long queue."""
+"""Seconds after their boot at which the mirrors are needed: too soon to synchronise a long queue."""
 
 
 class Variation(NamedTuple):
-    """What differs between the clusters of an exercise. `word` is a part of the queues' names."""
+    """The differences between the clusters of an exercise. `word` is part of the queues' names."""
 
     nodes: tuple[str, ...]
     messages: int
@@ -48,7 +48,7 @@ HELD_BACK = (
 
 UNPLAYED = N_("The answer cannot be played: {why}"), N_("Step {number} cannot be played: {why}")
 REFUSED = N_("The answer is refused by RabbitMQ: {why}"), N_("Step {number} is refused by RabbitMQ: {why}")
-"""Why an answer ends early: one that is a single step, and one of several."""
+"""Why an answer cannot be played or is refused: one of a single step, and one of several."""
 
 
 class Form(Enum):
@@ -60,10 +60,10 @@ class Form(Enum):
 
 
 class Exercise(Struct, frozen=True):
-    """An exercise: `begin` makes its cluster; `judge` says what is wrong with where the answer has led, or None.
+    """An exercise: `begin` returns its cluster; `judge` returns what is wrong after the answer, or None.
 
-    `verbs` are the verbs that an answer of steps may use. An answer of settings gives just these `settings`, with which
-    `begin` makes its cluster.
+    `verbs` are the verbs that an answer of steps may use. An answer of settings consists of exactly these `settings`,
+    with which `begin` makes the cluster.
     """
 
     key: str
@@ -78,7 +78,7 @@ class Exercise(Struct, frozen=True):
 
     @property
     def accepted(self) -> str:
-        """The form of an answer that is accepted, in words, with an example."""
+        """Return the accepted form of an answer in words, with an example."""
         if self.form is Form.POLICY:
             example = "{'pattern': '^mine', 'definition': {'ha-mode': 'all'}, 'priority': 0}"
         elif self.form is Form.STEPS:
@@ -89,7 +89,7 @@ class Exercise(Struct, frozen=True):
 
 
 class Verdict(NamedTuple):
-    """The judgement on an answer."""
+    """The verdict on an answer."""
 
     right: bool
     says: str
@@ -99,12 +99,14 @@ class Verdict(NamedTuple):
 
 
 class AnswerRefused(ValueError):  # noqa: N818 - it reads as what happened
-    """An answer of the wrong form, one that RabbitMQ or hawb will not play, or one that leaves nothing to judge;
-    `str()` is why."""
+    """An answer of the wrong form, one that RabbitMQ or hawb refuses, or one that leaves nothing to judge.
+
+    `str()` is the reason.
+    """
 
 
 def judged(exercise: Exercise, answer: object) -> Verdict:
-    """Plays an answer in the cluster as told and in those held back."""
+    """Play an answer in the cluster of the question and in those held back, and return the verdict."""
     for variation in (AS_TOLD, *HELD_BACK):
         if wrong := wrong_in(exercise, answer, variation):
             return Verdict(False, wrong if variation is AS_TOLD else paragraph([elsewhere(variation), wrong]))
@@ -113,7 +115,7 @@ def judged(exercise: Exercise, answer: object) -> Verdict:
 
 
 def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | None:
-    """What is wrong with an answer under one variation; None if nothing is."""
+    """Return what is wrong with an answer under one variation; None if it is right."""
     try:
         return exercise.judge(led_to(exercise, answer, variation), variation)
     except AnswerRefused as refused:
@@ -123,7 +125,7 @@ def wrong_in(exercise: Exercise, answer: object, variation: Variation) -> str | 
 
 
 def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
-    """The cluster to which an answer leads under one variation. Raises AnswerRefused and ScenarioRefused."""
+    """Return the cluster after an answer under one variation. Raise AnswerRefused and ScenarioRefused."""
     given = given_as(exercise, answer)
     if exercise.form is Form.SETTINGS:
         return exercise.begin(variation, **given)
@@ -135,7 +137,7 @@ def led_to(exercise: Exercise, answer: object, variation: Variation) -> Cluster:
 
 
 def elsewhere(variation: Variation) -> str:
-    """In what a held-back cluster differs, in which an answer fails that passes as told."""
+    """Return how a held-back cluster, in which an answer fails, differs from that of the question."""
     return _(
         "It works in the cluster that you see, but not in one of the nodes {nodes}, with {messages}:",
         nodes=listing(variation.nodes), messages=counted(variation.messages),
@@ -143,7 +145,7 @@ def elsewhere(variation: Variation) -> str:
 
 
 def given_as(exercise: Exercise, answer: object) -> list | dict:
-    """An answer as steps of a scenario, or as settings. Raises AnswerRefused."""
+    """Return an answer as steps of a scenario, or as settings. Raise AnswerRefused."""
     if answer is None or answer is ... or (isinstance(answer, str) and not answer.strip()):
         raise AnswerRefused(_("There is no answer yet. It is {accepted}.", accepted=exercise.accepted))
     try:
@@ -175,7 +177,7 @@ def _a(kind: type, given: object, exercise: Exercise):
 
 
 def settings_of(exercise: Exercise, given: dict) -> dict:
-    """An answer's settings, just those that the exercise asks for. Raises AnswerRefused."""
+    """Return an answer's settings, exactly those of the exercise. Raise AnswerRefused."""
     if sorted(given) != sorted(exercise.settings):
         told = _("{given}: what is to be set here is {settings}, nothing else.", given=render(given),
                  settings=listing(exercise.settings))  # fmt: skip
@@ -184,7 +186,7 @@ def settings_of(exercise: Exercise, given: dict) -> dict:
 
 
 def renamed(value: object, names: dict[str, str]) -> object:
-    """Plain values with nodes renamed."""
+    """Return plain values with nodes renamed."""
     if isinstance(value, dict):
         return {key: renamed(each, names) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -193,7 +195,7 @@ def renamed(value: object, names: dict[str, str]) -> object:
 
 
 def play(cluster: Cluster, steps: list) -> None:
-    """Plays an answer's steps. Raises AnswerRefused for the first that is refused, by hawb or by RabbitMQ."""
+    """Play an answer's steps. Raise AnswerRefused for the first one that hawb or RabbitMQ refuses."""
     for number, step in enumerate(steps, 1):
         before = len(cluster.errors)
         try:
@@ -206,15 +208,17 @@ def play(cluster: Cluster, steps: list) -> None:
 
 
 def queue_of(cluster: Cluster, name: str) -> dict:
-    """A queue that has to be there still. Raises AnswerRefused where the answer has led to its end."""
+    """Return a queue. Raise AnswerRefused if the answer has deleted it."""
     if name not in cluster.queues:
         raise AnswerRefused(_("The queue {queue} is gone, with everything in it.", queue=shown(name)))
     return cluster.queues[name]
 
 
 def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float:
-    """The queue gets its messages, and the nodes of all mirrors restart. Returns when they have been back for HASTE_S.
-    Raises AnswerRefused where there is not a mirror on every other node."""
+    """Publish the messages, restart all mirrors' nodes, and return the time HASTE_S after their boot.
+
+    Raise AnswerRefused if there is not a mirror on every other node.
+    """
     mirrors = variation.nodes[1:]
     cluster.publish(name, variation.messages)
     if (there := len(queue_of(cluster, name)["mirrors"])) != len(mirrors):
@@ -231,5 +235,5 @@ def restart_in_haste(cluster: Cluster, name: str, variation: Variation) -> float
 
 
 def of_the_first(count: int, runs: list[list[int]]) -> int:
-    """How many of messages 1 to `count` there are in runs."""
+    """Return how many of the messages 1 to `count` are in runs of message numbers."""
     return sum(min(last, count) - first + 1 for first, last in runs if first <= count)

@@ -1,8 +1,7 @@
-"""Games: a few moves, and the engine judges. Keep everything that was confirmed through a fault that is sure to come,
-or find the fault that loses it.
+"""Judge games of a few moves: keep all confirmed messages through a known fault, or find a fault that loses them.
 
-A game is an exercise whose answer is a list of steps, its moves, with a limit; to wait is no move. The fewest moves
-that win are its par. It is played in clusters that the reader has not seen as well, so that luck does not win.
+A game is an exercise whose answer is a limited list of steps, its moves; waiting is not a move. Par is the smallest
+number of moves that wins. A game is also played in clusters that the reader has not seen, so that luck does not win.
 """
 
 from __future__ import annotations
@@ -29,14 +28,16 @@ from hawb.scenario.refused import ScenarioRefused
 from hawb.views.formatting import counted, paragraph, shown
 
 FREE = "wait"
-"""The step that is no move."""
+"""The step that does not count as a move."""
 
 Fate = Callable[[Cluster, Variation], object]
 
 
 class Game(Exercise, frozen=True, kw_only=True):
-    """A game with its `title`: `most` moves, of which `par` are enough. `fate` says what comes after the moves, if
-    anything."""
+    """A game with its `title`: `most` moves, of which `par` are enough.
+
+    `fate` says what happens after the moves, if anything.
+    """
 
     form: Form = Form.STEPS
     title: str
@@ -46,7 +47,7 @@ class Game(Exercise, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> str:
-        """What may be done and how often."""
+        """Return the rules: which moves, and how many."""
         verbs = ", ".join(self.verbs)
         return ngettext(
             "{most} move at most, par {par}. Moves: {verbs}.", "{most} moves at most, par {par}. Moves: {verbs}.",
@@ -56,8 +57,10 @@ class Game(Exercise, frozen=True, kw_only=True):
 
 
 class Played(NamedTuple):
-    """A game that was played: the verdict, and the cluster as told before and after; after is None if nothing could be
-    played."""
+    """A game that was played: the verdict, and the cluster before and after.
+
+    `after` is None if the moves could not be played.
+    """
 
     verdict: Verdict
     before: Cluster
@@ -65,7 +68,7 @@ class Played(NamedTuple):
 
 
 def played(game: Game, moves: object) -> Played:
-    """Plays moves in the cluster as told and in those held back."""
+    """Play moves in the cluster of the question and in those held back, and return the verdict."""
     before = game.begin(AS_TOLD)
     try:
         steps = given_as(game, moves)
@@ -76,7 +79,7 @@ def played(game: Game, moves: object) -> Played:
         too_many = _("These are {number} moves; the game has {most}.", number=count, most=game.most)
         return Played(Verdict(False, too_many), before, None)
     with suppress(AnswerRefused):
-        game.judge(after, AS_TOLD)  # plays on: the fate
+        game.judge(after, AS_TOLD)  # continues the story with the fate
     verdict = judged(game, steps)
     if verdict.right:
         verdict = Verdict(True, paragraph([won_in(count, game.par), verdict.says]))
@@ -84,7 +87,7 @@ def played(game: Game, moves: object) -> Played:
 
 
 def won_in(count: int, par: int) -> str:
-    """In how many moves a game was won, beside its par."""
+    """Return in how many moves a game was won, compared with its par, in words."""
     if count == par:
         return ngettext("Won in {number} move (par).", "Won in {number} moves (par).", count, number=count)
     return ngettext("Won in {number} move (par is {par}).", "Won in {number} moves (par is {par}).", count,
@@ -92,7 +95,7 @@ def won_in(count: int, par: int) -> str:
 
 
 def told_of(game: Game, result: Played) -> list[str]:
-    """What is to be said of a game that was won: what its fate did, or why what was to be lost is lost."""
+    """Return comments on a game that was won: what its fate did, or why the messages were lost."""
     if result.after is None or not result.verdict.right:
         return []
     lost = what_is_lost(result.after)
@@ -106,8 +109,10 @@ def told_of(game: Game, result: Played) -> list[str]:
 
 
 def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None]:
-    """The judge of a game in which nothing may be lost: after the fate each of the queues is served, and together they
-    hold all messages."""
+    """Return a judge that requires that no message is lost.
+
+    After the fate, each of the queues runs, and together they hold all messages.
+    """
 
     def judge(cluster: Cluster, variation: Variation) -> str | None:
         fate(cluster, variation)
@@ -124,14 +129,13 @@ def keeps(fate: Fate, *queues: str) -> Callable[[Cluster, Variation], str | None
 
 
 def serves(name: str) -> Callable[[Cluster, Variation], str | None]:
-    """The judge of a game whose moves are to bring a queue back: it is served after half a minute, and has everything
-    when all nodes are back."""
+    """Return a judge that requires that the queue runs after 30 s, and has all messages when all nodes are back."""
     everything = keeps(lambda cluster, variation: cluster.start(*variation.nodes).wait(60), name)
     return lambda cluster, variation: unusable(cluster.wait(30), name) or everything(cluster, variation)
 
 
 def unusable(cluster: Cluster, name: str) -> str | None:
-    """That a queue cannot be used, if it cannot. Raises AnswerRefused where it is gone."""
+    """Return why a queue is not available, or None. Raise AnswerRefused if it was deleted."""
     state = queue_of(cluster, name)["state"]
     if state == "running":
         return None
@@ -141,7 +145,10 @@ def unusable(cluster: Cluster, name: str) -> str | None:
 
 
 def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) -> Callable[..., str | None]:
-    """The judge of a game in which something confirmed has to go; `fair` says which rule the moves break, if any."""
+    """Return a judge that requires a lost confirmed message.
+
+    `fair` returns the rule that the moves break, or None.
+    """
 
     def judge(cluster: Cluster, variation: Variation) -> str | None:
         if unfair := fair(cluster, variation):
@@ -157,7 +164,7 @@ def loses(fair: Callable[[Cluster, Variation], str | None] = lambda *_: None) ->
 
 
 def what_is_lost(cluster: Cluster) -> str:
-    """The confirmed messages that are lost, and why the first of them is; "" if none is."""
+    """Return the lost confirmed messages, and why the first of them was lost; "" if none was."""
     for name, account in cluster.ledger.items():
         if lost := account["lost_confirmed"]:
             gone = account["lost"] or account["refused"]

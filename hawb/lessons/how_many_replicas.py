@@ -19,7 +19,7 @@ FAILURES, COPIES = 1, 3
 
 
 def pair(variation: Variation) -> Cluster:
-    """Five nodes, and a quorum queue with members on two of them."""
+    """Return a cluster of five nodes with a quorum queue that has members on two of them."""
     first, second, third = variation.nodes
     cluster = Cluster(first, second, third, *MORE_NODES, version="3.13", seed=variation.seed)
     cluster.declare("orders", node=first, arguments=QUORUM | {"x-quorum-initial-group-size": 1})
@@ -27,7 +27,7 @@ def pair(variation: Variation) -> Cluster:
 
 
 def tolerates_one(cluster: Cluster, variation: Variation) -> str | None:
-    """Whichever node fails, the queue has its messages and takes more; and it has no member more than that takes."""
+    """Require that the queue confirms messages after the failure of any node, with the fewest members."""
     members = queue_of(cluster, "orders")["members"]
     for node in (*variation.nodes, *MORE_NODES):
         then = cluster.copy().kill(node).publish("orders", 1)
@@ -45,14 +45,14 @@ def tolerates_one(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def unmirrored(variation: Variation) -> Cluster:
-    """Five nodes, and a classic queue on the first."""
+    """Return a cluster of five nodes with a classic queue on the first."""
     cluster = Cluster(*variation.nodes, *MORE_NODES, version="3.13", seed=variation.seed)
     name = f"orders.{variation.word}"
     return cluster.declare(name, node=variation.nodes[0]).publish(name, variation.messages)
 
 
 def outlives_two(cluster: Cluster, variation: Variation) -> str | None:
-    """Whichever two nodes are killed at once, every message is there; and there is no copy more than that takes."""
+    """Require that all messages survive a kill of any two nodes, with the fewest replicas."""
     name = f"orders.{variation.word}"
     copies = 1 + len(queue_of(cluster, name)["mirrors"])
     for nodes in combinations((*variation.nodes, *MORE_NODES), 2):

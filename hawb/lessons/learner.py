@@ -1,7 +1,7 @@
-"""The learner's edition of the notebooks: solutions taken out, outputs cleared.
+"""Make the learner's edition of notebooks: without solutions and outputs.
 
-A solution stands in a cell between a line `# solution` and a line `# end of solution`, in prose between
-`<!-- solution -->` and `<!-- end of solution -->`. A cell that was nothing but a solution is left out.
+A solution is marked by the lines `# solution` and `# end of solution` in code, and in prose by `<!-- solution -->` and
+`<!-- end of solution -->`. A cell that contains only a solution is left out.
 
     python -m hawb.lessons.learner FOLDER NOTEBOOK...
 """
@@ -21,7 +21,7 @@ MARK = re.compile(r"\s*(?:#|<!--) ?(solution|end of solution)(?: ?-->)?\s*")
 
 
 def without_solutions(source: str) -> str:
-    """A cell's text without what stands between the markers. Raises ValueError for a marker without its partner."""
+    """Return a cell's text without its solutions. Raise ValueError for a marker without its partner."""
     kept, inside = [], False
     for line in source.splitlines():
         mark = MARK.fullmatch(line)
@@ -37,7 +37,7 @@ def without_solutions(source: str) -> str:
 
 
 def learners(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The learner's edition of a notebook. Raises ValueError as `without_solutions` does."""
+    """Return the learner's edition of a notebook. Raise ValueError for a marker without its partner."""
     edition = nbformat.from_dict(notebook)
     edition.cells = []
     for cell in notebook.cells:
@@ -52,7 +52,7 @@ def learners(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def build(files: Sequence[Path], folder: Path) -> list[Path]:
-    """Writes the learner's edition of each notebook into a folder; the files written."""
+    """Write the learner's edition of each notebook into a folder, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         write(folder / file.name, nbformat.writes(learners(nbformat.read(file, as_version=4))) + "\n")

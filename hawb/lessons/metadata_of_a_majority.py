@@ -1,4 +1,4 @@
-"""The exercises of lesson 27: metadata that a majority of the nodes must agree to (Khepri, 4.3)."""
+"""The exercises of lesson 27: metadata changes that need a majority of the nodes (Khepri, 4.3)."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from hawb.scenario.beginning import MICROSECONDS
 from hawb.views.formatting import counted, listing, seconds, shown
 
 MORE = ("d", "e")
-"""The nodes beside those of a variation."""
+"""The nodes besides those of a variation."""
 SPARES = ("e", "f")
-"""Nodes that are ready to join, the one in the north and the one in the third place."""
+"""Nodes that are ready to join, one in the north and one in the third place."""
 FEW = 3
-"""How many nodes may run."""
+"""Maximum number of running nodes."""
 AWAY_S = 60
-"""For how long each node is to be away."""
+"""Seconds for which each node must be down."""
 UNNOTICED_S = STORE_PATIENCE_US / MICROSECONDS
-"""How long a client waits for its declaration before it fails."""
+"""Seconds after which a client's declaration fails."""
 
 
 def writable_from(cluster: Cluster) -> list[str]:
-    """The nodes from which metadata can be changed."""
+    """Return the nodes from which metadata can be changed."""
     return cluster.outcome["metadata_store"]["writable_from"]
 
 
 def running(cluster: Cluster) -> list[str]:
-    """The nodes that run."""
+    """Return the nodes that run."""
     return [node for node, status in cluster.outcome["nodes"].items() if status == "running"]
 
 
-# A majority out of the dark
+# A majority after a full stop
 
 
 def all_dark(variation: Variation) -> Cluster:
-    """Five nodes that were stopped one by one; the disk of one is lost."""
+    """Return a cluster of five nodes that were stopped one by one; one has lost its disk."""
     cluster = Cluster(*variation.nodes, *MORE, version="4.3", seed=variation.seed)
     cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages, node=variation.nodes[0])
     for node in (*variation.nodes, *MORE):
@@ -46,7 +46,7 @@ def all_dark(variation: Variation) -> Cluster:
 
 
 def three_decide(cluster: Cluster, _variation: Variation) -> str | None:
-    """No more than three nodes run, among them the one whose disk was lost, and metadata can be changed."""
+    """Require that metadata can be changed with at most three running nodes, including the one that lost its disk."""
     cluster.wait(PATIENCE_S)
     up, newcomer = running(cluster), MORE[0]
     if not up:
@@ -64,7 +64,7 @@ def three_decide(cluster: Cluster, _variation: Variation) -> str | None:
 
 
 def two_sites(variation: Variation) -> Cluster:
-    """Four nodes, two in each of two places, and two more that are ready to join."""
+    """Return a cluster of four nodes, two in each of two places, and two spare nodes."""
     cluster = Cluster(*variation.nodes, MORE[0], *SPARES, version="4.3", seed=variation.seed)
     for spare in SPARES:
         cluster.stop(spare).reset(spare)
@@ -73,13 +73,13 @@ def two_sites(variation: Variation) -> Cluster:
 
 
 def places(variation: Variation) -> dict[str, tuple[str, ...]]:
-    """The nodes in each place."""
+    """Return the nodes in each place."""
     first, second, third = variation.nodes
     return {"the north": (first, second, SPARES[0]), "the south": (third, MORE[0]), "the third place": (SPARES[1],)}
 
 
 def any_place_can_go(cluster: Cluster, variation: Variation) -> str | None:
-    """The four nodes run, and whichever place is cut off the others can change metadata."""
+    """Require that the four nodes run, and that the rest can change metadata if any place is cut off."""
     cluster.wait(PATIENCE_S)
     if away := [node for node in (*variation.nodes, MORE[0]) if node not in running(cluster)]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
@@ -100,7 +100,7 @@ def any_place_can_go(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def two_are_missing(variation: Variation) -> Cluster:
-    """Of five nodes one is off, and another has lost its disk."""
+    """Return a cluster of five nodes; one is down, and another has lost its disk."""
     cluster = Cluster(*variation.nodes, *MORE, version="4.3", seed=variation.seed)
     first = variation.nodes[0]
     cluster.declare("orders", node=first).publish("orders", variation.messages, node=first)
@@ -108,7 +108,7 @@ def two_are_missing(variation: Variation) -> Cluster:
 
 
 def all_were_away(cluster: Cluster, variation: Variation) -> str | None:
-    """Each of three nodes was off for a minute and is back, and nobody's declaration has failed meanwhile."""
+    """Require that each of three nodes was down for a minute and is back, and that no declaration failed."""
     cluster.wait(PATIENCE_S)
     for node in variation.nodes:
         if (away_s := longest_away_s(cluster, node)) < AWAY_S:
@@ -125,7 +125,7 @@ def all_were_away(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def longest_away_s(cluster: Cluster, node: str) -> float:
-    """How long a node was off at most, until it began to boot."""
+    """Return the longest time, in seconds, for which a node was down until it began to boot."""
     longest_s, since_s = 0.0, None
     for event in cluster.events:
         if event["node"] == node and event["event"] == "node_stopped":
@@ -136,7 +136,7 @@ def longest_away_s(cluster: Cluster, node: str) -> float:
 
 
 class Unwritable(NamedTuple):
-    """A time for which metadata could not be changed, and the most nodes that were off at once meanwhile."""
+    """A time in which metadata could not be changed, and the most nodes that were down at once in it."""
 
     lasted_s: float
     since_s: float
@@ -144,7 +144,7 @@ class Unwritable(NamedTuple):
 
 
 def longest_unwritable(cluster: Cluster) -> Unwritable:
-    """The longest time for which metadata could not be changed."""
+    """Return the longest time in which metadata could not be changed."""
     longest, since_s, off, down = Unwritable(0.0, 0.0, ()), None, (), set()
     for event in cluster.events:
         if event["event"] in ("node_stopping", "node_killed"):

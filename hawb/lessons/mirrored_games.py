@@ -12,13 +12,13 @@ FULL = ("set_policy", "sync_queue", "stop", "start")
 
 
 def alone(variation: Variation) -> Cluster:
-    """A durable queue with messages on the first node, and no policy."""
+    """Return a cluster with a durable queue with messages on the first node, and no policy."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     return cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages)
 
 
 def mirrored(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys: str) -> Cluster:
-    """Queues with messages, mirrored everywhere and synchronised."""
+    """Return a cluster with queues that are mirrored to all nodes and synchronised."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     policy = MIRRORED | {key.replace("_", "-"): value for key, value in keys.items()}
     cluster.set_policy("ha", "^orders", policy)
@@ -28,7 +28,7 @@ def mirrored(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys
 
 
 def emptied(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys: str) -> Cluster:
-    """The same after every mirror's node was restarted: the mirrors are empty."""
+    """Return the cluster of `mirrored` after a restart of each mirror's node: the mirrors are empty."""
     cluster = mirrored(variation, queues, **keys)
     for node in variation.nodes[1:]:
         cluster.stop(node).start(node)
@@ -36,14 +36,14 @@ def emptied(variation: Variation, queues: tuple[str, ...] = ("orders",), **keys:
 
 
 def fully_down(variation: Variation) -> Cluster:
-    """All nodes are down; the last one to stop has most."""
+    """Return a cluster whose nodes are all down; the last node to stop has the most messages."""
     first, second, third = variation.nodes
     cluster = mirrored(variation).stop(first).publish("orders", 5, node=second)
     return cluster.stop(second).publish("orders", 5, node=third).stop(third)
 
 
 def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
-    """The rule that the first node has to leave, which the moves may break."""
+    """Require that the first node is down."""
     node = variation.nodes[0]
     if cluster.outcome["nodes"][node] == "down":
         return None
@@ -51,14 +51,14 @@ def first_is_gone(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def returned(cluster: Cluster, variation: Variation) -> str | None:
-    """The first node has left, and it comes back with all that its queue had."""
+    """Require that the first node was down, and comes back with all messages of its queue."""
     if told := first_is_gone(cluster, variation):
         return told
     return keeps(lambda one, told: one.start(told.nodes[0]), "orders")(cluster, variation)
 
 
 def rebalanced(cluster: Cluster, variation: Variation) -> str | None:
-    """All nodes run, and the masters are shared out."""
+    """Require that all nodes run, and that a rebalance loses no message."""
     if down := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
         return f"{listing(down)} {'is' if len(down) == 1 else 'are'} down: the job is to find a whole cluster."
     return keeps(lambda one, _: one.rebalance(), *SIX)(cluster, variation)

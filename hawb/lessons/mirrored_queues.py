@@ -1,4 +1,4 @@
-"""The exercises of lesson 10: what a mirrored queue is, and how policies choose."""
+"""The exercises of lesson 10: what a mirrored queue is, and how policies are matched."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hawb.views.formatting import counted, listing, size
 MIRRORING = {"ha-mode": "exactly", "ha-params": 2, "ha-sync-mode": "automatic"}
 LIFETIME_S = 60
 PATIENCE_S = 30.0
-"""Longer than any automatic synchronisation of these exercises."""
+"""Seconds; longer than any automatic synchronisation of these exercises."""
 
 
 def copies(queue: dict) -> int:
-    """How many running replicas a queue has, its master included."""
+    """Return how many running replicas a queue has, its master included."""
     return 1 + len(queue["mirrors"])
 
 
@@ -23,7 +23,7 @@ def copies(queue: dict) -> int:
 
 
 def several_queues(variation: Variation) -> Cluster:
-    """Queues with and without the prefix, none of them mirrored, all with messages."""
+    """Return a cluster with queues with and without the prefix, none of them mirrored, all with messages."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     for queue in (*wanted(variation), *others(variation)):
         cluster.declare(queue, node=variation.nodes[0]).publish(queue, variation.messages)
@@ -31,17 +31,17 @@ def several_queues(variation: Variation) -> Cluster:
 
 
 def wanted(variation: Variation) -> tuple[str, ...]:
-    """The queues that are to be mirrored."""
+    """Return the queues that are to be mirrored."""
     return (f"orders.{variation.word}", f"orders.{variation.word}.slow")
 
 
 def others(variation: Variation) -> tuple[str, ...]:
-    """The queues that only look like those to be mirrored."""
+    """Return queues with similar names that are not to be mirrored."""
     return (f"reorders.{variation.word}", f"orders-{variation.word}", f"old.orders.{variation.word}")
 
 
 def two_copies(cluster: Cluster, variation: Variation) -> str | None:
-    """Two complete copies of what begins with `orders.`, and of nothing else."""
+    """Require two complete replicas of the queues that begin with `orders.`, and of no other queue."""
     cluster.wait(PATIENCE_S)
     for name in wanted(variation):
         queue = queue_of(cluster, name)
@@ -62,13 +62,13 @@ def two_copies(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def left(queue: str, messages: int, variation: Variation) -> str:
-    """That not all messages are there any more."""
+    """Return the sentence that not all messages are left."""
     return _("{queue} has {messages} left of {number}.", queue=queue, messages=counted(messages),
              number=f"{variation.messages:,}")  # fmt: skip
 
 
 def unsynchronised(cluster: Cluster, names: tuple[str, ...]) -> str | None:
-    """What is wrong with mirrors that lack the messages from before they joined, in words."""
+    """Return the sentence about a queue whose mirror is not synchronised; None if there is none."""
     for name in names:
         if not cluster.queues[name]["synchronised_mirrors"]:
             return _("The mirror of {queue} lacks the messages that were there before it. One more key has them "
@@ -80,10 +80,10 @@ def unsynchronised(cluster: Cluster, names: tuple[str, ...]) -> str | None:
 
 
 def mirrored_orders(variation: Variation) -> Cluster:
-    """Mirrored queues, one of which is to get a time to live.
+    """Return a cluster with mirrored queues, one of which is to get a TTL.
 
-    That one is empty: messages from before a message-ttl never expire, and keep those behind them from being dropped
-    (`rabbit_amqqueue_process:message_properties`, `drop_expired_msgs`).
+    That queue is empty: messages from before a message-ttl never expire, and keep the messages behind them from being
+    dropped (`rabbit_amqqueue_process:message_properties`, `drop_expired_msgs`).
     """
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", r"^orders\.", MIRRORING)
@@ -93,7 +93,7 @@ def mirrored_orders(variation: Variation) -> Cluster:
 
 
 def expires_and_is_mirrored(cluster: Cluster, variation: Variation) -> str | None:
-    """What is published to the temporary queue expires, and everything stays mirrored."""
+    """Require that messages of the temporary queue expire, and that both queues stay mirrored."""
     kept, temporary = f"orders.{variation.word}", f"orders.{variation.word}.tmp"
     queues = cluster.queues
     if queues[kept]["policy"] != "ha":
@@ -115,7 +115,7 @@ def expires_and_is_mirrored(cluster: Cluster, variation: Variation) -> str | Non
 
 
 def expires(cluster: Cluster, queue: str, variation: Variation) -> str | None:
-    """Messages are there for half their lifetime, and gone after all of it."""
+    """Require that messages exist after half of their TTL, and not after all of it."""
     cluster.publish(queue, variation.messages).wait(LIFETIME_S / 2)
     if queue_of(cluster, queue)["messages"] < variation.messages:
         return _("Messages of {queue} are gone after {seconds} s. A message-ttl is in milliseconds.",
@@ -128,7 +128,7 @@ def expires(cluster: Cluster, queue: str, variation: Variation) -> str | None:
 
 
 def priorities(cluster: Cluster, queue: str) -> list[int]:
-    """The priorities of all policies that match a queue."""
+    """Return the priorities of all policies that match a queue."""
     return [each.priority for each in cluster.run.moment().state.policies if matches(each.pattern, queue)]
 
 
@@ -136,13 +136,13 @@ def priorities(cluster: Cluster, queue: str) -> list[int]:
 
 
 def one_copy(variation: Variation) -> Cluster:
-    """An unmirrored queue with messages."""
+    """Return a cluster with an unmirrored queue with messages."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     return cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages)
 
 
 def survives(cluster: Cluster, variation: Variation) -> str | None:
-    """The first node dies, and the queue goes on with everything."""
+    """Require that the queue has all messages after a kill of the first node."""
     master = variation.nodes[0]
     before = queue_of(cluster, "orders")
     if before["master"] != master:

@@ -1,4 +1,4 @@
-"""The exercises of lesson 16: where masters live, and what moves them."""
+"""The exercises of lesson 16: where masters are placed, and what moves them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from hawb.lessons.mirrored_queues import PATIENCE_S
 from hawb.views.formatting import counted, listing, shown, size
 
 NEW = 6
-"""How many queues are declared anew."""
+"""Number of queues that are declared."""
 QUEUES = ("bills", "mails", "orders")
-"""The queues that are to be shared out, one for each node."""
+"""The queues that are to be distributed, one to each node."""
 
 
-# New queues, spread
+# New queues are distributed
 
 
 def one_queue_each(variation: Variation) -> Cluster:
-    """An unmirrored queue on every node, so that all have equally many."""
+    """Return a cluster with an unmirrored queue on each node."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     for number, node in enumerate(variation.nodes, 1):
         cluster.declare(f"standing.{number}", node=node)
@@ -25,7 +25,7 @@ def one_queue_each(variation: Variation) -> Cluster:
 
 
 def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
-    """A client on the first node declares queues, whose masters are shared out evenly; another's queue stays there."""
+    """Require that new queues, declared on the first node, are distributed evenly; a queue of another name is not."""
     first, *_ = variation.nodes
     names = [f"orders.{variation.word}.{number}" for number in range(1, NEW + 1)]
     other = f"reorders.{variation.word}"
@@ -43,11 +43,11 @@ def declared_and_spread(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# Moving house
+# A queue moves to another node
 
 
 def on_two_nodes(variation: Variation) -> Cluster:
-    """A queue on two listed nodes, its master on the one that is to go."""
+    """Return a cluster with a queue on two listed nodes; its master's node is to be removed."""
     first, second, _ = variation.nodes
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("place", "^orders$", {"ha-mode": "nodes", "ha-params": [first, second]})
@@ -55,7 +55,7 @@ def on_two_nodes(variation: Variation) -> Cluster:
 
 
 def moved_with_two_copies(cluster: Cluster, variation: Variation) -> str | None:
-    """The queue is complete on the second and the third node, and there were always two complete copies."""
+    """Require complete replicas on the second and third node, and two complete replicas at any time."""
     _, *wanted = variation.nodes
     cluster.wait(PATIENCE_S)
     queue = queue_of(cluster, "orders")
@@ -74,7 +74,7 @@ def moved_with_two_copies(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def alone_with_everything(cluster: Cluster) -> str | None:
-    """The first node that was the only one with all messages after another's copy went."""
+    """Return the first node that had the only complete replica after another one was removed; None if none had."""
     complete: set[str] = set()
     for event in cluster.events:
         match event["event"]:
@@ -87,11 +87,14 @@ def alone_with_everything(cluster: Cluster) -> str | None:
     return None
 
 
-# Sharing out
+# Masters are distributed
 
 
 def all_on_one(variation: Variation) -> Cluster:
-    """Three queues whose masters are on one node, after the others were restarted: their mirrors lack everything."""
+    """Return a cluster with three queues whose masters are on one node and whose mirrors are empty.
+
+    The mirrors' nodes have been restarted.
+    """
     first, *others = variation.nodes
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "", {"ha-mode": "all"})
@@ -103,7 +106,7 @@ def all_on_one(variation: Variation) -> Cluster:
 
 
 def shared_out(cluster: Cluster, variation: Variation) -> str | None:
-    """A master on each node, every mirror complete, and nothing lost."""
+    """Require a master on each node, only synchronised mirrors, and no lost message."""
     cluster.wait(PATIENCE_S)
     queues = {name: queue_of(cluster, name) for name in QUEUES}
     if lost := sum(size(cluster.ledger[name]["lost"]) for name in QUEUES):

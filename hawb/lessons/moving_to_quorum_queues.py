@@ -1,4 +1,4 @@
-"""The exercises of lesson 20: policies for both types, for 4.0, and a queue that moves while it is worked on."""
+"""The exercises of lesson 20: policies for both types, a policy for 4.0, and moving a queue that is in use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LATER_S = 10
 
 
 def both_declared(variation: Variation) -> Cluster:
-    """Queues of both types whose names begin alike; those of classic type are mirrored so far."""
+    """Return a cluster with queues of both types whose names begin alike; the classic ones are mirrored."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", r"^orders\.", {"ha-mode": "all"})
     for name, arguments in ((f"orders.{variation.word}", {}), (f"orders.{variation.word}.new", QUORUM)):
@@ -29,7 +29,7 @@ def both_declared(variation: Variation) -> Cluster:
 
 
 def both_limited(cluster: Cluster, variation: Variation) -> str | None:
-    """Both hold no more than there is room for, and the classic one has its mirrors."""
+    """Require that both queues hold ROOM messages at most, and that the classic one has its mirrors."""
     classic, quorum = f"orders.{variation.word}", f"orders.{variation.word}.new"
     names = (classic, quorum)
     if (mirrors := len(queue_of(cluster, classic)["mirrors"])) != len(variation.nodes) - 1:
@@ -52,7 +52,7 @@ def both_limited(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def on_4_0(variation: Variation) -> Cluster:
-    """Quorum queues of 4.0, one of which is to keep its settings, and a queue for dead letters."""
+    """Return a cluster of 4.0 with quorum queues, one of which is to keep its settings, and one for dead letters."""
     cluster = Cluster(*variation.nodes, version="4.0", seed=variation.seed)
     for name in (f"orders.{variation.word}", f"reorders.{variation.word}", "dead"):
         cluster.declare(name, node=variation.nodes[0], arguments=QUORUM)
@@ -60,7 +60,7 @@ def on_4_0(variation: Variation) -> Cluster:
 
 
 def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
-    """A full queue rejects publishes, and a message that is given back too often goes where dead letters go."""
+    """Require that a full queue rejects publishes, and that often requeued messages are dead-lettered."""
     name, other = f"orders.{variation.word}", f"reorders.{variation.word}"
     if queue_of(cluster, other)["policy"] is not None:
         return f"The policy reaches {other} too. A pattern is searched anywhere in a name."
@@ -70,7 +70,7 @@ def full_and_given_up(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def full_and_frank(cluster: Cluster, name: str, variation: Variation) -> str | None:
-    """A full queue refuses what comes, and keeps what it has confirmed."""
+    """Require that a full queue rejects publishes and keeps all confirmed messages."""
     for count in (ROOM // 2, ROOM // 2, 1, variation.messages):
         cluster.publish(name, count).wait(1)
     account = cluster.ledger[name]
@@ -81,11 +81,11 @@ def full_and_frank(cluster: Cluster, name: str, variation: Variation) -> str | N
     return None
 
 
-# Moving while work goes on
+# Moving a queue that is in use
 
 
 def at_work(variation: Variation) -> Cluster:
-    """A mirrored queue with messages, a publisher and a consumer."""
+    """Return a cluster with a mirrored queue with messages, a publisher and a consumer."""
     first, second, third = variation.nodes
     cluster = Cluster(first, second, third, version="3.13", seed=variation.seed)
     cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare(OLD, node=first).publish(OLD, variation.messages)
@@ -94,7 +94,7 @@ def at_work(variation: Variation) -> Cluster:
 
 
 def moved_in_order(cluster: Cluster, variation: Variation) -> str | None:
-    """All is worked off in the order in which it came, publishing did not pause, and only the new queue is left."""
+    """Require that messages are consumed in order without a pause in publishing, and only the new queue is left."""
     if NEW not in cluster.queues:
         return f"There is no queue {NEW}."
     if cluster.queues[NEW]["type"] != "quorum":
@@ -111,7 +111,7 @@ def moved_in_order(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def lost_on_the_way(cluster: Cluster) -> str | None:
-    """The confirmed messages that were never worked off, in words."""
+    """Return the sentence about confirmed messages that were never consumed, or None."""
     for name in (OLD, NEW):
         account = cluster.ledger.get(name)
         if account and (refused := size(account["refused"])):
@@ -122,7 +122,10 @@ def lost_on_the_way(cluster: Cluster) -> str | None:
 
 
 def overtaken(cluster: Cluster) -> str | None:
-    """Whether the new queue was consumed from before the old one was done with, after any step."""
+    """Return why the new queue was consumed too early, or not at all; None if the order was right.
+
+    The old queue must be empty, and must have no publisher, before the new one gets a consumer.
+    """
     for steps in range(len(cluster.run.steps) + 1):
         then = cluster.copy().rewind(steps).outcome
         if not any(consumer["queue"] == NEW for consumer in then["consumers"].values()):
@@ -137,14 +140,14 @@ def overtaken(cluster: Cluster) -> str | None:
 
 
 def pause_in_publishing_s(cluster: Cluster) -> float:
-    """For how long nobody published, from the moment in which the old publisher ended."""
+    """Return for how many seconds no publisher ran, from the end of the old one."""
     at_s = {(event["event"], event["queue"]): event["t"] for event in cluster.events}
     closed_s = at_s.get(("publisher_closed", OLD), 0.0)
     return max(at_s.get(("publisher_started", NEW), cluster.outcome["time_s"]) - closed_s, 0.0)
 
 
 def still_at_work(cluster: Cluster) -> str | None:
-    """A little later more was published and worked off."""
+    """Require that messages are confirmed and acknowledged in the next LATER_S seconds."""
     before, then = cluster.ledger[NEW], cluster.copy().wait(LATER_S).ledger[NEW]
     for what in ("confirmed", "acknowledged"):
         if size(then[what]) <= size(before[what]):

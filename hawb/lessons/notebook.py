@@ -1,4 +1,4 @@
-"""The functions that a lesson's notebook calls. Their values, as the last line of a cell, are what the reader sees."""
+"""Define the functions that a lesson's notebook calls. Their values, as the last line of a cell, are displayed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ GAMES = {each.key: each for each in (*mirrored_games.GAMES, *quorum_games.GAMES)
 """The games, one at the end of each lesson, by their keys."""
 
 LONGEST_KEPT = 4000
-"""How many characters of an answer that is not plain values are kept."""
+"""Maximum length, in characters, of a stored answer that JSON cannot hold."""
 
 
 def predict(
@@ -101,8 +101,11 @@ def predict(
 
 
 def switches(*keys: str, **start: str) -> Switches:
-    """Switches for these keys of `hawb.lessons.endings.SWITCHES`, all of them without any, and for what happens to a:
-    the story plays again whenever one is flipped. Raises ValueError for a key that there is not."""
+    """Return a widget with switches for these keys of `hawb.lessons.endings.SWITCHES` and for the fault of a.
+
+    Without keys it has all switches. The story plays again whenever the reader flips one. Raise ValueError for an
+    unknown key.
+    """
     return Switches(*keys, start={key.replace("_", "-"): value for key, value in start.items()})
 
 
@@ -173,21 +176,21 @@ def reset_lesson(lesson: int | str) -> Said:
 
 
 def exercise_of(key: str) -> Exercise:
-    """The exercise of a key. Raises ValueError."""
+    """Return the exercise of a key. Raise ValueError for an unknown key."""
     if key not in EXERCISES:
         raise ValueError(f"there is no exercise {key!r}; there are {', '.join(EXERCISES)}")
     return EXERCISES[key]
 
 
 def game_of(key: str) -> Game:
-    """The game of a key. Raises ValueError."""
+    """Return the game of a key. Raise ValueError for an unknown key."""
     if key not in GAMES:
         raise ValueError(f"there is no game {key!r}; there are {', '.join(GAMES)}")
     return GAMES[key]
 
 
 def plain(answer: object) -> object:
-    """An answer as JSON can hold it: plain values as they are, anything else as Python would show it, cut."""
+    """Return an answer as JSON can hold it: plain values unchanged, any other value as its truncated repr."""
     try:
         return msgspec.json.decode(msgspec.json.encode(answer))
     except (TypeError, ValueError, msgspec.MsgspecError, RecursionError, OverflowError):

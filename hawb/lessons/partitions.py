@@ -1,4 +1,4 @@
-"""The exercises of lesson 18: partitions, what is done about them, and members in several places."""
+"""The exercises of lesson 18: partitions, partition handling, and members in several places."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from hawb.lessons.quorum_queues import QUORUM, confirmed
 from hawb.views.formatting import counted, listing, shown, size
 
 COMMON = 10
-"""How many messages both sides have."""
+"""Number of messages that were published before the partition."""
 LATER = 7
-"""How many messages come on the side that is to give way."""
+"""Number of messages that are published in the partition that is to be given up."""
 CUT_S, EARLY_S, LATE_S, HEALED_S = 10, 20, 100, 200
-"""When the network fails, when clients publish before any node misses another, when they publish after that, and when
-the network works again."""
+"""Seconds at which the network fails, clients publish before and after its detection, and the network recovers."""
 SOUTH = ("d", "e")
 COPIES = 3
 
 
 def mirrored(variation: Variation, **settings: object) -> Cluster:
-    """A queue that is mirrored to all nodes, its master on the last one."""
+    """Return a cluster with a queue that is mirrored to all nodes; its master is on the last one."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, **settings)
     cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=variation.nodes[-1])
     return cluster.publish("orders", COMMON, node=variation.nodes[-1])
 
 
-# Which side is to give way
+# Which partition is to be given up
 
 
 def two_histories(variation: Variation) -> Cluster:
-    """A partition that nobody has handled, with messages that were confirmed on both sides, and a network that works
-    again."""
+    """Return a cluster with an unhandled partition whose network works again.
+
+    Both partitions have confirmed messages.
+    """
     *larger, alone = variation.nodes
     cluster = mirrored(variation).partition(larger, [alone], at=CUT_S)
     cluster.publish("orders", variation.messages, node=alone, at=LATE_S)
@@ -39,7 +40,7 @@ def two_histories(variation: Variation) -> Cluster:
 
 
 def the_better_history(cluster: Cluster, variation: Variation) -> str | None:
-    """The nodes are one cluster again, and it has the messages that the last node took."""
+    """Require one cluster again, with the messages that the last node confirmed."""
     if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     wanted = COMMON + variation.messages
@@ -54,16 +55,16 @@ def the_better_history(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# A handling
+# Partition handling
 
 
 def handled(variation: Variation, cluster_partition_handling: object) -> Cluster:
-    """A mirrored queue under a handling."""
+    """Return a cluster with a mirrored queue under a partition handling."""
     return mirrored(variation, cluster_partition_handling=cluster_partition_handling)
 
 
 def loses_no_promise(cluster: Cluster, variation: Variation) -> str | None:
-    """Whichever node is cut off, the others go on, nothing that was confirmed is lost, and the cluster heals."""
+    """Require that, whichever node is cut off, the rest runs, no confirmed message is lost, and partitions heal."""
     for alone in variation.nodes:
         others = [node for node in variation.nodes if node != alone]
         story = cluster.copy().partition(others, [alone], at=CUT_S)
@@ -88,13 +89,13 @@ def loses_no_promise(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def places(variation: Variation) -> dict[str, tuple[str, ...]]:
-    """The nodes in each place."""
+    """Return the nodes in each place."""
     first, second, third = variation.nodes
     return {"the north": (first, second), "the third place": (third,), "the south": SOUTH}
 
 
 def most_in_the_north(variation: Variation) -> Cluster:
-    """A quorum queue with two members in the north and one in the south."""
+    """Return a cluster with a quorum queue with two members in the north and one in the south."""
     first, _, third = variation.nodes
     cluster = Cluster(*variation.nodes, *SOUTH, version="3.10", seed=variation.seed)
     cluster.declare("orders", node=first, arguments=QUORUM | {"x-quorum-initial-group-size": 5})
@@ -103,7 +104,7 @@ def most_in_the_north(variation: Variation) -> Cluster:
 
 
 def survives_any_place(cluster: Cluster, variation: Variation) -> str | None:
-    """The queue has its messages, three members, and goes on for the others whichever place is cut off."""
+    """Require that the queue has all messages, three members, and runs without any one of the places."""
     queue = queue_of(cluster.wait(PATIENCE_S), "orders")
     if queue["messages"] < variation.messages:
         return f"orders has {counted(queue['messages'])} of {variation.messages:,}."

@@ -1,11 +1,11 @@
-"""What of a notebook is read: its paragraphs, and in its code what a cell shows to a reader.
+"""Split a notebook's cells into pieces: paragraphs of prose, and strings that code displays to the reader.
 
-A cell is cut into pieces: a text, with what stands before and after it. The pieces in their order are the cell as it
-was, so that a cell in another language is the same pieces with other texts.
+A piece is a text with the source before and after it. The pieces in their order are the whole cell, so that a
+translated cell consists of the same pieces with other texts.
 
-In Markdown a text is a paragraph, a heading, an entry of a list, a row of a table, or the summary of what is folded;
-code blocks, HTML comments and rules between rows are none. In code it is a string on one line that is prose: words
-beside each other, words with a colon, or one of `WORDS`. What stands in braces of an f-string counts as a word.
+In Markdown a text is a paragraph, a heading, a list item, a table row, or the summary of a folded block. Code blocks,
+HTML comments and table rules have no text. In code a text is a string on one line that is prose: two words in a row, a
+word with a colon, or one of `WORDS`. A replacement field of an f-string counts as a word.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 WORDS = ("before", "nowhere", " and ")
-"""Strings that cells show, and that nothing but their meaning tells from names of queues, nodes and states."""
+"""Displayed strings that look like names of queues, nodes and states."""
 
 OPENING = re.compile(r"\s*(?:#{1,6} +|[-*] +|[0-9]+\. +|> ?|<details>|<summary>)+|\s*\| *")
 CLOSING = re.compile(r"(?:</summary>|</details>| *\|)?\s*$")
 UNREAD = re.compile(r"\s*(?:<!--.*-->|</?details>|\|?[\s:|-]*)\s*")
-"""A line that nobody reads: a comment, the bounds of what is folded, the rule below a table's head, nothing."""
+"""A line without text: a comment, the bounds of a folded block, the rule below a table's head, an empty line."""
 FENCE = re.compile(r"\s*(?:```|~~~)")
 
 LITERAL = re.compile(r'(f?")([^"\\\n]+)(")')
@@ -30,7 +30,7 @@ PROSE = re.compile(r"\w+ \w+|\w:$")
 
 
 class Piece(NamedTuple):
-    """A text that is read, with what stands before and after it in its cell."""
+    """A text for the reader, with the source before and after it in its cell."""
 
     before: str
     text: str
@@ -38,7 +38,7 @@ class Piece(NamedTuple):
 
 
 def of_markdown(source: str) -> Iterator[Piece]:
-    """The pieces of a Markdown cell. A paragraph that was broken into lines is one text."""
+    """Yield the pieces of a Markdown cell. A paragraph on several lines is one text."""
     before, paragraph, fenced = "", "", False
     for line in source.splitlines(keepends=True):
         fence = FENCE.match(line) is not None
@@ -58,13 +58,13 @@ def of_markdown(source: str) -> Iterator[Piece]:
 
 
 def _closed(paragraph: str) -> tuple[str, str]:
-    """A paragraph's text, and what ends it."""
+    """Return a paragraph's text, and the markup that ends it."""
     end = CLOSING.search(paragraph).start()
     return paragraph[:end], paragraph[end:]
 
 
 def of_code(source: str) -> Iterator[Piece]:
-    """The pieces of a code cell. Raises SyntaxError for what is not Python."""
+    """Yield the pieces of a code cell. Raise SyntaxError if it is not Python."""
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     begins = [len(b"".join(lines[:number])) for number in range(len(lines))]
     whole, done = b"".join(lines), 0
@@ -79,7 +79,7 @@ def of_code(source: str) -> Iterator[Piece]:
 
 
 def _literals(tree: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """The strings of a program in their order, each f-string as one."""
+    """Yield the strings of a program in their order, each f-string as one."""
     if isinstance(tree, ast.JoinedStr) or (isinstance(tree, ast.Constant) and isinstance(tree.value, str)):
         yield tree
     else:
@@ -87,5 +87,5 @@ def _literals(tree: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a string of a cell is something that its reader reads."""
+    """Return True if a string of a cell is text for the reader."""
     return text in WORDS or PROSE.search(IN_BRACES.sub("x", text)) is not None

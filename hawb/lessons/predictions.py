@@ -1,6 +1,6 @@
-"""Predict first: a reader's guess stands beside what the run has shown, and is kept.
+"""Keep predictions: a reader's guess is stored, and shown beside the result of the run.
 
-The file of answers is the only state. Once a reader knows what the run has shown, the guess stands, until the lesson is
+The file of answers is the only state. Once the reader knows the result, the guess cannot be changed until the lesson is
 reset.
 """
 
@@ -14,14 +14,14 @@ from hawb.lessons import answers
 from hawb.lessons.answers import Guess
 
 NUMBER = re.compile(r"[0-9]{1,15}|[0-9]{1,3}(,[0-9]{3}){1,4}")
-"""A number as people type it: 300010, or 300,010 as the lessons write it."""
+"""A number as readers type it: 300010, or 300,010 as the lessons write it."""
 
 
 class Prediction:
-    """A question about a run, and its `truth`, which the run has shown; None where the run is still to come.
-    `choices` are the guesses that it takes, or `int` for a number.
+    """A question about a run, and its result, `truth`; None if the run is still to come.
 
-    Raises ValueError for less than two choices, and for a truth that is none of them.
+    `choices` are the accepted guesses, or `int` for a number. Raise ValueError for fewer than two choices, and for a
+    truth that is none of them.
     """
 
     def __init__(self, question: str, choices: Sequence[str] | type[int], key: str, truth: str | int | None = None):
@@ -33,17 +33,19 @@ class Prediction:
 
     @property
     def guess(self) -> str | int | None:
-        """The reader's guess; None before it is made. Raises AnswersRefused."""
+        """Return the reader's guess; None before it is made. Raise AnswersRefused."""
         return parsed(answers.read().guesses.get(self.key, Guess()).guess, self.choices)
 
     @property
     def accepted(self) -> str:
-        """The guesses that it takes, in words."""
+        """Return the accepted guesses, in words."""
         return _("a number") if self.choices is int else listed(self.choices)
 
     def take(self, value: object) -> str:
-        """Keep a guess, and return the reply to it. Raises ValueError, with what to tell the reader, for what cannot be
-        guessed, and AnswersRefused."""
+        """Store a guess, and return the reply to it.
+
+        Raise ValueError, with a text for the reader, for an invalid guess, and AnswersRefused.
+        """
         guess = parsed(value, self.choices)
         if guess is None:
             accepted = _("a whole number from 0 on") if self.choices is int else listed(self.choices)
@@ -60,7 +62,7 @@ class Prediction:
 
 
 def truth(key: str, value: str | int) -> str:
-    """Keep what a run has shown, and return it beside the guess that was made before. Raises AnswersRefused."""
+    """Store the result of a run, and return it beside the reader's guess. Raise AnswersRefused."""
     with answers.changed() as kept:
         entry = kept.guesses.setdefault(key, Guess())
         entry.truth = value
@@ -68,7 +70,7 @@ def truth(key: str, value: str | int) -> str:
 
 
 def parsed(value: object, choices: Sequence[str] | type[int]) -> str | int | None:
-    """Return the guess that a value stands for, a number also as text; None if it is not a valid guess."""
+    """Return a value as a guess, a number also from text; None if it is not a valid guess."""
     if choices is not int:
         return value if isinstance(value, str) and value in choices else None
     if isinstance(value, str) and NUMBER.fullmatch(value.strip()):
@@ -77,12 +79,12 @@ def parsed(value: object, choices: Sequence[str] | type[int]) -> str | int | Non
 
 
 def listed(choices: Sequence[str]) -> str:
-    """Choices in a line, each told apart from the next."""
+    """Return choices in one line, separated by commas, or by bars if a choice has a comma."""
     return (" | " if any("," in choice for choice in choices) else ", ").join(choices)
 
 
 def reply(guess: str | int | None, truth: str | int) -> str:
-    """Return the reply to a guess, or to None, once the truth is known."""
+    """Return the reply to a guess, or to None, once the result is known."""
     if guess is None:
         return _("It is: {value}.", value=truth)
     if guess == truth:

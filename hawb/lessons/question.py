@@ -1,5 +1,7 @@
-"""A prediction as a widget: the reader answers with a click on a node, a choice or a number; then the story plays in
-the picture, and the explanation appears.
+"""Show a prediction as a widget.
+
+The reader answers with a click on a node, a choice or a number; then the story plays in the picture, and the
+explanation appears.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ class LessonWidget(anywidget.AnyWidget):
 class Question(LessonWidget):
     """A question above a picture of the cluster. Set `guess`, as a click does, to answer it.
 
-    `guess` is the reader's guess, or None; `over` is True once the run was told, with a guess or without one, and
-    `later` where the run is still to come. `reply` is what is told of a guess, or why it was not taken. `picture` has
-    the scene `before` the run and, once it is over, that `after` it with the `movements` between them. All can be
+    `guess` is the reader's guess, or None; `over` is True once the result was shown, with or without a guess; `later`
+    is True if the run is still to come. `reply` is the reply to a guess, or why it is invalid. `picture` has the scene
+    `before` the run and, once it is over, the scene `after` it and the `movements` between them. All traits can be
     observed and linked.
     """
 
@@ -70,7 +72,7 @@ class Question(LessonWidget):
         self.guess = prediction.guess
 
     def _take(self) -> None:
-        """Keep the first valid guess; refuse anything else."""
+        """Store the first valid guess; refuse any other."""
         if self.guess is None:
             return
         try:
@@ -81,7 +83,7 @@ class Question(LessonWidget):
         self.guess, self.reply, self.over = self.prediction.guess, told, not self.later
 
     def _tell(self) -> None:
-        """Show what the run has shown."""
+        """Show the result of the run."""
         if self.over:
             self.reply = reply(self.guess, self.prediction.truth)
             self.picture = self._played
@@ -92,8 +94,10 @@ class Question(LessonWidget):
 
 
 def played(before: Cluster | None, after: Cluster | None) -> dict:
-    """Return the scenes of two moments and what moves between them: nothing, unless one story leads from the first to
-    the second. What is not given is None."""
+    """Return the scenes of two moments and the movements between them.
+
+    There are no movements unless the second moment continues the story of the first. A missing cluster's scene is None.
+    """
     was, now = before and before.outcome, after and after.outcome
     goes_on = was is not None and now is not None and now["events"][: len(was["events"])] == was["events"]
     return {
@@ -104,7 +108,7 @@ def played(before: Cluster | None, after: Cluster | None) -> dict:
 
 
 def scene_of(cluster: Cluster, was: dict | None = None) -> dict:
-    """Return the scene of a cluster; `was` is the outcome against which changes are marked."""
+    """Return the scene of a cluster; changes are marked against the outcome `was`."""
     return scene(cluster.outcome, was, beyond(cluster.run.moment().state, cluster.run.settings.names))
 
 

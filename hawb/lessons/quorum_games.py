@@ -12,14 +12,17 @@ LATER_S = 60
 
 
 def group(variation: Variation, version: str = "3.13", **arguments: object) -> Cluster:
-    """A quorum queue on three nodes, with messages."""
+    """Return a cluster of three nodes with a quorum queue and messages."""
     cluster = Cluster(*variation.nodes, version=version, seed=variation.seed)
     cluster.declare("orders", node=variation.nodes[0], arguments=QUORUM | arguments)
     return cluster.publish("orders", variation.messages, node=variation.nodes[0]).wait(1)
 
 
 def empty_mirrors(variation: Variation) -> Cluster:
-    """A mirrored queue whose master, on the third node, alone has everything, under pause_minority."""
+    """Return a cluster under pause_minority with a mirrored queue whose mirrors are empty.
+
+    Its master is on the third node.
+    """
     *others, last = variation.nodes
     handling = {"cluster_partition_handling": "pause_minority"}
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed, **handling)
@@ -31,13 +34,12 @@ def empty_mirrors(variation: Variation) -> Cluster:
 
 
 def bare(variation: Variation, version: str) -> Cluster:
-    """Three nodes, and nothing on them."""
+    """Return a cluster of three nodes without queues."""
     return Cluster(*variation.nodes, version=version, seed=variation.seed)
 
 
 def torn(cluster: Cluster, variation: Variation) -> None:
-    """Messages, a node cut off with a client on either side, the network back, the one that was alone restarted,
-    and the first killed."""
+    """Publish, cut off the last node, publish in both partitions, heal, restart it, and kill the first node."""
     first, second, last = variation.nodes
     cluster.publish("orders", variation.messages, node=first).wait(1)
     cluster.partition([first, second], [last]).wait(90).publish("orders", 5, node=last).publish("orders", 5, node=first)
@@ -45,26 +47,26 @@ def torn(cluster: Cluster, variation: Variation) -> None:
 
 
 def burnt(cluster: Cluster, variation: Variation) -> None:
-    """Messages, and then the first node loses its disk."""
+    """Publish, then wipe the first node's disk."""
     first, second, _ = variation.nodes
     cluster.publish("orders", variation.messages, node=second).wait(1).wipe(first).wait(LATER_S)
 
 
 def crashed(cluster: Cluster, variation: Variation) -> None:
-    """A worker on the second node takes a message and crashes, three times."""
+    """Let a worker on the second node take a message and crash, three times."""
     for number in range(3):
         cluster.consume(f"worker {number}", "orders", node=variation.nodes[1], prefetch=1).close(f"worker {number}")
 
 
 def one_behind(variation: Variation) -> Cluster:
-    """A quorum queue of which only the member that lacks the last five messages is up."""
+    """Return a cluster of whose quorum queue only the member without the last five messages runs."""
     first, second, last = variation.nodes
     cluster = group(variation, "3.13").partition([first, second], [last]).wait(20).publish("orders", 5, node=first)
     return cluster.wait(1).kill(first, second).heal().wait(30)
 
 
 def nobody_may_declare(cluster: Cluster, _: Variation) -> str | None:
-    """All nodes run, and none of them can change the metadata."""
+    """Require that all nodes run, and that metadata can be changed from none of them."""
     cluster.wait(LATER_S)
     if down := [node for node, state in cluster.outcome["nodes"].items() if state != "running"]:
         return f"{listing(down)} {'does' if len(down) == 1 else 'do'} not run: anybody can do that."
@@ -74,7 +76,7 @@ def nobody_may_declare(cluster: Cluster, _: Variation) -> str | None:
 
 
 def all_there(cluster: Cluster, variation: Variation) -> str | None:
-    """After the crashes no message is gone from orders, or what is gone is in dead."""
+    """Require that after the crashes all messages are in orders or in dead."""
     crashed(cluster, variation)
     names = [name for name in ("orders", "dead") if name in cluster.queues]
     left = sum(cluster.queues[name]["messages"] for name in names)

@@ -1,4 +1,4 @@
-"""The exercises of lesson 17: what a majority decides, and who belongs to it."""
+"""The exercises of lesson 17: what a majority decides, and which members it consists of."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from hawb.views.formatting import counted, listing, shown, size
 
 QUORUM = {"x-queue-type": "quorum"}
 UNDONE = 5
-"""How many messages are to be written and never become part of the queue."""
+"""Number of messages that are to be written to a log and never committed."""
 NEWCOMER = "d"
-"""The node that takes a dead one's place."""
+"""The node that replaces a dead one."""
 MORE_NODES = ("d", "e", "f", "g")
 FAILURES = 2
-"""How many nodes may fail at once."""
+"""Number of nodes that may fail at once."""
 
 
 def quorum_queue(variation: Variation) -> Cluster:
-    """A quorum queue with a member on each node, led by the first, and messages."""
+    """Return a cluster with a quorum queue with a member on each node, led by the first, and messages."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.declare("orders", node=variation.nodes[0], arguments=QUORUM)
     return cluster.publish("orders", variation.messages, node=variation.nodes[0])
 
 
-# Written, and never there
+# Written and never committed
 
 
 def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
-    """Messages were on a disk as entries that nobody knew to be committed, and are not there in the end."""
+    """Require messages that were on a disk as uncommitted entries and are not in the queue at the end."""
     if away := [node for node in variation.nodes if cluster.outcome["nodes"][node] != "running"]:
         return f"At the end {listing(away)} {'is' if len(away) == 1 else 'are'} not running."
     late = cluster.ledger["orders"]["published"] - variation.messages
@@ -57,7 +57,7 @@ def written_and_undone(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def ever_on_disk(cluster: Cluster) -> Runs:
-    """The messages that after some step were on a member's disk and not known there to be committed."""
+    """Return the messages that after some step were on a member's disk beyond its commit index."""
     found = EMPTY
     for steps in range(len(cluster.run.steps) + 1):
         group = cluster.run.moment(steps).state.groups.get("orders")
@@ -68,15 +68,18 @@ def ever_on_disk(cluster: Cluster) -> Runs:
 
 
 def confirmed(cluster: Cluster) -> Runs:
-    """The messages that were confirmed."""
+    """Return the messages that were confirmed."""
     return runs.normal(map(tuple, cluster.ledger["orders"]["confirmed"]))
 
 
-# A dead member's place
+# A dead member is replaced
 
 
 def one_has_burnt(variation: Variation) -> Cluster:
-    """Two quorum queues with members on three nodes, of which one is lost with its disk. A fourth is ready to join."""
+    """Return a cluster with two quorum queues on three nodes, one of which has lost its disk.
+
+    A fourth node is ready to join.
+    """
     first, _, third = variation.nodes
     cluster = Cluster(*variation.nodes, NEWCOMER, version="3.10", seed=variation.seed).stop(NEWCOMER).reset(NEWCOMER)
     for name, node in (("orders", first), ("bills", third)):
@@ -85,7 +88,7 @@ def one_has_burnt(variation: Variation) -> Cluster:
 
 
 def any_one_may_fail(cluster: Cluster, variation: Variation) -> str | None:
-    """Both queues have everything, and go on whichever node fails."""
+    """Require that both queues have all messages and run after a failure of any node."""
     first, second, _ = variation.nodes
     cluster.wait(PATIENCE_S)
     for name in ("orders", "bills"):
@@ -103,7 +106,7 @@ def any_one_may_fail(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def no_majority(queue: dict) -> str:
-    """Which members a queue has, and which of them run."""
+    """Return a queue's members, and which of them run, in words."""
     members, online = queue["members"], queue["online"]
     run = f"only {listing(online)} {'runs' if len(online) == 1 else 'run'}" if online else "none runs"
     return f"{counted(len(members), 'member')}, {listing(members)}, {run}, and a majority is {majority(len(members))}"
@@ -113,7 +116,7 @@ def no_majority(queue: dict) -> str:
 
 
 def of_seven_nodes(variation: Variation, quorum_cluster_size: int) -> Cluster:
-    """A quorum queue on some of seven nodes."""
+    """Return a cluster of seven nodes with a quorum queue of `quorum_cluster_size` members."""
     nodes, size_given = (*variation.nodes, *MORE_NODES), quorum_cluster_size
     cluster = Cluster(*nodes, version="3.10", seed=variation.seed, quorum_cluster_size=size_given)
     cluster.declare("orders", node=nodes[0], arguments=QUORUM)
@@ -121,7 +124,7 @@ def of_seven_nodes(variation: Variation, quorum_cluster_size: int) -> Cluster:
 
 
 def survives_two(cluster: Cluster, variation: Variation) -> str | None:
-    """The queue goes on without any two nodes, and has no more members than that takes."""
+    """Require that the queue runs without any two nodes, with the fewest members."""
     members = queue_of(cluster, "orders")["members"]
     for pair in combinations(members, min(FAILURES, len(members))):
         queue = cluster.copy().kill(*pair).queues["orders"]

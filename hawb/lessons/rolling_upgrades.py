@@ -1,4 +1,4 @@
-"""The exercises of notebook 22: a rolling restart by hand, and a policy for who waits for nothing but a probe."""
+"""The exercises of notebook 22: a rolling restart by hand, and a policy for upgrades that wait only for a probe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hawb.planning.upgrade import baselines, played_plan, task_of
 from hawb.views.formatting import counted, listing, seconds, shown, size
 
 MOMENT_S = 1.0
-"""An outage so short does not count: a master is handed over, a leader elected."""
+"""Shorter outages, in seconds, do not count: a master is transferred, a leader elected."""
 
 QUEUES = ("calls", "orders", "votes")
 BY_PROBE = "Kubernetes"
@@ -19,8 +19,10 @@ BY_PROBE = "Kubernetes"
 
 
 def at_work(variation: Variation) -> Cluster:
-    """Two mirrored queues, of which one is promoted whatever its mirrors have, and a quorum queue; masters and leader
-    are on the first node."""
+    """Return a cluster with two mirrored queues and a quorum queue, all led by the first node.
+
+    One mirrored queue promotes unsynchronised mirrors at a controlled shutdown.
+    """
     first, second, third = variation.nodes
     cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders$", {"ha-mode": "all"})
@@ -32,7 +34,7 @@ def at_work(variation: Variation) -> Cluster:
 
 
 def rolled(cluster: Cluster, variation: Variation) -> str | None:
-    """Each node was stopped and runs again, nothing is lost, and no queue was away for longer than a moment."""
+    """Require that each node was stopped and runs again, without loss, and with outages below MOMENT_S."""
     stopped = {event["node"] for event in cluster.events if event["event"] == "node_stopped"}
     if left := [node for node in variation.nodes if node not in stopped]:
         return f"{listing(left)} {'was' if len(left) == 1 else 'were'} not restarted."
@@ -51,7 +53,7 @@ def rolled(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def of_two_copies(variation: Variation) -> Cluster:
-    """Queues with a master on each of the nodes, mirrored once."""
+    """Return a cluster with a queue on each node, each with one mirror."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("two", r"^orders\.", {"ha-mode": "exactly", "ha-params": 2}, priority=-1)
     for number, node in enumerate(variation.nodes):
@@ -61,8 +63,10 @@ def of_two_copies(variation: Variation) -> Cluster:
 
 
 def survives_the_probe(cluster: Cluster, variation: Variation) -> str | None:
-    """Node after node is replaced, by numbers from the highest, each when the one before is ready: nothing is lost, and
-    no queue is away for longer than a moment."""
+    """Require no loss, and outages below MOMENT_S, if nodes are replaced from the last to the first.
+
+    Each node is replaced as soon as the one before is ready.
+    """
     names = [f"orders.{variation.word}.{number}" for number in range(len(variation.nodes))]
     for name in names:
         if (left := queue_of(cluster, name)["messages"]) < variation.messages:

@@ -1,7 +1,7 @@
-"""A rule with its code, its source in RabbitMQ, what the guide says, the scenarios that show it, and what a real broker
-did in them.
+"""Collect a rule's code, its source in RabbitMQ, the guide's statements, scenarios, and recordings of real brokers.
 
-Guide, scenarios and recordings are a checkout's (`hawb.scenario.checkout`). Without them a rule is its code alone.
+Guide, scenarios and recordings are read from a checkout (`hawb.scenario.checkout`). Without one a rule has only its
+code and source.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from hawb.scenario.load import load
 from hawb.views.formatting import counted, listing, shown
 
 GUIDES = ("guide.yaml", "quorum-guide.yaml")
-"""What RabbitMQ's guides say, in data."""
+"""The files with the statements of RabbitMQ's guides."""
 
 ROOMS = ("hawb.rules", "hawb.raft", "hawb.engine")
-"""Where rules are: what RabbitMQ decides, and when it happens."""
+"""The packages with rules: what RabbitMQ decides, and when it happens."""
 
 
 class Shown(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Shown(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """A rule: `source` names RabbitMQ's files and sections, `says` are the guide's statements in our words."""
+    """A rule: `source` names RabbitMQ's files and sections, `says` are the guide's statements in hawb's words."""
 
     name: str
     file: str
@@ -49,9 +49,9 @@ class Rule(Struct, frozen=True):
 
 
 def rule(given: str | FunctionType) -> Rule:
-    """The rule of a function of one of the `ROOMS`, or of a name: "candidate", "promotion.candidate".
+    """Return the rule of a function of `ROOMS`, or of a name: "candidate", "promotion.candidate".
 
-    Raises ValueError, naming all rules, for an unknown name.
+    Raise ValueError, which lists all rules, for an unknown name.
     """
     function = _named(given) if isinstance(given, str) else given
     if not getattr(function, "__module__", "").startswith(ROOMS):
@@ -75,7 +75,7 @@ def rule(given: str | FunctionType) -> Rule:
 
 
 def rule_text(told: Rule) -> str:
-    """All of a rule, to be printed."""
+    """Return all of a rule as text for a terminal."""
     lines = [f"{told.name}, {told.file}", "", told.code, "", told.source]
     if told.says:
         lines += ["", _("RabbitMQ's guide says:"), *(f"- {says}" for says in told.says)]
@@ -95,7 +95,7 @@ def _named(name: str) -> FunctionType:
 
 
 def _source(documentation: str) -> str:
-    """The paragraph of a module's docstring that names its source."""
+    """Return the paragraph of a module's docstring that names its source; "" if there is none."""
     paragraphs = documentation.split("\n\n")
     return next((each for each in paragraphs if each.startswith("Source:")), "")
 

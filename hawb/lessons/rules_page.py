@@ -1,4 +1,4 @@
-"""Writes the list of rules, `data/rules.md`, anew: `python -m hawb.lessons.rules_page`, in a checkout."""
+"""Write the list of rules, `data/rules.md`, in a checkout: `python -m hawb.lessons.rules_page`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ releases they were recorded. `hawb rule WORDS` finds a rule and shows it with it
 """
 HEADERS = ("what RabbitMQ does", "decided by", "shown by", "recorded")
 FEW = 3
-"""How many scenarios a row names."""
+"""Maximum number of scenarios in a row."""
 
 
 def as_page() -> str:
-    """The page: a table for each area."""
+    """Return the page: a table for each area."""
     parts = [INTRODUCTION]
     for area, behaviours in BEHAVIOURS.items():
         rows = [tuple(cells(behaviour)) for behaviour in behaviours]
@@ -31,7 +31,7 @@ def as_page() -> str:
 
 
 def cells(behaviour: Behaviour) -> Iterator[str]:
-    """A behaviour's row."""
+    """Yield the cells of a behaviour's row."""
     told = rule(behaviour.function)
     yield markdown.plain(behaviour.asked)
     yield f"[{markdown.code(behaviour.name)}](../{told.file})"
@@ -43,7 +43,7 @@ def cells(behaviour: Behaviour) -> Iterator[str]:
 
 
 def release_of(said: str) -> str:
-    """The release that a sentence about a recording begins with."""
+    """Return the release with which a sentence about a recording begins."""
     return said.split()[1].rstrip(",")
 
 

@@ -1,4 +1,4 @@
-"""The exercises of notebook 21: a node that may be stopped, and a stop that no check warns of."""
+"""The exercises of notebook 21: make a node safe to stop, and find a loss that no check warns of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUEUES = ("jobs", "orders", "votes")
 
 
 def forecast_of(cluster: Cluster, node: str) -> Forecast:
-    """What the end of a node would do; it runs."""
+    """Return the forecast for a running node."""
     return next(forecast for forecast in safe_to_stop(cluster.run, [node]))
 
 
@@ -21,7 +21,10 @@ def forecast_of(cluster: Cluster, node: str) -> Forecast:
 
 
 def unsafe(variation: Variation) -> Cluster:
-    """A mirrored queue of which only the master is whole, one without mirrors, and a quorum queue of two members."""
+    """Return a cluster in which stopping the first node harms three queues.
+
+    They are a mirrored queue with empty mirrors, a queue without mirrors, and a quorum queue of two members.
+    """
     first, second, third = variation.nodes
     cluster = Cluster(first, second, third, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders$", {"ha-mode": "all"}).declare("orders", node=first).declare("jobs", node=first)
@@ -33,7 +36,7 @@ def unsafe(variation: Variation) -> Cluster:
 
 
 def may_stop(cluster: Cluster, variation: Variation) -> str | None:
-    """A controlled stop of the first node hurts no queue, and each still has its messages."""
+    """Require that a controlled stop of the first node harms no queue, and that each has its messages."""
     for queue in QUEUES:
         if (left := queue_of(cluster, queue)["messages"]) < variation.messages:
             return f"{queue} has {counted(left)} left of {variation.messages:,}."
@@ -47,12 +50,12 @@ def may_stop(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def all_is_well(variation: Variation) -> Cluster:
-    """Three nodes, and a policy that mirrors queues whose names begin with ha to all of them."""
+    """Return a cluster of three nodes with a policy that mirrors queues with the prefix ha to all of them."""
     return Cluster(*variation.nodes, version="3.10", seed=variation.seed).set_policy("ha", "^ha", {"ha-mode": "all"})
 
 
 def lost_unwarned(cluster: Cluster, variation: Variation) -> str | None:
-    """Both checks pass on the first node, and its stop loses messages that were confirmed."""
+    """Require that both checks pass on the first node, and that its stop loses confirmed messages."""
     first = variation.nodes[0]
     if cluster.outcome["nodes"][first] != "running":
         return f"{shown(first)} does not run, so nobody can stop it."

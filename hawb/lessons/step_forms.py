@@ -1,6 +1,6 @@
-"""How the steps of an answer are written: for each verb an example, and what else it takes.
+"""Describe how the steps of an answer are written: for each verb an example, and its further fields.
 
-Both follow from the verb's struct in `hawb.scenario.verbs`, so that a verb is shown as it is read.
+Both are derived from the verb's struct in `hawb.scenario.verbs`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ EXAMPLES: dict[str, object] = {
     "seconds": 10,
     "outcome": {"queues": {"orders": {"state": "running"}}},
 }
-"""A value for each field that an example has to give, by its key."""
+"""A value for each field that an example needs, by its key."""
 
 ONE_OF_TWO = {"queue": ("queues",)}
-"""Fields that may be left out only where another is given."""
+"""Fields that may be left out only if another one is given."""
 
 
 def example(verb: str) -> dict[str, object]:
-    """A step of this verb with what it must have, as a scenario file would hold it. Raises KeyError for no verb."""
+    """Return a step of this verb with its required fields, as in a file. Raise KeyError for an unknown verb."""
     struct = VERBS[verb]
     if issubclass(struct, Flag):
         return {verb: True}
@@ -45,8 +45,7 @@ def example(verb: str) -> dict[str, object]:
 
 
 def more(verb: str) -> str:
-    """What a step of this verb may say that its example does not, in words; empty if nothing. Raises KeyError for no
-    verb."""
+    """Return the further fields of this verb, in words; "" if it has none. Raise KeyError for an unknown verb."""
     struct = VERBS[verb]
     if issubclass(struct, OnNodes):
         return _("or several at once: {nodes}", nodes="['a', 'b']")

@@ -10,14 +10,14 @@ from hawb.lessons.exercises import Exercise, Form, Variation, of_the_first, queu
 from hawb.views.formatting import counted, listing, seconds, shown
 
 BACK_S = 30.0
-"""After how long the master's node comes back."""
+"""Seconds after which the master's node comes back."""
 
 
-# A queue that must go on
+# A queue that must stay available
 
 
 def goes_on(cluster: Cluster, variation: Variation) -> str | None:
-    """The mirrors' nodes restart, and before they have everything the master's node goes, in either way."""
+    """Require that the queue survives a kill and a stop of its master's node before its mirrors have synchronised."""
     name, master = f"orders.{variation.word}", variation.nodes[0]
     needed_s = restart_in_haste(cluster, name, variation)
     for fault, done in (("kill", "killed"), ("stop", "stopped")):
@@ -36,7 +36,7 @@ def goes_on(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def two_copies_on_the_move(variation: Variation) -> Cluster:
-    """A queue with two copies whose mirrors are replaced, and whose mirrors take over whatever they hold."""
+    """Return a cluster with a queue of two replicas whose mirrors are replaced, and promoted unsynchronised."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     definition = {"ha-mode": "exactly", "ha-params": 2, "ha-promote-on-shutdown": "always"}
     cluster.set_policy("two", "^orders", definition).declare("orders", node=variation.nodes[0])
@@ -44,7 +44,7 @@ def two_copies_on_the_move(variation: Variation) -> Cluster:
 
 
 def slept(cluster: Cluster, variation: Variation) -> str | None:
-    """All nodes were down together, all are back, and so are all messages."""
+    """Require that all nodes were down together, and that all nodes and messages are back."""
     nodes, past = cluster.outcome["nodes"], down_together(cluster)
     if not any(len(down) == len(nodes) for down in past):
         return "At no time were all nodes down."
@@ -59,18 +59,18 @@ def slept(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# Not a guarantee
+# A loss under when-synced
 
 
 def all_are_complete(variation: Variation) -> Cluster:
-    """Two mirrors under when-synced, both synchronised."""
+    """Return a cluster with two synchronised mirrors under ha-promote-on-failure when-synced."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all", "ha-promote-on-failure": "when-synced"})
     return cluster.declare("orders", node=variation.nodes[0]).publish("orders", variation.messages)
 
 
 def lost_all_the_same(cluster: Cluster, variation: Variation) -> str | None:
-    """What was there at the start is lost, though no unsynchronised mirror may take over."""
+    """Require that all initial messages are lost, though no unsynchronised mirror may be promoted."""
     queue = queue_of(cluster, "orders")
     if of_the_first(variation.messages, cluster.ledger["orders"]["lost"]) == variation.messages:
         return None

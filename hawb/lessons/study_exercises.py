@@ -1,8 +1,7 @@
-"""Exercises of the studies and of the linter: an answer is a design or a setting, judged by the study, model or linter
-that it is for.
+"""Check exercises on studies and the linter: an answer is a design or a setting, judged by the study, model or linter.
 
-As in the lessons an answer is played as told and in environments that are held back: other seeds and other failures. A
-judge says in a sentence the first thing that is wrong.
+As in the lessons, an answer is also played in environments that the reader has not seen: other seeds and failures. A
+judge returns the first thing that is wrong as a sentence, or None.
 """
 
 from __future__ import annotations
@@ -35,7 +34,10 @@ ENOUGH = 0.9
 
 
 class StudyExercise(Struct, frozen=True):
-    """An exercise: `judge` says what is wrong with an answer, or None. An answer is a map of just these `keys`."""
+    """An exercise: `judge` returns what is wrong with an answer, or None.
+
+    An answer is a map of exactly these `keys`.
+    """
 
     question: str
     keys: tuple[str, ...]
@@ -47,12 +49,12 @@ class StudyExercise(Struct, frozen=True):
 
 
 def exercise(key: str) -> StudyExercise:
-    """The exercise of a key. Raises KeyError for an unknown key."""
+    """Return the exercise of a key. Raise KeyError for an unknown key."""
     return EXERCISES[key]
 
 
 def check(key: str, answer: Mapping[str, object]) -> Verdict:
-    """Plays an answer. Raises KeyError for an unknown key."""
+    """Play an answer and return the verdict. Raise KeyError for an unknown key."""
     exercise = EXERCISES[key]
     if not isinstance(answer, dict) or set(answer) != set(exercise.keys):
         return Verdict(False, f"{render(answer)}: an answer is a map of {', '.join(exercise.keys)}.")
@@ -66,7 +68,7 @@ def check(key: str, answer: Mapping[str, object]) -> Verdict:
 def played(
     design: Mapping[str, object], around: Mapping[str, object], seed: int, trials: int = TRIALS
 ) -> list[Estimate]:
-    """The estimates for a design in years of an environment. Raises ScenarioRefused."""
+    """Return the estimates for a design in years of an environment. Raise ScenarioRefused."""
     return live(read_study({
         "study": "an answer", "seed": seed, "trials": trials, "horizon_days": 365,
         "designs": {"answer": dict(design)}, "environments": {"given": dict(around)},
@@ -74,7 +76,7 @@ def played(
 
 
 def number_in(estimates: list[Estimate], shown: Shown) -> float:
-    """One number of a design's estimates."""
+    """Return one number of a design's estimates."""
     return cell_value(estimates, "answer", "given", shown)[0]
 
 
@@ -82,7 +84,7 @@ def number_in(estimates: list[Estimate], shown: Shown) -> float:
 
 
 def racks(every_days: float, groups: int) -> dict:
-    """Nothing but racks that fail, each for an hour."""
+    """Return an environment in which only racks fail, each for an hour."""
     failing = {"groups": groups, "every": {"mean_s": every_days * DAY_S}, "repair": {"mean_s": 3600}}
     return {"rack_failures": failing, "traffic": {"publish_per_s": 20, "consume_per_s": 100}}
 
@@ -91,7 +93,7 @@ MOST_DOWN_MINUTES = 15
 
 
 def survives_racks(answer: dict) -> str | None:
-    """Whether a queue stays in use while one of three racks is away, and does so with the fewest members."""
+    """Require that a queue is available while one of three racks is down, with the fewest members."""
     members = answer["replicas"]
     for every_days, seed in ((60, 1), (90, 2)):
         down = number_in(played({"queue_type": "quorum", "version": "3.13"} | answer, racks(every_days, 3), seed), DOWN)
@@ -104,7 +106,7 @@ def survives_racks(answer: dict) -> str | None:
 
 
 def nightly(every_days: float, controlled: float) -> dict:
-    """A queue that is worked off in four hours of the day, and nodes that often restart for ten minutes."""
+    """Return an environment in which consumers work four hours a day and nodes often restart for ten minutes."""
     constant = {"distribution": "constant"}
     return {
         "node_failures": {
@@ -118,7 +120,7 @@ def nightly(every_days: float, controlled: float) -> dict:
 
 
 def keeps_all(answer: dict) -> str | None:
-    """Whether a policy loses nothing, however nodes go down, without waiting for their return."""
+    """Require that a policy loses no message however nodes go down, without waiting for their return."""
     for nodes, controlled, seed in ((2, 0.0, 1), (2, 1.0, 2), (3, 0.5, 3)):
         design = {"queue_type": "classic", "nodes": nodes, "replicas": 2, "version": "3.10", "policy": answer}
         estimates = played(design, nightly(5, controlled), seed)
@@ -134,7 +136,7 @@ def keeps_all(answer: dict) -> str | None:
 
 
 def upgrades(down_s: float, publish_per_s: float) -> dict:
-    """An upgrade a month, in the middle of the day, of a queue that is worked off in the night."""
+    """Return an environment with a monthly upgrade in the daytime; consumers work in the night."""
     constant = {"distribution": "constant"}
     return {
         "rolling_upgrades": {"every_days": 30, "first_day": 14, "at_hour": 16, "down_s": down_s},
@@ -146,7 +148,7 @@ def upgrades(down_s: float, publish_per_s: float) -> dict:
 
 
 def upgrades_well(answer: dict) -> str | None:
-    """Whether a procedure takes a queue with manual synchronisation through a year without loss and without a pause."""
+    """Require that a procedure upgrades a queue with manual synchronisation without loss and without an outage."""
     design = {"queue_type": "classic", "nodes": 3, "replicas": 3, "version": "3.10"}
     design |= {"policy": {"ha-sync-mode": "manual"}, "upgrade": {"between_s": 1} | answer}
     for down_s, publish_per_s in ((20, 50), (120, 40)):
@@ -163,7 +165,7 @@ def upgrades_well(answer: dict) -> str | None:
 
 
 def fits_the_link(answer: dict) -> str | None:
-    """Whether batches of a synchronisation are small enough for the link, and large enough to cost little time."""
+    """Require a synchronisation batch size that is small enough for the link and costs little time."""
     batch_size = answer["ha-sync-batch-size"]
     if batch_size == 1:
         return "In a policy 1 means the broker's own batch size, 4,096 messages unless somebody has set another."
@@ -186,7 +188,7 @@ WIDEST = 4
 
 
 def rarely(every_days: float, biasing: dict) -> dict:
-    """Nodes that rarely fail, and a queue that is deep for six hours of each day."""
+    """Return an environment in which nodes rarely fail, and a queue is deep for six hours of each day."""
     constant = {"distribution": "constant"}
     return {
         "node_failures": {"every": {"mean_s": every_days * DAY_S}, "repair": {"mean_s": 3600}},
@@ -199,7 +201,7 @@ def rarely(every_days: float, biasing: dict) -> dict:
 
 
 def tells_the_rare(answer: dict) -> str | None:
-    """Whether a factor shows a rare loss to within a factor of `WIDEST`, and leaves a third of the trials' worth."""
+    """Require a factor that estimates a rare loss to a factor of `WIDEST` and keeps a third of the trials' weight."""
     design = {"queue_type": "classic", "nodes": 3, "replicas": 2, "version": "3.10"}
     design |= {"policy": {"ha-sync-mode": "manual"}}
     for every_days, seed in ((657, 1), (500, 2)):
@@ -218,7 +220,7 @@ def tells_the_rare(answer: dict) -> str | None:
 
 
 def enough_in_flight(answer: dict) -> str | None:
-    """Whether a publisher's limits reach most of what a queue can do, and are not much higher than that takes."""
+    """Require limits with which a publisher reaches ENOUGH of a queue's rate, and half of which do not."""
     for queue_type, replicas in (("classic", 2), ("quorum", 3)):
         limit, model = answer[queue_type], one_queue(queue_type)
         asked = {"setup": "c5.4xlarge io1 3.8.4", "size_bytes": 1024, "replicas": replicas}
@@ -231,7 +233,7 @@ def enough_in_flight(answer: dict) -> str | None:
     return None
 
 
-# A policy that silences another
+# A policy that overrides another
 
 
 SILENCING, SILENCED, CARTS, TTL_MS = "ttl-10min", "orders-safe", "orders.tmp.carts", 600_000
@@ -239,7 +241,7 @@ REAL = ("definitions", "api-queues", "api-nodes")
 
 
 def silences_nothing(answer: dict) -> str | None:
-    """Whether the queue with a TTL keeps it, and is mirrored as its neighbours are, in the exports of `data/real`."""
+    """Require, in the exports of `data/real`, that the queue keeps its TTL and is mirrored as its neighbours are."""
     given = inventory.of_files([data_folder_for("data/real") / "real" / f"{name}.json" for name in REAL])
     safe = next(policy for policy in given.policies if policy.name == SILENCED).definition
     given.policies = [
@@ -261,7 +263,7 @@ def silences_nothing(answer: dict) -> str | None:
 
 
 def stands_the_search(answer: dict) -> str | None:
-    """Whether no story of a fault and two operations loses what two copies had confirmed."""
+    """Require that no story of one fault and two operations loses messages that two replicas had confirmed."""
     found = worst(mirrored(**{key.removeprefix("ha-").replace("-", "_"): value for key, value in answer.items()}),
                   "lost-confirmed", 1, 2, "stop start kill publish")  # fmt: skip
     if found.answer.story is None:

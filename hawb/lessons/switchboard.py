@@ -1,4 +1,4 @@
-"""The switches as a widget: flip one, and the same story plays again, beside the one before."""
+"""Show the switches as a widget: after each flip the same story plays again, beside the one before."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hawb.views.story import pictures
 
 STILL = {"lost": "▼", "harmed": "◌", "well": "✓"}
 VALUES = (N_("mirrored"), N_("quorum"), N_("stop"), N_("kill"), N_("power off"))
-"""The values that are words and no key's."""
+"""The values that are words rather than values of policy keys."""
 
 
 class Switches(LessonWidget):
-    """Switches for `keys` and the fault, the story before and after one of them was flipped, and a grid of endings.
+    """Switches for `keys` and the fault, the story before and after the last flip, and a grid of endings.
 
     `switches` has the keys with their values, and `setting` the value of each: set it, as a click does, and `stories`
     and `grid` follow. `stories` has the picture, the costs and the movements; `grid` a row for each value of a key,
-    with a cell for each fault. All can be observed and linked. Raises ValueError for a key that there is not, and
-    TraitError for such a value.
+    with a cell for each fault. All traits can be observed and linked. Raise ValueError for an unknown key, and
+    TraitError for an unknown value.
     """
 
     _esm = front_end(DRAWN, OWN / "switches.js")
@@ -46,7 +46,7 @@ class Switches(LessonWidget):
 
     @traitlets.validate("setting")
     def _known(self, proposal: dict) -> dict:
-        """Refuse a value that there is not, also from a front end."""
+        """Refuse an unknown value, also from a front end."""
         try:
             endings.ending(proposal["value"])
         except (ValueError, TypeError) as unknown:
@@ -84,14 +84,14 @@ class Switches(LessonWidget):
         return "\n".join(f"{row['label']}: {line}" for row, line in zip(self.grid, lines, strict=True))
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        """Tell it also where no widget can be shown: the grid as text, and a picture of the story that begins."""
+        """Add forms for pages without widgets: the grid as text, and a picture of the initial story."""
         data, *_rest = super()._repr_mimebundle_(**kwargs)
         panels = [endings.before(self._begin).panel(_("before")), endings.story(self._begin).panel(_("after"))]
         return data | {"text/plain": repr(self), "image/svg+xml": pictures.svg(panels)}
 
 
 def told(setting: dict, was: dict | None) -> dict:
-    """Return a story's picture, costs and movements; `was` is a setting against whose end changes are marked."""
+    """Return a story's picture, costs and movements; changes are marked against the end of the setting `was`."""
     away, ending = endings.story(setting), endings.ending(setting)
     made = played(endings.before(setting), away)
     other: Cluster | None = endings.story(was) if was else None
@@ -100,5 +100,5 @@ def told(setting: dict, was: dict | None) -> dict:
 
 
 def differing(was: dict, now: dict) -> list[str]:
-    """Return what is set otherwise in the second of two settings, with its values there."""
+    """Return the values of the second setting that differ from the first."""
     return [f"{_(key)}: {_(now[key])}" for key in SWITCHES if was[key] != now[key]]

@@ -1,4 +1,4 @@
-"""The exercises of lesson 12: unsynchronised mirrors, and the price of synchronising."""
+"""The exercises of lesson 12: unsynchronised mirrors, and the cost of synchronisation."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ STUCK = "stuck"
 NETWORK_MB_S = 50
 LINK_LATENCY_S = 0.02
 FIRST_MISSED_S = 45
-"""Three quarters of a net_ticktime of 60 s: so soon may Erlang miss a node."""
+"""Three quarters of a net_ticktime of 60 s: the earliest time at which Erlang detects a silent node."""
 FILMS = 5000
 FILM_BYTES = 2_000_000
 EVENTS = 300_000
 PATIENCE_S = 20
 
 
-# A mirror that is to catch up by itself
+# A mirror that catches up by itself
 
 
 def behind_a_stuck_consumer(variation: Variation) -> Cluster:
-    """A mirror that joined after all messages, the first of which a consumer holds and does not acknowledge."""
+    """Return a cluster whose mirror joined after all messages; a consumer holds the first one."""
     master, mirror, _ = variation.nodes
     cluster = Cluster(master, mirror, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "^orders", {"ha-mode": "all"}).declare("orders", node=master)
@@ -33,7 +33,7 @@ def behind_a_stuck_consumer(variation: Variation) -> Cluster:
 
 
 def caught_up(cluster: Cluster, variation: Variation) -> str | None:
-    """The mirror is synchronised by what clients did, and every message was consumed."""
+    """Require that clients' actions have synchronised the mirror, and that no message was rejected."""
     queue, account = queue_of(cluster, "orders"), cluster.ledger["orders"]
     if rejected := size(account["removed"]["rejected"]):
         return f"{counted(rejected)} went without having been acknowledged: a nack without requeue throws away."
@@ -51,7 +51,7 @@ def caught_up(cluster: Cluster, variation: Variation) -> str | None:
 
 
 def films_and_events(variation: Variation) -> Cluster:
-    """An unmirrored queue of few large messages and one of many small ones, on slow links."""
+    """Return a cluster with slow links, a queue of few large messages and one of many small ones."""
     timing = {"network_mb_s": NETWORK_MB_S, "link_latency_s": LINK_LATENCY_S}
     cluster = Cluster(
         *variation.nodes, version="3.10", seed=variation.seed, net_ticktime=FIRST_MISSED_S, timing=timing
@@ -65,17 +65,17 @@ def films_and_events(variation: Variation) -> Cluster:
 
 
 def films(variation: Variation) -> str:
-    """The queue of few large messages."""
+    """Return the name of the queue of few large messages."""
     return f"media.{variation.word}.films"
 
 
 def events(variation: Variation) -> str:
-    """The queue of many small messages."""
+    """Return the name of the queue of many small messages."""
     return f"media.{variation.word}.events"
 
 
 def sent_in_time(cluster: Cluster, variation: Variation) -> str | None:
-    """All mirrors are synchronised, no link was kept too long, and small messages did not wait for the latency."""
+    """Require synchronised mirrors without a partition, and without blocking the small messages for long."""
     mirrors = len(variation.nodes) - 1
     for name in (events(variation), films(variation)):
         queue = queue_of(cluster, name)
@@ -90,11 +90,11 @@ def sent_in_time(cluster: Cluster, variation: Variation) -> str | None:
     return None
 
 
-# Queues that stand and queues that flow
+# Idle queues and queues in use
 
 
 def standing_and_flowing(variation: Variation) -> Cluster:
-    """Mirrored queues, of which those in an archive are not consumed."""
+    """Return a cluster with mirrored queues, of which the archives have no consumers."""
     cluster = Cluster(*variation.nodes, version="3.10", seed=variation.seed)
     cluster.set_policy("ha", "", {"ha-mode": "all"})
     for queue in (*archives(variation), *others(variation)):
@@ -103,17 +103,17 @@ def standing_and_flowing(variation: Variation) -> Cluster:
 
 
 def archives(variation: Variation) -> tuple[str, ...]:
-    """The queues that nobody consumes."""
+    """Return the queues without consumers."""
     return (f"archive.{variation.word}", f"archive.{variation.word}.old")
 
 
 def others(variation: Variation) -> tuple[str, ...]:
-    """The queues that are always in use."""
+    """Return the queues that are always in use."""
     return (f"orders.{variation.word}", f"orders.archive.{variation.word}", f"archived-{variation.word}")
 
 
 def archives_alone(cluster: Cluster, variation: Variation) -> str | None:
-    """The mirrors' nodes restart: archives synchronise by themselves, other queues are not blocked."""
+    """Require that after restarts of the mirrors' nodes only archives synchronise automatically."""
     _, *mirrors = variation.nodes
     cluster.stop(*mirrors).start(*mirrors)
     for name in archives(variation):

@@ -1,8 +1,7 @@
-"""What translators of the lessons have to tell: `python -m hawb.lessons.texts` brings the catalogue `lessons` of each
-language up to date.
+"""Update the catalogue `lessons` of each language: `python -m hawb.lessons.texts`.
 
-It holds the pieces of the translated notebooks, and what these ask for by name: exercises, games, and rules with what
-is told of them.
+It holds the pieces of the translated notebooks, and the texts that their cells request by name: exercises, games, and
+rules with their sources.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from hawb.lessons.rule_sources import rule
 from hawb.lessons.translated import TRANSLATED, original
 
 ASKED = re.compile(r'\b(exercise|game|show_rule)\("([^"]+)"\)')
-"""How a cell asks for something by its name."""
+"""The call in a cell that requests a text by its name."""
 
 
 def pieces(name: str) -> Iterator[Piece]:
-    """The pieces of a notebook that are read."""
+    """Yield the pieces of a notebook that have text."""
     for cell in original(name).cells:
         cut = of_code if cell.cell_type == "code" else of_markdown
         yield from (piece for piece in cut(cell.source) if piece.text)
 
 
 def asked_for(name: str) -> Iterator[str]:
-    """What a notebook has from hawb by name: the words of exercises, games and rules."""
+    """Yield the texts of the exercises, games and rules that a notebook requests by name."""
     code = "\n".join(cell.source for cell in original(name).cells if cell.cell_type == "code")
     for kind, key in ASKED.findall(code):
         yield from filter(None, TEXTS[kind](key))
@@ -57,7 +56,7 @@ TEXTS = {"exercise": _of_exercise, "game": _of_game, "show_rule": _of_rule}
 
 
 def template() -> Catalog:
-    """The texts of all translated lessons, in their order."""
+    """Return the texts of all translated lessons, in their order."""
     told = ((text, f"notebooks/{name}", [], None) for name in TRANSLATED
             for text in (*(piece.text for piece in pieces(name)), *asked_for(name)))  # fmt: skip
     return template_of(told)

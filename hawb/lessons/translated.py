@@ -1,9 +1,8 @@
-"""Lessons in another language: the same notebooks, their paragraphs and what their cells say by the catalogue `lessons`
-(`hawb.languages`).
+"""Translate lessons: the same notebooks, with paragraphs and cells' strings from the catalogue `lessons`.
 
-An edition is made when somebody asks for it, and stored nowhere in hawb. It stands in a folder of its language's name
-beside `notebooks`, without outputs, which are told in the reader's language when the reader runs it: its first cell of
-code says which. A link to a notebook that has no edition leads to the original.
+The catalogues are in `hawb.languages`. An edition is made on demand and not stored in hawb. It is written into a folder
+of its language's name beside `notebooks`, without outputs: the reader's run prints them in the reader's language, which
+the first code cell sets. A link to a notebook without an edition leads to the original.
 
     python -m hawb.lessons.translated LANGUAGE FOLDER
 """
@@ -22,21 +21,21 @@ from hawb.scenario import checkout
 from hawb.scenario.saving import write
 
 TRANSLATED = ("10-mirrored-queues.ipynb", "11-a-node-dies.ipynb")
-"""The lessons that can be had in another language, the first of them first."""
+"""The lessons that are available in other languages, in their order."""
 
 SPEAKS = '\nfrom hawb.languages import speak\n\nspeak("{}")'
-"""What follows the imports of a lesson."""
+"""The lines that are appended to the first code cell."""
 
 LINK = re.compile(r"(?<=\]\()[\w.-]+\.ipynb(?=\))")
 
 
 def original(name: str) -> nbformat.NotebookNode:
-    """A lesson as it is stored, in English."""
+    """Return a lesson as it is stored, in English."""
     return nbformat.read(checkout.OWN / "notebooks" / name, as_version=4)
 
 
 def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.NotebookNode:
-    """A notebook in another language. What the catalogue lacks stays in English."""
+    """Return a notebook in another language. Texts that the catalogue lacks stay in English."""
     made = nbformat.from_dict(notebook)
     for cell in made.cells:
         if cell.cell_type == "code":
@@ -50,7 +49,7 @@ def edition(notebook: nbformat.NotebookNode, language: str) -> nbformat.Notebook
 
 
 def in_language(source: str, language: str, pieces) -> str:
-    """A cell's source in another language, by the `pieces` that are read of it."""
+    """Return a cell's source in another language; the function `pieces` splits it."""
     told = catalogue(language, LESSONS)
     return "".join(before + (text and told.gettext(text)) + after for before, text, after in pieces(source))
 
@@ -60,7 +59,7 @@ def _leads_to(link: re.Match) -> str:
 
 
 def editions(language: str) -> dict[str, bytes]:
-    """The translated lessons in a language, by their paths in a reader's folder. None in English."""
+    """Return the translated lessons in a language, by their paths in a reader's folder; none for English."""
     if not catalogue(language, LESSONS).texts:
         return {}
     return {f"{language}/{name}": f"{nbformat.writes(edition(original(name), language))}\n".encode()

@@ -1,7 +1,7 @@
-"""The widgets of a lesson: thin, everything they say comes from the modules beside this one.
+"""Build the widgets of a lesson; their texts come from the modules beside this one.
 
-A widget's text form says the same as far as it is the same for every reader, so that a stored notebook can be read
-without running it, and tests can compare it.
+A widget's text form contains what is the same for all readers, so that a stored notebook can be read without running
+it, and compared in tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TRUTH = "text/vnd.hawb.truth"
 
 
 class PredictionView(fields.Readable, widgets.VBox):
-    """A question with its picture and, once a guess is made, what explains the answer."""
+    """A question with its picture and, once a guess is made, the explanation of the answer."""
 
     def __init__(self, prediction: Prediction, shown: Sequence[object], before: Cluster | None, after: Cluster | None):
         self._told = [] if prediction.truth is None else [reply(None, prediction.truth), *map(text_of, shown)]
@@ -53,13 +53,13 @@ class PredictionView(fields.Readable, widgets.VBox):
         return "\n".join([repr(self.asked), *(self._told[1:] if self.asked.over else [])])
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        """Tell the answer as well, as a type that no front end shows: so a stored notebook can be compared with it."""
+        """Add the answer, as a type that no front end shows, so that a stored notebook can be compared with it."""
         told = {TRUTH: "\n".join(self._told)} if self._told else {}
         return super()._repr_mimebundle_(**kwargs) | told
 
 
 def text_of(shown: object) -> str:
-    """Return what a prediction shows besides, as text; a tuple is a line, and a list its lines."""
+    """Return an object of a prediction's explanation as text; a tuple is a line, and a list its lines."""
     if isinstance(shown, list):
         return "\n".join(map(text_of, shown))
     if isinstance(shown, tuple):
@@ -68,7 +68,7 @@ def text_of(shown: object) -> str:
 
 
 def html_of(shown: object) -> str:
-    """Return what a prediction shows besides, as HTML."""
+    """Return an object of a prediction's explanation as HTML."""
     if isinstance(shown, Text):
         return shown.value
     for form in ("_repr_html_", "_repr_svg_"):
@@ -79,14 +79,14 @@ def html_of(shown: object) -> str:
 
 
 class Text(fields.Readable, widgets.HTML):
-    """HTML that has a text form as well and, for pages that are only read, a picture: an SVG element."""
+    """HTML with a text form and, for pages that cannot show widgets, a picture: an SVG element."""
 
     def __init__(self, text: str, page: str, picture: str = ""):
         self._text, self.picture = text, picture
         super().__init__(f'{STYLE}<div class="hawb-lesson">{page}</div>')
 
     def still(self) -> str:
-        """All of it: the page has nothing that moves."""
+        """Return all of the HTML: it contains nothing that moves."""
         return self.value
 
     def __repr__(self) -> str:
@@ -94,12 +94,12 @@ class Text(fields.Readable, widgets.HTML):
 
 
 def html(page: str) -> widgets.HTML:
-    """HTML in the lessons' look."""
+    """Return HTML in the lessons' style, as a widget."""
     return widgets.HTML(f'{STYLE}<div class="hawb-lesson">{page}</div>')
 
 
 def exercise_view(exercise: Exercise) -> Text:
-    """An exercise, with how its steps are written and its hints folded."""
+    """Return an exercise, with the format of its steps and its hints folded."""
     name, asked = _("Exercise {key}:", key=exercise.key), translated(exercise.question, LESSONS)
     form = _("The answer is {accepted}.", accepted=exercise.accepted)
     how = _("what a step can be, and how it is written")
@@ -110,13 +110,13 @@ def exercise_view(exercise: Exercise) -> Text:
 
 
 def hints_html(exercise: Exercise) -> str:
-    """Its hints, each folded."""
+    """Return an exercise's hints, each folded."""
     hints = enumerate((translated(hint, LESSONS) for hint in exercise.hints), 1)
     return "".join(folded(_("hint {number}", number=number), f"<p>{escape(hint)}</p>") for number, hint in hints)
 
 
 def game_view(game: Game) -> Text:
-    """A game as it begins, with its rules; how moves are written, and the hints, folded."""
+    """Return a game's beginning with its rules; the format of moves and the hints are folded."""
     title, question, fate = (translated(text, LESSONS) for text in (game.title, game.question, game.fate))
     lines = [_("Game {key}: {title}", key=game.key, title=title), question]
     lines += [_("Then: {fate}.", fate=fate) if fate else "", game.rules]
@@ -129,7 +129,7 @@ def game_view(game: Game) -> Text:
 
 
 def played_view(game: Game, result: Played) -> Text:
-    """What came of a game's moves: the verdict, why, and the cluster before and after."""
+    """Return the result of a game's moves: the verdict, why, and the cluster before and after."""
     lines = [repr(result.verdict), *told_of(game, result)]
     told = "".join(f"<p>{escape(line)}</p>" for line in lines)
     if result.after is None:
@@ -140,7 +140,7 @@ def played_view(game: Game, result: Played) -> Text:
 
 
 def steps_html(verbs: Sequence[str]) -> str:
-    """A list of these verbs: a step of each, and what it may say besides."""
+    """Return a list of these verbs: an example of each, and its further fields."""
     entries = []
     for verb in verbs:
         step, more = repr(step_forms.example(verb)), step_forms.more(verb)
@@ -150,7 +150,7 @@ def steps_html(verbs: Sequence[str]) -> str:
 
 
 def rule_view(told: Rule) -> Text:
-    """A rule's code, with its sources and scenarios folded."""
+    """Return a rule's code, with its sources and scenarios folded."""
     says = "".join(f"<li>{escape(each)}</li>" for each in told.says)
     scenarios = "".join(
         f"<li>{escape(one.title)} (<code>{escape(one.name)}.yaml</code>)"
@@ -159,7 +159,7 @@ def rule_view(told: Rule) -> Text:
         for one in told.scenarios
     )
     page = f"<p><b>{escape(told.name)}</b>, <code>{escape(told.file)}</code></p>"
-    page += "" if in_force() == ENGLISH else f"<p>{with_code(told.summary)}</p>"  # English: see the code
+    page += "" if in_force() == ENGLISH else f"<p>{with_code(told.summary)}</p>"  # the code has it in English
     page += f"<pre>{escape(told.code)}</pre>"
     page += f"<p>{with_code(told.source)}</p>"
     page += folded(_("what RabbitMQ's guide says"), f"<ul>{says}</ul>") if says else ""
@@ -169,29 +169,29 @@ def rule_view(told: Rule) -> Text:
 
 
 def with_code(text: str) -> str:
-    """Prose as HTML, text in backticks as code."""
+    """Return prose as HTML, text in backticks as code."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def folded(title: str, page: str) -> str:
-    """HTML that opens at a click."""
+    """Return HTML that is folded below its title."""
     return f"<details><summary>{escape(title)}</summary>{page}</details>"
 
 
 def cluster_view(cluster: Cluster) -> Text:
-    """A cluster as diagram and tables; as text, its queues."""
+    """Return a cluster as diagram and tables; its text form is the queues."""
     return Text(repr(cluster), cluster._repr_html_(), cluster._repr_svg_())
 
 
 def panels_view(clusters: Mapping[str, Cluster]) -> Text:
-    """Clusters beside each other, each under its caption."""
+    """Return clusters side by side, each under its caption."""
     panels = [cluster.panel(caption) for caption, cluster in clusters.items()]
     picture = pictures.svg(panels)
     return Text(pictures.text(panels), picture, picture)
 
 
 def log_view(cluster: Cluster, queue: str, times_s: Sequence[float]) -> Text:
-    """A quorum queue's Raft group at each of these times, or as it is. Raises ValueError, as `Cluster.raft` does."""
+    """Return a quorum queue's Raft logs at each of these times, in seconds, or now. Raise ValueError."""
     run, names = cluster.run, cluster.run.settings.names
     if not times_s:
         state = run.moment().state

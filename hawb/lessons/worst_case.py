@@ -1,4 +1,4 @@
-"""Clusters whose worst case is looked for in notebook 26, and the search as a notebook calls it."""
+"""Define the clusters of notebook 26, whose worst case is searched for, and the search."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ QUEUE, MESSAGES = "orders", 5
 
 
 class Worst(Struct, frozen=True):
-    """What a search has found: its question, and its answer."""
+    """The result of a search: its question, and its answer."""
 
     question: Question
     answer: Progress
 
     @property
     def cluster(self) -> Cluster:
-        """The story, played. Raises ValueError where there is none."""
+        """Return the story that was found, played. Raise ValueError if there is none."""
         if self.answer.story is None:
             raise ValueError("there is no story: the search has found none")
         return Cluster.of(self.answer.story)
@@ -30,8 +30,11 @@ class Worst(Struct, frozen=True):
 
 
 def mirrored(mode: str | int = 2, handling: str = "ignore", **settings: str) -> Cluster:
-    """Three nodes and a mirrored queue with some messages: `mode` copies or "all", and the policy's other keys, as
-    `promote_on_failure="when-synced"`."""
+    """Return a cluster of three nodes with a mirrored queue and messages.
+
+    `mode` is the number of replicas or "all". `settings` are the policy's other keys, such as
+    `promote_on_failure="when-synced"`.
+    """
     keys = {f"ha-{name.replace('_', '-')}": value for name, value in settings.items()}
     among = {"ha-mode": "all"} if mode == "all" else {"ha-mode": "exactly", "ha-params": mode}
     cluster = Cluster("a", "b", "c", version="3.10", title="A mirrored queue", cluster_partition_handling=handling)
@@ -39,14 +42,16 @@ def mirrored(mode: str | int = 2, handling: str = "ignore", **settings: str) -> 
 
 
 def quorum() -> Cluster:
-    """Three nodes and a quorum queue of three with some messages."""
+    """Return a cluster of three nodes with a quorum queue of three members and messages."""
     cluster = Cluster("a", "b", "c", version="3.10", title="A quorum queue")
     return cluster.declare(QUEUE, node="a", arguments={"x-queue-type": "quorum"}).publish(QUEUE, MESSAGES)
 
 
 def worst(cluster: Cluster, goal: str, faults: int, operations: int, verbs: str = "") -> Worst:
-    """The shortest story that ends in a goal (`hawb.planning.goals.GOALS`), of at most so many faults and operations
-    and of these verbs, or of all. The cluster stays as it is."""
+    """Search for the shortest story that ends in a goal (`hawb.planning.goals.GOALS`).
+
+    It has at most so many faults and operations, of these verbs, or of all. The cluster is not changed.
+    """
     question = Question(goal, Spent(faults, operations), frozenset(verbs.split() or MOVES))
     *_, last = explore(cluster.run, question)
     return Worst(question, last)

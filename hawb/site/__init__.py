@@ -1,1 +1,1 @@
-"""The site: stories that are watched, and the lab, in a browser and without an installation."""
+"""Build the site: stories to watch, and the lab, in a browser and without an installation."""

@@ -1,4 +1,4 @@
-"""`python -m hawb.site FOLDER [SCENARIO...]`."""
+"""Run `hawb.site.build`: `python -m hawb.site FOLDER [SCENARIO...]`."""
 
 import sys
 

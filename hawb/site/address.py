@@ -1,9 +1,9 @@
-"""The address of a state of the site's lab: what stands behind the # of its page, to be sent to somebody.
+"""Write a state of the site's lab as an address, the part of its URL behind the #, and read it.
 
-It has the story that was opened and the steps played since, in the form of a query, such as `kill=a&start=b` or
-`story=quorum-leader-killed&ahead=2`. A step at a time is `kill@12.5=a`; an argument that is more than a name is JSON.
-A scenario that is not one of the site's, such as one with another policy from its beginning, stands in it as a whole,
-deflated. Whoever wrote an address is not trusted: length, number of steps and size are bounded, and all of it is read
+An address has the story that was opened and the steps played since, in the form of a query, such as `kill=a&start=b` or
+`story=quorum-leader-killed&ahead=2`. A step at a time is `kill@12.5=a`; an argument that is more than a name is JSON. A
+scenario that is not one of the site's, such as one with another policy from its beginning, is included as a whole,
+deflated. Addresses are untrusted input: their length, number of steps and size are limited, and all of it is validated
 as a scenario file is.
 """
 
@@ -25,7 +25,7 @@ from hawb.scenario.load import ScenarioRefused, load
 from hawb.scenario.text import parse
 
 MOST_CHARACTERS, MOST_FIELDS, MOST_BYTES = 20_000, 300, 200_000
-"""How long an address may be, how many fields it may have, and how large the scenario in it may be."""
+"""Limits of an address: its characters, its fields, and the bytes of the unpacked scenario in it."""
 
 ALLOWED = ":,/@"
 """Characters that need no escape behind a #."""
@@ -35,7 +35,7 @@ Stories = Mapping[str, Path]
 
 
 def address(point: Point, stories: Stories) -> str:
-    """Return the address of a point, "" for the lab's own cluster at rest; "" as well where it would be too long."""
+    """Return the address of a point; "" for the lab's own cluster at rest, and if it would be too long."""
     origin = point.origin
     document = origin.document
     steps = document["steps"]
@@ -52,8 +52,10 @@ def address(point: Point, stories: Stories) -> str:
 
 
 def point_at(text: str, stories: Stories) -> Point:
-    """Return the point of an address; undo leads back through the steps played since the story was opened. Raise
-    ScenarioRefused for what is no address."""
+    """Return the point of an address; undo leads back through the steps played since the story was opened.
+
+    Raise ScenarioRefused for an invalid address.
+    """
     given, steps = _read(text)
     if "scenario" in given:
         document, rest = _unpacked(given["scenario"]), _number(given, "rest")
@@ -84,7 +86,7 @@ def _document(file: Path) -> dict:
 
 
 def _is_begun_by(document: dict, file: Path) -> bool:
-    """Return True if a story is a file's, with or without more steps."""
+    """Return True if a document is a file's scenario, with or without more steps."""
     begun = _document(file)
     return begun == document | {"steps": document["steps"][: len(begun["steps"])]}
 
@@ -96,7 +98,7 @@ def _field(step: dict) -> tuple[str, str]:
 
 
 def _written(argument: Any) -> str:
-    """Return an argument as text: a name as it is where it is read as one, all else as JSON."""
+    """Return an argument as text: a name unquoted if it is read back as text, other values as JSON."""
     try:
         if isinstance(argument, str) and parse(argument) == argument:
             return argument
@@ -106,7 +108,7 @@ def _written(argument: Any) -> str:
 
 
 def _read(text: str) -> tuple[dict[str, str], list[dict]]:
-    """Return what an address says of a story, and the steps in it."""
+    """Return an address's fields about the story, and its steps."""
     if len(text) > MOST_CHARACTERS:
         raise ScenarioRefused("the address is too long", accepted=f"at most {MOST_CHARACTERS} characters")
     try:
@@ -119,7 +121,7 @@ def _read(text: str) -> tuple[dict[str, str], list[dict]]:
 
 
 ABOUT = ("story", "scenario", "rest", "ahead", "moment")
-"""The fields that are no steps."""
+"""The fields that are not steps."""
 
 
 def _step(key: str, value: str) -> dict:
@@ -128,7 +130,7 @@ def _step(key: str, value: str) -> dict:
 
 
 def _number(given: dict[str, str], key: str) -> int:
-    """Return a whole number, 0 where there is none."""
+    """Return the field's whole number, 0 if it is missing."""
     text = given.get(key, "0")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise ScenarioRefused(f"{key} is not a whole number", given=text)
@@ -136,13 +138,13 @@ def _number(given: dict[str, str], key: str) -> int:
 
 
 def _packed(document: dict) -> str:
-    """Return a scenario as the letters of an address."""
+    """Return a scenario as characters that an address may have."""
     written = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     return urlsafe_b64encode(zlib.compress(written, 9)).decode().rstrip("=")
 
 
 def _unpacked(text: str) -> dict:
-    """Return the plain values of a packed scenario, which nobody has checked yet."""
+    """Return the plain values of a packed scenario, not yet validated."""
     try:
         unpacking = zlib.decompressobj()
         written = unpacking.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), MOST_BYTES)
@@ -157,7 +159,7 @@ def _unpacked(text: str) -> dict:
 
 
 def _steps_of(document: dict) -> list:
-    """Return the steps of a scenario that nobody has checked yet."""
+    """Return the steps of a scenario that is not yet validated."""
     steps = document.get("steps", [])
     if not isinstance(steps, list):
         raise ScenarioRefused("steps are not a list", given=steps)

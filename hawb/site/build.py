@@ -1,9 +1,10 @@
-"""Builds the site into a folder.
+"""Build the site into a folder.
 
     python -m hawb.site FOLDER [--runtime FETCHED] [SCENARIO...]
 
-With a FETCHED runtime (`hawb.site.bundle`) it has the engine too; without, its lab knows the first moves alone. Stories
-are of `data/scenarios`, all or those named. As many are played at once as there are processors.
+With a FETCHED runtime (`hawb.site.bundle`) the site includes the engine; without it, its lab knows only the first
+moves. Stories are those of `data/scenarios`, all or the named ones. As many stories are played in parallel as there are
+processors.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ def build(
     processes: int | None = None,
     languages: Sequence[str] = (*LANGUAGES,),
 ) -> list[Told]:
-    """Writes the site of all scenarios, or of those named, with the engine where its runtime was fetched, and returns
-    what its index tells. The first page answers by itself in the `languages` given. Raises KeyError for a name that is
-    no scenario's."""
+    """Write the site with all scenarios, or the named ones, and return the entries of its index.
+
+    The site includes the engine if its runtime was `fetched`. The first page has its first moves in `languages`. Raise
+    KeyError for a name that no scenario has.
+    """
     known = {entry.name: entry for entry in catalogue(data_folder_for("the site") / "scenarios")}
     chosen = [known[name] for name in names] if names else list(known.values())
     (folder / "stories").mkdir(parents=True, exist_ok=True)
@@ -59,19 +62,19 @@ def build(
 
 
 def write_story(folder: Path, has_lab: bool, entry: Entry) -> Told:
-    """Plays a story, writes its page, and returns what the index tells of it."""
+    """Play a story, write its page, and return its entry of the index."""
     played = replay(entry.file)
     (folder / "stories" / f"{entry.name}.html").write_text(story_page(entry, played, has_lab), encoding="utf-8")
     return told(entry, played)
 
 
 def size_bytes(folder: Path) -> int:
-    """How large a site is."""
+    """Return the size of a site."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Builds the site, and says how large it is."""
+    """Build the site, and print its size."""
     parser = ArgumentParser(prog="python -m hawb.site", description="Builds the site into a folder.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("scenarios", nargs="*", help="names of scenarios; all of them by default")

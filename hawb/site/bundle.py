@@ -1,5 +1,7 @@
-"""What the site's lab runs on in a browser: Pyodide, PCRE2 and msgspec as registries have them (`runtime/package.json`,
-`runtime/wheels.txt`; `make site` fetches them), PyYAML without what is compiled of it, hawb itself, and the stories.
+"""Bundle what the site's lab needs in a browser: Pyodide, PCRE2, msgspec, PyYAML, hawb and the stories.
+
+Pyodide, PCRE2 and msgspec are used as registries publish them (`runtime/package.json`, `runtime/wheels.txt`), PyYAML
+without its compiled part. `make site` fetches them.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ RUNTIME = Path(__file__).parent / "runtime"
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PCRE2 = Path("@stephen-riley", "pcre2-wasm", "dist")
 LEFT_OUT = {"study", "lessons", "cli"}
-"""Rooms that a lab without widgets has no use for."""
+"""Packages that a lab without widgets does not use."""
 SOURCES = (".py", ".yaml", ".csv", ".mo")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The time of each file in an archive, so that the same files are the same bytes."""
+"""The time of each file in an archive, so that the same files give the same bytes."""
 
 
 def write_engine(folder: Path, fetched: Path, stories: Sequence[Told]) -> None:
-    """Writes the engine into a site. `fetched` is the folder into which `make site` fetched the runtime."""
+    """Write the engine into a site. `fetched` is the folder into which `make site` fetched the runtime."""
     (folder / "runtime").mkdir(exist_ok=True)
     modules = fetched / "node_modules"
     for name in PYODIDE:
@@ -47,13 +49,13 @@ def write_engine(folder: Path, fetched: Path, stories: Sequence[Told]) -> None:
 
 
 def as_module(library: str) -> str:
-    """A library that was made for Node.js, as a module with `pcre2`."""
+    """Return a library for Node.js as a JavaScript module that exports `pcre2`."""
     path = "() => ({ resolve: (folder, file) => folder + file })"
     return f'export const pcre2 = ((require, __dirname) => {{\n{library}\nreturn Module;\n}})({path}, "runtime/");\n'
 
 
 def archive(stories: Sequence[Told]) -> bytes:
-    """What is unpacked beside Python's own packages: hawb, PyYAML, the stand-in for pcre2, and the stories."""
+    """Return the archive with hawb, PyYAML, the replacement of pcre2, and the stories."""
     written = BytesIO()
     with ZipFile(written, "w", ZIP_DEFLATED, compresslevel=9) as files:
         for name, content in sorted(contents(stories)):
@@ -62,7 +64,7 @@ def archive(stories: Sequence[Told]) -> bytes:
 
 
 def contents(stories: Sequence[Told]) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the archive's files."""
+    """Yield the names and contents of the archive's files."""
     for file in PACKAGE.rglob("*"):
         inside = file.relative_to(PACKAGE)
         if file.suffix in SOURCES and inside.parts[0] not in LEFT_OUT and RUNTIME not in file.parents:

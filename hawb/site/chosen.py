@@ -1,6 +1,4 @@
-"""What the first page says: its own sentences, and the twelve stories that stand before all others, each with what is
-about to happen and the step before which its picture is drawn.
-"""
+"""List the sentences of the first page, and its twelve stories."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ ABOUT = N_("The engine that answers runs in this page. It is hawb’s model of R
 
 
 class Chosen(NamedTuple):
-    """A story by its name, how many of its steps were played where its picture stands, and what is about to happen."""
+    """A story by its name, the number of steps before its picture, and the next event as a sentence."""
 
     name: str
     played: int

@@ -1,9 +1,9 @@
-"""The first moves, played when the site is built: what the first page answers before there is an engine in it.
+"""Play the first moves when the site is built, so that the first page answers before its engine has loaded.
 
-They are a graph. A state has, for each message that the page may send there, the view that answers it and the state
-after it: for whatever the menus of the lab's own cluster offer at rest and, after a node was killed, for what a visitor
-is likely to do next. The engine later plays the same messages, and goes on from where they lead. What RabbitMQ would
-refuse of a menu is not played in advance: a menu that opens is answered with the view that is there.
+They are a graph. A state has, for each message that the page may send there, the view that answers it and the next
+state. It covers what the menus of the lab's own cluster offer at rest and, after a node was killed, the likely next
+actions. The engine later plays the same messages and continues from there. Refusals of menu entries are not computed in
+advance: opening a menu is answered with the current view.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from hawb.lab.sources import START, TITLE
 from hawb.site.lab import TextLab
 
 NEXT = ("stop", "kill", "start")
-"""What is done to a node next, once one was killed."""
+"""Actions on a node after one was killed."""
 
 
 @cache
 def first_moves(language: str) -> dict:
-    """Return the `views`, and the `states`: by a message as `key` has it, the numbers of the view that answers it and
-    of the state after it. The first of each is the cluster at rest. `addresses` has the same pairs by addresses."""
+    """Return the `views`, the `states`, and the `addresses` of the states.
+
+    A state maps a message, as `key` returns it, to the indices of the view that answers it and of the next state. The
+    first view and the first state are those of the cluster at rest. `addresses` maps addresses to such pairs.
+    """
     lab = TextLab(Controller(), [(TITLE, START)], lambda told: None, language)
     lab.show()
     views: list[dict] = [lab.view]
@@ -48,13 +51,13 @@ def first_moves(language: str) -> dict:
 
 
 def key(message: dict) -> str:
-    """Return a message as a state knows it: without its number, in one order."""
+    """Return a message as the key of a state: without its number, in a fixed order."""
     return json.dumps(sorted((name, value) for name, value in message.items() if name != "asked"),
                       ensure_ascii=False, separators=(",", ":"))  # fmt: skip
 
 
 def offered(view: dict, done: tuple[dict, ...]) -> Iterator[dict]:
-    """Give the messages that are played in advance where the page shows a view, after these messages."""
+    """Yield the messages that are played in advance on a view after the messages `done`."""
     offers, has_killed = view["offers"], bool(done) and done[-1].get("entry") == "kill"
     if len(done) == 1:
         yield {"do": "undo"}

@@ -1,4 +1,4 @@
-"""The first page: the lab's stage, answered by first moves until the engine is there, and below it twelve stories."""
+"""Build the first page: the lab's stage, with first moves until the engine has loaded, and twelve stories below."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ UNSERVED = (
 
 
 def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
-    """Return the first page. It can be read, and its invitation followed, before any script has run."""
+    """Return the first page. It can be read, and its invitation followed, before any script runs."""
     controller = Controller()
     tour = guide(controller)
-    _what_bars_show, _dot, what_if = tour["texts"]["open"].partition(". ")  # this picture has no bars
+    _what_bars_show, _dot, what_if = tour["texts"]["open"].partition(". ")  # the page's picture has no bars
     known = {entry.name: entry for entry in entries}
     cards = "".join(card(known[one.name], one.played, one.question) for one in CHOSEN if one.name in known)
     engine = " data-engine" if has_engine else ""
@@ -55,7 +55,7 @@ def front_page(entries: Sequence[Entry], has_engine: bool) -> str:
 
 
 def card(entry: Entry, played: int, question: str) -> str:
-    """Return a story of the first page: the cluster as it stands after some steps, and what is about to happen."""
+    """Return a story of the first page: the cluster after some steps, and what happens next."""
     run = Run.of(load(entry.file)).rewound(played)
     return (
         f'<li><a href="stories/{html(entry.name)}.html"><b data-word="{html(question)}">{html(question)}</b>'
@@ -64,13 +64,13 @@ def card(entry: Entry, played: int, question: str) -> str:
 
 
 def front_script() -> str:
-    """Return the script of the first page: the stage's front end, and what stands around it."""
+    """Return the script of the first page: the stage's front end, and the code around it."""
     front = front_end().replace("export default { render };", "")
     return own_script(front, *((OWN / f"{name}.js").read_text("utf-8") for name in ("unpacked", "drawer", "front")))
 
 
 def first_script(name: str, listed: Listed) -> str:
-    """Return the script with what the first page is told once and its first moves, in a language."""
+    """Return the script with the first page's constant values and its first moves, in a language."""
     with language(name):
         lab = TextLab(Controller(), sources_of(listed, OWN), lambda told: None, name)
         told = {"given": lab.given(), **first_moves(name)}

@@ -1,5 +1,7 @@
-"""The lab where Python runs in the browser itself (`front/worker.js`). The stage is the lab's own. There are no
-widgets: a step is typed as a scenario file has it, and what is to be read is text. Each state has an address.
+"""Run the lab in the browser, where Python runs as WebAssembly (`front/worker.js`).
+
+The stage is the lab's own. There are no widgets: a step is typed as in a scenario file, and panels show text. Each
+state has an address.
 """
 
 from __future__ import annotations
@@ -33,21 +35,26 @@ from hawb.views.story.telling import sentences
 STEP, STORY, EXPORT = "Any step", "Story", "Export"
 NO_ADDRESS = N_("The address of this page names no state:")
 FORMS = {"Policy": "set_policy", "Time": "wait", "Clients": "consume", STEP: "publish"}
-"""Panels of the lab in Jupyter in whose place a step is typed here, and which."""
+"""Panels of the lab in Jupyter that are replaced by a typed step, and its verb."""
 
 OPENED = ("", STORY, EXPORT, menus.ON_STAGE, *FORMS)
-"""The panels that something stands for here, and none."""
+"""The panels that this page supports; "" is an entry without a panel."""
 
 STORIES = Path(__file__).parents[2] / "stories"
-"""Where the site's stories lie beside the package, with `index.json`: pairs of a title and a file's name, the name of a
-heading empty."""
+"""The folder of the site's stories beside the package.
+
+Its `index.json` lists pairs of a title and a file's name; the name is empty for a heading.
+"""
 
 Listed = Sequence[tuple[str, str]]
-"""Such pairs."""
+"""Pairs of a title and a file's name, as in `index.json`."""
 
 
 class TextLab(Acting):
-    """The lab as a page that has a stage and, in a drawer, text. `post` takes what the page is to show, as JSON."""
+    """The lab as a page with a stage and, in a drawer, text.
+
+    `post` sends JSON to the page.
+    """
 
     def __init__(
         self, controller: Controller, sources: Sequence[Choice], post: Callable[[str], None], spoken: str | None = None
@@ -57,21 +64,21 @@ class TextLab(Acting):
         self.stories = {title: file for title, file in sources if isinstance(file, Path)}
 
     def given(self) -> dict[str, Any]:
-        """What a page is told once, with the first page's own sentences."""
+        """Return the values that a page needs once, with the first page's own sentences."""
         given = super().given()
         with language(self.language):
             return given | {"words": given["words"] | words()}
 
     def offers(self, entry: menus.Entry) -> bool:
-        """Whether there is a text for an entry of a menu, or a step that stands for its panel."""
+        """Return True if this page has a text, or a step to type, for an entry of a menu."""
         return entry.panel in OPENED
 
     def give(self) -> None:
-        """Tells the page anew what it is told once."""
+        """Send the values of `given` to the page again."""
         self.post(json.dumps(self.given()))
 
     def show(self) -> None:
-        """Shows where the controller stands."""
+        """Send the controller's current point to the page."""
         super().show()
         self.view["address"] = address(self.controller.now, self.stories)
         with language(self.language):
@@ -80,7 +87,7 @@ class TextLab(Acting):
     redraw = show
 
     def receive(self, told: dict) -> None:
-        """Do what the page asks for: what a stage asks for, to play a typed step, or to open an address."""
+        """Carry out a message of the page: one of a stage, a typed step, or an address to open."""
         if own := OWN.get(told.get("do", "")):
             with language(self.language):
                 own(self, told)
@@ -89,13 +96,13 @@ class TextLab(Acting):
             super().receive(told)
 
     def fork(self) -> TextLab:
-        """Return a lab that goes on from here by itself."""
+        """Return a lab that continues independently from this point."""
         other = copy(self)
         other.controller, other.page = self.controller.copy(), other
         return other
 
     def take(self, told: dict) -> None:
-        """Do what the page asks for, and find out at once what would be found out by itself after that."""
+        """Carry out a message, and compute at once what would have kept a loss, if the page would do so later."""
         self.receive(told)
         if self.view["leads"]["now"]["by_itself"]:
             play = self.view["play"]
@@ -103,30 +110,30 @@ class TextLab(Acting):
             self.view |= {"play": play, "answered": told.get("asked", 0)}
 
     def open_address(self, text: str) -> None:
-        """Open the state of an address, or say what is wrong with it."""
+        """Open the state of an address, or show why it is invalid."""
         try:
             self.controller.open_point(point_at(text, self.stories))
         except ScenarioRefused as refused:
             self.controller.messages = {Place.SCENARIO: f"{_(NO_ADDRESS)}\n{refused}"}
 
     def open_panel(self, name: str) -> None:
-        """Opens what there is to be read, or the step that stands for a panel."""
+        """Open a panel's text, or the step that replaces it."""
         if name in FORMS:
             self.open_form(FORMS[name])
         elif name in (STORY, EXPORT):
             self.panel, self.message = name, ""
 
     def open_form(self, verb: str, **fields: object) -> None:
-        """Opens the drawer with a step to be completed."""
+        """Open the drawer with a step to be completed."""
         self.panel, self.message = STEP, ""
         self.typed, self.about = form(verb, fields), inspect.getdoc(VERBS[verb]) or ""
 
     def close_panel(self) -> None:
-        """Closes the drawer."""
+        """Close the drawer."""
         self.panel = ""
 
     def play(self, text: str) -> None:
-        """Plays a typed step, or says what is wrong with it."""
+        """Play a typed step, or show why it is invalid."""
         self.typed, self.message = text, ""
         try:
             verb, argument, at = read_typed(text)
@@ -140,7 +147,7 @@ class TextLab(Acting):
         self.panel = STEP if self.message else ""
 
     def drawer(self) -> dict | None:
-        """What the drawer shows: a step to be typed, or text; None where it is closed."""
+        """Return the drawer's content: a step to be typed, or text; None if it is closed."""
         if not self.panel:
             return None
         if self.panel == STEP:
@@ -153,16 +160,16 @@ OWN: dict[str, Callable[[TextLab, dict], None]] = {
     "step": lambda lab, told: lab.play(told["text"]),
     "address": lambda lab, told: lab.open_address(told["address"]),
 }
-"""What this page may ask for beside what any stage does."""
+"""The messages of this page besides those of a stage."""
 
 
 def told_story(outcome: dict) -> str:
-    """All that happened, a sentence a line."""
+    """Return the story, a sentence to a line."""
     return "\n".join(f"{seconds(one.t)} s  {one.text}" for one in sentences(outcome, LATEST))
 
 
 def form(verb: str, fields: Mapping[str, object]) -> str:
-    """A step as text, with what it needs left to be filled in."""
+    """Return a step as text, with its required fields left to be filled in."""
     struct = VERBS[verb]
     if issubclass(struct, Flag):
         return f"{verb}: true\n"
@@ -175,7 +182,7 @@ def form(verb: str, fields: Mapping[str, object]) -> str:
 
 
 def read_typed(text: str) -> tuple[str, object, str]:
-    """The verb of a typed step, its argument, and its time if it has one. Raises ScenarioRefused."""
+    """Return a typed step's verb, its argument, and its time or "". Raise ScenarioRefused."""
     given = parse(text) if text.strip() else None
     step = {key: value for key, value in given.items() if key != "at"} if isinstance(given, dict) else {}
     if len(step) != 1:
@@ -185,8 +192,10 @@ def read_typed(text: str) -> tuple[str, object, str]:
 
 
 def begin(opened: str, spoken: str, messages: Sequence[dict], post: Callable[[str], None]) -> TextLab:
-    """Return the lab of the site, told in a language, after the page opened an address and asked for `messages`, once
-    the page has been told where that leads."""
+    """Return the site's lab at an opened address, after `messages`.
+
+    First it sends its values and its current point to the page with `post`, in the language `spoken`.
+    """
     listed = json.loads((STORIES / "index.json").read_text("utf-8"))
     lab = TextLab(Controller(), sources_of(listed, STORIES), lambda told: None, spoken)
     lab.receive({"do": "address", "address": opened})
@@ -199,5 +208,5 @@ def begin(opened: str, spoken: str, messages: Sequence[dict], post: Callable[[st
 
 
 def sources_of(listed: Listed, folder: Path) -> list[Choice]:
-    """Return what can be opened: the lab's own cluster, then the stories that are listed, from a folder."""
+    """Return what can be opened: the lab's own cluster, then the listed stories, from a folder."""
     return [(TITLE, START), *((title, folder / file if file else None) for title, file in listed)]

@@ -1,5 +1,7 @@
-"""The site's pages. Each can be read as it is; a script that lies beside it makes a story one that is watched, and the
-index one that is searched. Nothing is fetched from elsewhere, and all works from a file.
+"""Build the site's pages.
+
+Each can be read without scripts; a script beside the page plays a story, and searches the index. Nothing is fetched
+from other servers, and all pages work when they are opened from a file.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ from hawb.views.story.summary import HARMED, LOST, WELL
 OWN = Path(__file__).parent / "front"
 POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; img-src data:"
 SIGNS = {LOST: ("▼", "messages lost"), HARMED: ("◌", "out of use"), WELL: ("✓", "nothing lost")}
-"""How the end of a story is told of: a sign, and words."""
+"""The sign and the words for the end of a story."""
 ENGINE = ("menu", "stage")
-"""Modules of the stage that ask an engine for something: a replay has none."""
+"""Modules of the stage that need an engine, which a replay does not have."""
 
 
 class Told(NamedTuple):
-    """What the index tells of a story."""
+    """The entry of a story in the index."""
 
     entry: Entry
     title: str
@@ -39,13 +41,13 @@ class Told(NamedTuple):
 
 
 def told(entry: Entry, played: dict) -> Told:
-    """What the index tells of a story that was played."""
+    """Return the index's entry of a story that was played."""
     end = played["stops"][-1]["verdict"]
     return Told(entry, played["title"], played["version"], len(played["done"]), end["tone"], end["text"])
 
 
 def stylesheet() -> str:
-    """The stylesheet of all pages: light or dark as the reader has it, the stage's look, and the site's own."""
+    """Return the stylesheet of all pages: the reader's light or dark theme, the stage's styles, and the site's own."""
     light, dark = style.properties(style.LIGHT), style.properties(style.DARK)
     ground = f":root {{ color-scheme: light dark; {light} }}\n"
     ground += f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
@@ -54,25 +56,25 @@ def stylesheet() -> str:
 
 
 def replay_script() -> str:
-    """The script of a story's page: the lab's drawing, and in place of its engine what was played."""
+    """Return the script of a story's page: the lab's drawing modules, and the recorded story in place of an engine."""
     drawing = [FRONT / f"{name}.js" for name in MODULES if name not in ENGINE]
     modules = [*drawing, OWN / "unpacked.js", OWN / "replay.js"]
     return own_script(*(file.read_text("utf-8") for file in modules))
 
 
 def own_script(*modules: str) -> str:
-    """Modules as one script that leaves no names behind."""
+    """Return modules as one script that defines no global names."""
     return '"use strict";\n(() => {\n' + "\n".join(modules) + "})();\n"
 
 
 def packed(value: object) -> str:
-    """A value as a page carries it: JSON, deflated, in letters."""
+    """Return a value as text inside a page: JSON, deflated, in base64."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(text, 9)).decode()
 
 
 def document(title: str, body: str, up: str = "", scripts: Sequence[str] = (), policy: str = POLICY) -> str:
-    """A page whose stylesheet and scripts lie in the folder `up`."""
+    """Return a page whose stylesheet and scripts are in the folder `up`."""
     run = "".join(f'<script defer src="{up}{name}"></script>' for name in scripts)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -84,7 +86,10 @@ def document(title: str, body: str, up: str = "", scripts: Sequence[str] = (), p
 
 
 def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
-    """The page of a story. Without scripts it is the list of its steps and, behind a click, how it ended and why."""
+    """Return the page of a story.
+
+    Without scripts it lists the steps and, folded, how the story ends and why.
+    """
     end = played["stops"][-1]
     facts = [f"RabbitMQ {html(played['release'])}", counted(len(played["done"]), "step")]
     facts += [f"Source: {html(entry.source)}"] if entry.source else []
@@ -105,18 +110,18 @@ def story_page(entry: Entry, played: dict, has_lab: bool = False) -> str:
 
 
 def facts_of(facts: Iterable[str]) -> str:
-    """Short facts beside each other; each is HTML."""
+    """Return short facts, each in HTML, side by side."""
     return "".join(f"<span>{fact}</span>" for fact in facts)
 
 
 def verdict(said: dict) -> str:
-    """How a story stands, as the stage tells it."""
+    """Return the verdict on a story as HTML, as on the stage."""
     tone, text = said["tone"], html(said["text"])
     return f'<p class="hs-verdict hs-{tone}"><i aria-hidden="true">{SIGNS[tone][0]}</i><span>{text}</span></p>'
 
 
 def index_page(stories: Sequence[Told]) -> str:
-    """The index: all stories in their groups, to be searched."""
+    """Return the index: all stories in their groups, with a search."""
     groups = [(group, list(those)) for group, those in groupby(stories, key=lambda one: one.entry.group)]
     contents = "".join(f'<li><a href="#{anchor(at)}">{html(group)} <small>{len(those)}</small></a></li>'
                        for at, (group, those) in enumerate(groups))  # fmt: skip
@@ -133,12 +138,12 @@ def index_page(stories: Sequence[Told]) -> str:
 
 
 def anchor(at: int) -> str:
-    """The place of a group on the index."""
+    """Return the anchor of a group on the index."""
     return f"group-{at + 1}"
 
 
 def finder(stories: Sequence[Told]) -> str:
-    """The form by which stories are found: words, how they end, and the release."""
+    """Return the search form: words, how stories end, and the release."""
     ends = "".join(
         f'<label><input type="radio" name="tone" value="{tone}"{" checked" * (not tone)}>{words} '
         f"<small>{count}</small></label>"
@@ -161,13 +166,13 @@ def _ends(stories: Sequence[Told]) -> list[tuple[str, str, int]]:
 
 
 def section(place: str, group: str, stories: Sequence[Told]) -> str:
-    """A group of the index."""
+    """Return a group of the index."""
     rows = "".join(row(one) for one in stories)
     return f'<section id="{place}"><h2>{html(group)}</h2><ul class="ws-stories">{rows}</ul></section>'
 
 
 def row(one: Told) -> str:
-    """A story of the index."""
+    """Return a story of the index."""
     sign, words = SIGNS[one.tone]
     return (
         f'<li data-tone="{one.tone}" data-version="{html(one.version)}"><a href="stories/{html(one.entry.name)}.html">'

@@ -1,5 +1,6 @@
-"""A story to be watched where there is no engine: what the stage draws before its first step and after each, as plain
-values. They are made by what makes the lab's, so that both show the same.
+"""Record a story for pages without an engine: what the stage draws before the first step and after each step.
+
+The values are made by the functions of the lab, so that both draw the same.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from hawb.views.story.movements import first_new, movements
 from hawb.views.story.summary import done, reasons, toned_headline
 
 MARKS = ("lost", "fault", "cut", "promoted")
-"""What a step is marked by, the weightiest first."""
+"""The marks of a step, most important first."""
 
 MOST_LOGS = 3
-"""Of so many queues the logs are brought along; a step of a story with more is about something else."""
+"""Maximum number of queues whose logs are included."""
 
 
 def replay(file: Path) -> dict:
-    """The story of a scenario file: its `title`, `version`, `release` and what is `done` at each step; at each of its
-    `stops` (one more than steps) a scene, the movements that led there and what the columns say; at the end what would
-    have `kept` what was lost. Raises ScenarioRefused."""
+    """Return the recorded story of a scenario file.
+
+    It has the `title`, `version` and `release`, the step `done` before each stop, the `stops` (one more than steps),
+    each with a scene, the movements that led there and the columns' texts, and the changes that would have `kept` the
+    lost messages. Raise ScenarioRefused.
+    """
     controller, drafts = Controller(file), Drafts()
     run = controller.now.run
     return {
@@ -45,7 +49,7 @@ def replay(file: Path) -> dict:
 
 
 def points_of(run: Run) -> Iterator[Point]:
-    """The points at which a story stops, each after the one before: its beginning, and after each step."""
+    """Yield the points at which a story stops: its beginning, and after each step."""
     before = None
     for played in range(len(run.steps) + 1):
         before = Point(run.rewound(played), run.steps[played:], before=before, opened=before is None)
@@ -53,7 +57,7 @@ def points_of(run: Run) -> Iterator[Point]:
 
 
 def stop(point: Point, drafts: Drafts) -> dict:
-    """What is shown at a point."""
+    """Return what is drawn at a point."""
     outcome, was, names = point.outcome, point.was, point.run.settings.names
     cuts = [] if was is None else raft_entries.cut_off(point.before.moment.state, point.moment.state, names)
     state, events = point.moment.state, outcome["events"]
@@ -70,12 +74,12 @@ def stop(point: Point, drafts: Drafts) -> dict:
 
 
 def mark(events: list[dict]) -> str:
-    """The look of the weightiest mark among events; "" where they have none."""
+    """Return the most important mark of events; "" if they have none."""
     looks = {MARKED.get(event["event"]) for event in events}
     return next((look for look in MARKS if look in looks), "")
 
 
 def would_have_kept(controller: Controller) -> list[dict]:
-    """What would have kept the worst loss, the best first; nothing where none is lost, or the story is long."""
+    """Return what would have kept the worst loss, best first; empty without a loss or if the story is long."""
     harm = worst(controller)
     return kept(what_would_have_kept(controller.now.run, harm)) if harm and asked_at_once(controller) else []

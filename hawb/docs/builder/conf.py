@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation; it lies beside the pages that `python -m hawb.docs` has written."""
+"""Configure Sphinx; this file is copied beside the pages that `python -m hawb.docs` writes."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]  # a page that is shown as it is may go from its second level to its fourth
+suppress_warnings = ["myst.header"]  # included pages may skip a heading level
 
 html_theme = "furo"
 html_theme_options = json.loads(Path(__file__).with_name("look.json").read_text("utf-8")) | {
@@ -25,14 +25,14 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_show_sphinx = False
-# A page that was opened from a disk may not fetch another to cite from it; titles, sections and names are found.
+# A page opened from a file cannot fetch other pages for summaries; titles, sections and names are found.
 html_show_search_summary = False
 html_use_index = True
 python_use_unqualified_type_names = True
 toc_object_entries_show_parents = "hide"
 
 
-# What scrolls by itself can be reached by keyboard, and the captions of the contents are headings of a level.
+# For accessibility: scrolling blocks get keyboard focus, and captions of the contents get a heading level.
 FOR_EVERYBODY = {
     "body": [("<pre>", '<pre tabindex="0">'), ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')],
     "furo_navigation_tree": [('role="heading"', 'role="heading" aria-level="2"')],
@@ -40,12 +40,12 @@ FOR_EVERYBODY = {
 
 
 def for_everybody(app, page, template, context, doctree) -> None:
-    """A page as `FOR_EVERYBODY` has it."""
+    """Replace parts of a page's HTML as in `FOR_EVERYBODY`."""
     for part, changes in FOR_EVERYBODY.items():
         for was, becomes in changes:
             context[part] = context.get(part, "").replace(was, becomes)
 
 
 def setup(app) -> None:
-    """Comes after Furo, which has the contents by then."""
+    """Connect `for_everybody`, after Furo has made the table of contents."""
     app.connect("html-page-context", for_everybody, priority=900)

@@ -1,10 +1,9 @@
-"""PCRE2 where the package of this name cannot be had: in a browser, whose page has the library itself as WebAssembly.
+r"""Replace the package pcre2 in a browser, whose page loads the PCRE2 library as WebAssembly.
 
-It has what `hawb.rules.patterns` uses of the package. The library reads two bytes at a time, so each byte of a pattern
-and of a name is a letter of its own. It tells of an error in words: CODES has the number of each that is asked for.
-
-What is left: a letter beyond 255 by \\o{} is found nowhere, where it should be refused, and (?i) joins the cases of
-Latin-1's letters.
+It provides what `hawb.rules.patterns` uses of the package. The library reads 16-bit code units, so each byte of a
+pattern and of a name becomes one code unit. It reports errors in words; CODES maps those that are needed to their
+numbers. Remaining differences: a character above 255 in \o{} never matches, where it should be refused, and (?i) also
+ignores the case of Latin-1's accented letters.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ CODES = {
     "\\k is not followed by a braced, angle-bracketed, or quoted name": 169,
 }
 EARLIER = {105, 108, 109, 111, 122, 144}
-"""The errors whose place is told one letter earlier than by the package's release of PCRE2."""
+"""The errors whose offset is one less than in the package's release of PCRE2."""
 
 
 class LibraryError(Exception):
-    """A search that was given up."""
+    """A search that PCRE2 gave up, such as at a limit."""
 
 
 class PatternError(LibraryError):
-    """A pattern that cannot be read: its `code`, `msg` and `pos`."""
+    """A pattern that does not compile: its `code`, `msg` and `pos`."""
 
     def __init__(self, words: str, pos: int):
         super().__init__(words)
@@ -50,13 +49,13 @@ class PatternError(LibraryError):
 
 
 class Pattern:
-    """A pattern that has been read."""
+    """A compiled pattern."""
 
     def __init__(self, code: int):
         self.code = code
 
     def search(self, name: bytes) -> bool | None:
-        """Whether it is found; None if it is not. Raises LibraryError where the search was given up."""
+        """Return True if the pattern matches, else None. Raise LibraryError if PCRE2 gave the search up."""
         result = found(self.code, name.decode("latin-1"))
         if result < NO_MATCH:
             raise LibraryError(result)
@@ -64,7 +63,7 @@ class Pattern:
 
 
 def compile(pattern: bytes, jit: bool = False) -> Pattern:
-    """Reads a pattern. Raises PatternError."""
+    """Compile a pattern. Raise PatternError."""
     code = compiled(pattern.decode("latin-1"))
     if not code:
         raise PatternError(error_words(), error_place())
