@@ -90,12 +90,13 @@ def predict(
     before: Cluster | None = None,
     after: Cluster | None = None,
 ) -> PredictionView:
-    """Ask for a guess: one of `choices`, or a number if `choices` is int. Then tell the `truth`, which the run has
-    shown, and what is `shown` besides: texts (a tuple is a line, a list its lines), tables, what `look` or `tell`
-    return. Without a truth, a cell further down calls `truth`.
+    """Ask for a guess: one of `choices`, or a number if `choices` is int.
 
-    The cluster is drawn as it was `before`, where a node that is a choice can be clicked, and the story then plays to
-    what it was `after`. Raises ValueError for a truth that is no choice, and AnswersRefused.
+    After the guess it shows the `truth`, which is the result of the run, and the explanation `shown`: texts (a tuple is
+    a line, a list its lines), tables, and results of `look` or `tell`. Without a truth, a later cell calls `truth`.
+
+    The cluster is drawn as it was `before`, and a click on a node can be the guess; then the story plays to the cluster
+    `after`. Raise ValueError for a truth that is not one of the choices, and AnswersRefused.
     """
     return PredictionView(Prediction(question, choices, key, truth), shown, before, after)
 
@@ -110,53 +111,55 @@ def switches(*keys: str, **start: str) -> Switches:
 
 
 def truth(key: str, value: str | int) -> Said:
-    """Tell what a run has shown, beside the guess that was made further up. Raises AnswersRefused."""
+    """Show the result of a run beside the reader's earlier guess. Raise AnswersRefused."""
     return Said(predictions.truth(key, value))
 
 
 def tell(text: str, last: int | None = None) -> Told:
-    """A text in lines that fit the page; with `last`, only its last lines."""
+    """Show a text in lines that fit the page; with `last`, only its last lines."""
     return Told("\n".join(text.splitlines()[-last:]) if last else text)
 
 
 def look(cluster: Cluster) -> Text:
-    """The cluster as diagram and tables."""
+    """Show the cluster as diagram and tables."""
     return cluster_view(cluster)
 
 
 def beside(clusters: Mapping[str, Cluster]) -> Text:
-    """Clusters beside each other, each under its caption: before and after, or the same story told otherwise."""
+    """Show clusters side by side, each under its caption: before and after, or two variants of a story."""
     return panels_view(clusters)
 
 
 def logs(cluster: Cluster, queue: str, *times_s: float) -> Text:
-    """The logs of a quorum queue's members at these times, none of them past, or as they are now. Raises ValueError."""
+    """Show the Raft logs of a quorum queue's members at these times in seconds, or now. Raise ValueError."""
     return log_view(cluster, queue, times_s)
 
 
 def show_rule(name: str | Callable) -> Text:
-    """A rule's code, its source, the scenarios that show it, and what a real broker did. Raises ValueError."""
+    """Show a rule's code, its source, its scenarios, and what real brokers did. Raise ValueError."""
     return rule_view(rule(name))
 
 
 def exercise(key: str) -> Text:
-    """An exercise and its hints. Raises ValueError for an unknown key."""
+    """Show an exercise and its hints. Raise ValueError for an unknown key."""
     return exercise_view(exercise_of(key))
 
 
 def check(key: str, answer: object) -> Verdict:
-    """Has the engine play an answer, and keeps it. Raises ValueError for an unknown key, AnswersRefused."""
+    """Play an answer, store it, and return the verdict. Raise ValueError for an unknown key, AnswersRefused."""
     return _kept(key, answer, judged(exercise_of(key), answer))
 
 
 def game(key: str) -> Text:
-    """A game as it begins: the cluster, what is going to happen, the rules. Raises ValueError for an unknown key."""
+    """Show a game's beginning: the cluster, what will happen, the rules. Raise ValueError for an unknown key."""
     return game_view(game_of(key))
 
 
 def play(key: str, moves: object) -> Text:
-    """Has the engine play a game's moves, keeps them, and shows what came of them. Raises ValueError for an unknown
-    key, AnswersRefused."""
+    """Play a game's moves, store them, and show the result.
+
+    Raise ValueError for an unknown key, AnswersRefused.
+    """
     result = played(game_of(key), moves)
     _kept(key, moves, result.verdict)
     return played_view(game_of(key), result)
@@ -170,7 +173,7 @@ def _kept(key: str, answer: object, verdict: Verdict) -> Verdict:
 
 
 def reset_lesson(lesson: int | str) -> Said:
-    """Forgets the guesses and answers of a lesson, given by its number. Raises AnswersRefused."""
+    """Delete the guesses and answers of a lesson, given by its number. Raise AnswersRefused."""
     answers.reset(str(lesson))
     return Said(_("Lesson {lesson} begins anew: run its cells from the top.", lesson=lesson))
 
