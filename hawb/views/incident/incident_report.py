@@ -163,7 +163,7 @@ def _broke(incident: Incident) -> bool:
 
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
-    """Return the places of a sentence's log messages, the first `most` by name."""
+    """Return the places of a sentence's log messages: the first `most`, and the number of the others."""
     told = [called.line(event) for event in one.events] or [BY_RULES]
     more = f" and {len(told) - most} more" if len(told) > most else ""
     return f"{', '.join(told[:most])}{more}"
