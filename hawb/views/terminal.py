@@ -177,7 +177,7 @@ def drawn(what: RenderableType, width: int, colour: bool) -> str:
     """Return a rich object as text without spaces at the ends of lines."""
     from rich.console import Console
 
-    console = Console(  # legacy_windows would lose a column, even in a pipe
+    console = Console(  # legacy_windows=True, for old consoles and pipes there, costs a column
         file=StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour,
         no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip

@@ -5,9 +5,9 @@ command line tools refuse; `log`, the lines of its nodes' logs about replication
 broker's texts come from the recordings and the model's from playing the same scenario, so nothing in the table is
 written by hand.
 
-Errors are compared step by step in their order. Log lines are compared scenario by scenario, each line once, whichever
-node and step has it: a line that every node writes is one line of the model's. The table has one text for each release
-of those that differ only in names and numbers (`form`).
+Errors are compared step by step in their order. Log lines are compared scenario by scenario, each line once, regardless
+of node and step: a line that every node writes is one line of the model's. The table has one text for each release of
+those that differ only in names and numbers (`form`).
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Way(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """A mark for something that happened to a node.
+    """A mark for an event on a node.
 
     It has its look (a key of SHAPES), the number of its sentence, a few words, and the whole sentence.
     """
@@ -320,7 +320,7 @@ def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
 
 
 def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    """Draw the names of the ways below their beginnings, beside names that are there already."""
+    """Draw the names of the ways below their beginnings, next to names that are there already."""
     drawn, taken = "", dict.fromkeys(lanes, 0.0)
     begins = [min(way.legs, key=lambda leg: leg.from_us) for way in ways]
     for way, leg in sorted(zip(ways, begins, strict=True), key=lambda one: one[1].from_us):

@@ -42,7 +42,7 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "alarm_set": ("blocked publishers by an alarm", "alarm"),
     "queue_restarted": ("restarted crashed queues", "crash"),
 }
-"""The main kinds of happenings: what the sentence says about a node, and the noun by which they are counted."""
+"""The main kinds of events: what the sentence says about a node, and the noun by which they are counted."""
 EFFECTS: Mapping[str, str] = {
     "mirror_promoted": "{count} changed {their} master",
     "leader_elected": "{count} changed {their} leader",

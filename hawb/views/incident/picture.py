@@ -145,7 +145,7 @@ def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, l
 
 
 def _leader(one: Happening) -> str | None:
-    """Return the node that was a queue's master or leader at a happening; None if it does not show one."""
+    """Return the node that was a queue's master or leader at an event; None if the event does not show one."""
     if one.kind == "mirror_added":
         return next((event.node for event in one.events if event.node != one.node), None)
     return one.node if one.kind in (*LEADS, "mirrors_stopped") else None

@@ -1,7 +1,8 @@
 """The story of an incident in sentences, each with the lines of the logs that show it.
 
-Happenings of one kind, on many queues or nodes, within a short time share a sentence. So do preparations of a cluster
-(boots, policies, mirrors), until one of the main happenings comes in between.
+Events of one kind, on many queues or nodes, within a short time share a sentence. So do preparations of a cluster
+(boots, policies, mirrors), until a main event comes in between. An event here is a `Happening`, which one or more log
+events show.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hawb.views.incident.reasons import boot_why, in_words, tells
 from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
-"""The time within which happenings of one kind share a sentence, in microseconds.
+"""The time within which events of one kind share a sentence, in microseconds.
 
 The second value is for processes that crash repeatedly, the third for nodes that boot repeatedly. A sentence that spans
 more than the fourth says so.
@@ -28,7 +29,7 @@ MOST_NAMES, FEW_LETTERS = 3, 24
 STORY = 2
 AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
 LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
-"""Happenings after which the queue's master or leader is on the node."""
+"""Kinds of events after which the queue's master or leader is on the node."""
 LOST, ENDANGERED = "messages_lost", "messages_endangered"
 """Kinds that come from RabbitMQ's rules, not from a log: `hawb.views.incident.lost_messages`."""
 LATER, NEEDLESS, STOPPED = "node_back", "synchronisation_needless", "synchronisation_stopped"
@@ -40,9 +41,9 @@ mirror, and a synchronisation that ended early.
 
 
 class Words(Struct, frozen=True):
-    """The sentence for a kind of happening, with the look of its mark, a few words for the picture, and its weight.
+    """The sentence for a kind of event, with the look of its mark, a few words for the picture, and its weight.
 
-    A weight of 0 is a preparation, 1 accompanies something, 2 is a main happening.
+    A weight of 0 is a preparation, 1 accompanies something, 2 is a main event.
     """
 
     look: str
@@ -153,8 +154,8 @@ BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal
 class Sentence(Struct, frozen=True):
     """A sentence of the story with its number, from 1.
 
-    `at_us` and `last_us` are the times of its first and last happening, `until_us` is when it was over, `short` has a
-    few words for a picture, and `moments` the time at each node.
+    `at_us` and `last_us` are the times of its first and last event, `until_us` is when it was over, `short` has a few
+    words for a picture, and `moments` the time at each node.
     """
 
     number: int
@@ -175,11 +176,11 @@ class Sentence(Struct, frozen=True):
 
 
 Together = tuple[str, list[Happening]]
-"""A kind, and the happenings that share a sentence."""
+"""A kind, and the events that share a sentence."""
 
 
 def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Happening] = ()) -> list[Sentence]:
-    """Return the story of an incident in order of time; `before` are earlier happenings, which are not in the story."""
+    """Return the story of an incident in order of time; `before` are earlier events, which are not in the story."""
     gone = {one.node for one in before if one.kind in AWAY}
     alike = [part for fold in _folds(happenings, gone) for part in _alike(*fold)]
     ordered = sorted(alike, key=lambda part: part[1][0].at_us)
@@ -187,9 +188,9 @@ def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Ha
 
 
 def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[Together]:
-    """Yield happenings of one kind that are close enough to share a sentence.
+    """Yield events of one kind that are close enough to share a sentence.
 
-    A main happening ends all groups of preparations. `gone` are the nodes that have been down.
+    A main event ends all groups of preparations. `gone` are the nodes that have been down.
     """
     open_: dict[tuple[object, ...], Together] = {}
     declared = [one for one in happenings if one.kind == "queue_declared"]
@@ -209,7 +210,7 @@ def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[T
 
 
 def _kind(one: Happening, gone: set[str | None]) -> str:
-    """Return the kind of sentence for a happening, from what happened before and how it ended."""
+    """Return the kind of sentence for an event, from what happened before and how it ended."""
     if one.kind == "node_started" and one.node in gone:
         return LATER
     if one.kind == "synchronisation" and one.reason != "done":
@@ -218,7 +219,7 @@ def _kind(one: Happening, gone: set[str | None]) -> str:
 
 
 def _apart(one: Happening, weight: int) -> tuple[object, ...]:
-    """Return a key that differs for happenings of one kind that must not share a sentence."""
+    """Return a key that differs for events of one kind that must not share a sentence."""
     if one.kind == "store_leader_elected":
         return (one.term,)
     if one.kind == "synchronisation":
@@ -235,7 +236,7 @@ def _as_declared(one: Happening, declared: Sequence[Happening]) -> bool:
 
 
 def _alike(kind: str, fold: Sequence[Happening]) -> Iterator[Together]:
-    """Yield happenings that fit in one sentence: the same queues on several nodes, or several queues on one node."""
+    """Yield events that fit in one sentence: the same queues on several nodes, or several queues on one node."""
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
         queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})

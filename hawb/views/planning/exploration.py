@@ -25,7 +25,7 @@ ASSUMED = (
 
 
 def report(question: Question, answer: Progress, with_story: bool) -> str:
-    """Return the answer as plain text: the story as a scenario below a comment, or the sentence that there is none."""
+    """Return the answer as plain text: the story as a scenario below a comment, or that there is no story."""
     return told(question, answer, with_story, WIDTH, colour=False)
 
 

@@ -27,7 +27,7 @@ SHARED = (
     *("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED),
     *("leader_elected", "queue_unavailable", "queue_available", "member_added", "member_removed"),
 )
-"""Events that share one sentence about all queues to which they happen alike at the same time."""
+"""Events that share one sentence about all queues to which they happen at the same time with the same details."""
 
 
 class Drafts:

@@ -43,9 +43,10 @@ WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
 def verdict(incident: Incident, names: Names) -> Verdict:
     """Return the verdict on an incident.
 
-    No: messages are certainly lost, messages of a listing are lost unless clients had consumed them, or something
-    failed spontaneously. Unknown: messages may be lost, or log lines that may be about a fault were not read. Yes: none
-    of these.
+    No: messages are certainly lost, messages of a listing are lost unless clients had consumed them, something other
+    than a process failed spontaneously, or the cluster is still partitioned at the end. Unknown: messages may be lost,
+    a process crashed and no line says what followed, or input that may be about a fault was not read. Yes: none of
+    these.
     """
     dropped, endangered, broken = _dropped(incident), _endangered(incident), breakages(incident, names)
     lost = [one for one in incident.losses if one.certain]

@@ -42,8 +42,8 @@ STORE = N_("the metadata store is already out of use ({reason})")
 def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
     """Return the verdict on a controlled stop of any of the nodes.
 
-    No: a queue is already out of use, or the stop of a node harms queues. Unknown: files are missing. Yes with a but:
-    only a kill harms queues.
+    No: a queue is already out of use, the stop of a node harms queues, or no node runs. Unknown: files are missing. Yes
+    with a but: only a kill harms queues.
     """
     found = Outlook.of(found)
     hurting = sorted((one for one in found.forecasts if one.hurt("stop")), key=_worst_first)
