@@ -1,1 +1,1 @@
-"""What a person reads: commands, tables and figures made from policies, outcomes and traces. No state is kept."""
+"""Reports, commands, tables and figures, made from policies, outcomes and traces. No state is kept."""

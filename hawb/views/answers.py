@@ -1,7 +1,7 @@
-"""The forms of what commands answer as JSON, from which their JSON Schemas are made (`hawb.views.schemas`).
+"""The types of the JSON answers of commands, from which their JSON Schemas are made (`hawb.views.schemas`).
 
-Within a version keys are added, and none is taken away or comes to mean something else; so a reader has to pass over
-keys that it does not know.
+Within a version keys are added, and none is removed or changes its meaning; so readers must ignore unknown keys. The
+docstrings of the types are the descriptions in the schemas.
 """
 
 from __future__ import annotations

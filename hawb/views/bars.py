@@ -1,4 +1,4 @@
-"""Numbers as bars, each with its name before it and its number behind it: a picture whose ground is the page's."""
+"""Numbers as horizontal bars, each with its name before it and its number after it, on the page's own background."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hawb.views import page, style
 from hawb.views.formatting import html, shortened
 
 NAMES, LONGEST, ROW, WHOLE = 250, 640, 30, 1120
-"""Pixels: the room for names, the longest bar, a row, the picture."""
+"""Pixels: width of the names, of the longest bar, height of a row, width of the picture."""
 SLIM_LONGEST, NAME_ROW = 150, 18
-"""Pixels of a slim picture: the longest bar, and the row of its name above it."""
+"""Pixels of a slim picture: the longest bar, and the row with the name above it."""
 LETTER = 7
 
 
@@ -21,9 +21,11 @@ def svg(
     *,
     slim: bool = False,
 ) -> str:
-    """Bars for numbers that are not negative, by their names, in the order given; `told` is what stands behind each, by
-    default the number, and `tones` the words of `style.WORDS` that colour each, by default its name. A `slim` picture
-    has the names above the bars."""
+    """Return bars for non-negative numbers by name, in the given order, as an SVG element.
+
+    `told` are the texts after the bars, by default the numbers. `tones` are the words of `style.WORDS` that give the
+    bars their colours, by default their names. A `slim` picture has the names above the bars.
+    """
     left, longest, above, whole = (0, SLIM_LONGEST, NAME_ROW, style.SLIM) if slim else (NAMES, LONGEST, 0, WHOLE)
     row, room = ROW + above, (whole - left - longest) // LETTER - 2
     most, height = max(numbers.values(), default=0) or 1, row * len(numbers) + 2

@@ -1,8 +1,8 @@
-"""How a thing shows itself in a notebook, whichever front end reads it.
+"""How objects show themselves in notebooks, in any front end.
 
-A front end chooses among the forms that it is given. JupyterLab and VS Code take HTML before a picture and a picture
-before text; marimo asks for HTML alone; pages on which a stored notebook is only read (GitHub's) keep of HTML what is
-left without styles, and draw a picture. So whatever has a picture gives all three, and a picture brings its own ground.
+A front end chooses among the forms that an object offers. JupyterLab and VS Code prefer HTML to a picture and a picture
+to text; marimo asks only for HTML; pages that show stored notebooks (GitHub's) keep HTML without its styles, and show
+pictures. So an object with a picture offers all three forms, and the picture has its own background.
 """
 
 from __future__ import annotations
@@ -12,24 +12,29 @@ from collections.abc import Collection
 from textwrap import fill
 
 PAGE = 116
-"""How many characters a line of text has in a notebook: VS Code breaks none itself."""
+"""The number of characters in a line of text in a notebook: VS Code does not break lines."""
 
 FIRST_WIDE = "\u2e80"
-"""From here on letters take two places, and lines may end between any two of them."""
+"""The first of the characters that are two columns wide and between which lines may break."""
 
 UNBROKEN = "[（“]*(?:[\u2e80-\u9fff\uff00-\uff60]|[^\\s（“\u2e80-\uff60]+)[，。：；、）”？！]*|\\s+|."
-"""What stays on one line: a wide letter or a word, with the punctuation that belongs to it. It is compiled where a line
-has wide letters: Python takes longer for such a class of letters than for all others of a command together."""
+"""The pieces that stay on one line: a wide character or a word, with its punctuation.
+
+It is compiled only for lines with wide characters, because Python takes longer for this class of characters than for
+all other patterns of a command together.
+"""
 
 MOMENT = re.compile(r" *[0-9.]+ s  ")
-"""How a line of a story begins: with its time."""
+"""The beginning of a line of a story: its time."""
 
 
 def mimebundle(
     thing: object, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> dict[str, str]:
-    """The forms of a thing by their MIME types, the best first: to be its `_repr_mimebundle_`. Only those of `include`
-    are made, if there are any, and none of `exclude`."""
+    """Return the forms of an object by MIME type, the best first; use it as the object's `_repr_mimebundle_`.
+
+    With `include` only those types are made, and those in `exclude` never.
+    """
     makers = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_", "text/plain": "__repr__"}
     asked = [kind for kind in makers if kind in (include or makers) and kind not in (exclude or ())]
     return {kind: getattr(thing, makers[kind])() for kind in asked if hasattr(thing, makers[kind])}
@@ -52,8 +57,10 @@ class Told(Said):
 
 
 def fitted(line: str) -> str:
-    """A line broken into as many lines as it takes to fit the page. Where it begins with a time (as a story's do), that
-    stands alone on the left."""
+    """Return a line broken into lines that fit the page.
+
+    If the line begins with a time, as those of a story do, the other lines are indented by its width.
+    """
     time = MOMENT.match(line)
     indent = " " * len(time[0] if time else "")
     if has_wide(line):
@@ -62,12 +69,12 @@ def fitted(line: str) -> str:
 
 
 def has_wide(text: str) -> bool:
-    """Return True if letters of a text take two places, as in Chinese."""
+    """Return True if a text has characters that are two columns wide, as in Chinese."""
     return max(text, default="") >= FIRST_WIDE
 
 
 def _filled(line: str, indent: str) -> str:
-    """A line with wide letters, broken between any two of them."""
+    """Return a line with wide characters, broken between any two of them."""
     lines, room = [""], PAGE
     for part in re.findall(UNBROKEN, line):
         places = sum(2 if letter >= FIRST_WIDE else 1 for letter in part)

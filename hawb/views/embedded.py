@@ -1,5 +1,7 @@
-"""A figure of matplotlib's as part of a web page: lines and letters as paths, so that it looks the same everywhere, and
-ground, letters and lines in the page's own colours, which are others where a reader prefers dark.
+"""A matplotlib figure as part of a web page.
+
+Lines and letters are paths, so that the figure looks the same everywhere. Background, letters and lines have the page's
+own colours, which depend on the reader's preference for light or dark.
 """
 
 from __future__ import annotations
@@ -16,19 +18,21 @@ from hawb.views.formatting import html
 from hawb.views.style import GRID, LINE, PAPER, PRINTED, PRINTED_FAINT
 
 OF_THE_PAGE = {PAPER: "ground", PRINTED: "ink", PRINTED_FAINT: "faint", LINE: "line", GRID: "line"}
-"""The colours of figures that a page has its own for (`hawb.views.style.properties`)."""
+"""The colours of figures that are replaced by the page's own (`hawb.views.style.properties`)."""
 
 NEUTRAL = re.compile("(?<=: )(?:{})\\b".format("|".join(OF_THE_PAGE)), re.IGNORECASE)
 
 
 def figure_of(draw: Callable[..., Figure], said: str, caption: str = "") -> str:
-    """Return a figure of a page, with the one that `draw` makes for a phone when it is asked for a slim one."""
+    """Return a figure of a page, with the one that `draw` makes for a phone if called with `slim=True`."""
     return page.figure(svg(draw(), said), caption, sized=True, slim=svg(draw(slim=True), said, "hawb-slim"))
 
 
 def svg(drawn: Figure, said: str, salt: str = "hawb") -> str:
-    """A figure as SVG, with `said` for those who cannot see it; the same bytes each time, and no address. Two figures
-    of a page take two sorts of `salt`, from which the names of their parts are made."""
+    """Return a figure as SVG, the same bytes each time and without an address, with the text alternative `said`.
+
+    The ids of its parts are made from `salt`: two figures of a page need different ones.
+    """
     written = StringIO()
     with mpl.rc_context({"svg.hashsalt": salt}):
         drawn.savefig(written, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))

@@ -1,8 +1,8 @@
-"""Names, numbers and times as a person reads them.
+"""Format names, numbers and times for readers.
 
-Names of queues, nodes, policies and consumers come from outside. Whatever in them does not print (line breaks, escape
-sequences of terminals, marks that turn the direction of text) is written as an escape, so that no name can reach beyond
-its place; a name in letters that run from right to left is wrapped in Unicode's isolates, which keep it to itself.
+Names of queues, nodes, policies and consumers are untrusted input. Characters that do not print (line breaks, escape
+sequences of terminals, marks that change the direction of text) are written as escapes, so that no name can affect the
+text around it. A name in a right-to-left script is wrapped in Unicode's isolates.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 ISOLATED = re.compile("(\u2068[^\u2066-\u2069]*\u2069)")
 UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 SMALLEST_SHARE = 1e-6
-"""Shares below this are not told apart."""
+"""Smaller shares are not distinguished."""
 HAIR = 1e-15
-"""What rounding may make of a share of nothing."""
+"""The largest value that rounding errors may give a share of 0."""
 LISTED = 4
-"""How many names or runs a sentence lists before it sums up."""
+"""The number of names or runs in a list from which the rest is only counted."""
 
 
 def shown(name: object) -> str:
-    """A name, or a line with names in it, as it can stand in any line of text. What has been shown stays as it is."""
+    """Return a name, or a line with names, in a form that is safe in any line of text.
+
+    Text that this function has returned before stays as it is.
+    """
     text = str(name)
     if text.isascii() and text.isprintable():
         return text
@@ -37,7 +40,7 @@ def shown(name: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text of several lines in which whatever else does not print is an escape."""
+    """Return a text of several lines with escapes for all other characters that do not print."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
@@ -56,12 +59,12 @@ def one_line(text: str) -> str:
 
 
 def html(name: object) -> str:
-    """A name as it can stand in HTML and SVG, in text and in attributes."""
+    """Return a name in a form that is safe in HTML and SVG, in text and in attributes."""
     return escape(shown(name))
 
 
 def shortened(text: str, length: int) -> str:
-    """`text` in at most `length` characters, its middle left out: names differ at both ends."""
+    """Return `text` in at most `length` characters, without its middle: names differ at both ends."""
     if len(text) <= length:
         return text
     kept = length - 1
@@ -69,12 +72,12 @@ def shortened(text: str, length: int) -> str:
 
 
 def sentence(text: str) -> str:
-    """Words as a sentence begins with them."""
+    """Return text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def listing(names: Iterable[object]) -> str:
-    """a, b and c; many names are summed up."""
+    """Return names as a list: a, b and c. Of many names the rest is counted."""
     words = [shown(name) for name in names]
     if len(words) > LISTED:
         words = [*words[: LISTED - 1], _("{count} more", count=whole(len(words) - LISTED + 1))]
@@ -82,39 +85,42 @@ def listing(names: Iterable[object]) -> str:
 
 
 def joined(words: Iterable[str]) -> str:
-    """Words, or parts of a sentence, as a list: a, b and c."""
+    """Return words, or parts of a sentence, as a list: a, b and c."""
     *most, last = [*words] or [""]
     return _("{most} and {last}", most=commas(most), last=last) if most else last
 
 
 def commas(words: Iterable[str]) -> str:
-    """Words with commas between them, or with what a language has in their place."""
+    """Return words with commas between them, or with the separator of the language."""
     return pgettext("between parts of a list", ", ").join(words)
 
 
 def paragraph(sentences: Iterable[str]) -> str:
-    """Sentences, one after the other; what is empty is left out."""
+    """Return sentences one after the other, without empty ones."""
     between = _("{one} {another}").removeprefix("{one}").removesuffix("{another}")
     return between.join(filter(None, sentences))
 
 
 def size(ids: list[list[int]]) -> int:
-    """How many numbers there are in runs as an outcome has them."""
+    """Return the number of messages in an outcome's runs."""
     return sum(last - first + 1 for first, last in ids)
 
 
 def holds(ids: list[list[int]], number: int) -> bool:
-    """Whether `number` is in runs as an outcome has them."""
+    """Return True if `number` is in an outcome's runs."""
     return any(first <= number <= last for first, last in ids)
 
 
 def common(some: list[list[int]], others: list[list[int]]) -> list[list[int]]:
-    """Return the numbers that are in both of two runs as an outcome has them."""
+    """Return the numbers that are in both of two lists of an outcome's runs."""
     return runs.as_lists(runs.common(*(tuple((first, last) for first, last in ids) for ids in (some, others))))
 
 
 def messages(ids: list[list[int]]) -> str:
-    """messages 1 to 100; message 5; messages 1 to 3, 5 and 7; many runs are summed up."""
+    """Return message numbers in words: messages 1 to 100; message 5; messages 1 to 3, 5 and 7.
+
+    Of many runs only the count and the ends are given.
+    """
     if not ids:
         return _("no messages")
     if len(ids) > LISTED:
@@ -135,22 +141,24 @@ COUNTED = {
     "line": (Plural("{count} line", "{count} lines"), N_("no lines")),
     "more queue": (Plural("{count} more queue", "{count} more queues"), ""),
 }
-"""What is counted in every language, and how none of it is told."""
+"""The nouns that can be counted in every language, and the words for none of them."""
 
 
 def whole(number: int) -> str:
-    """Return a whole number with its thousands apart, as the language in force writes it: 1,000 or 1.000."""
+    """Return a whole number with thousands separators of the language in force: 1,000 or 1.000."""
     return _written(f"{number:,}")
 
 
 def _written(number: str) -> str:
-    """Return a number that is written the English way as the language in force writes it."""
+    """Return a number, given in English notation, in that of the language in force."""
     return number.translate(LANGUAGES[in_force()].marks)
 
 
 def counted(number: int, noun: str = "message", nouns: str = "") -> str:
-    """1 message, 1,000 messages, no messages; `nouns` is the plural of one that needs more than an s. What is not in
-    COUNTED is told in English alone."""
+    """Return a number with its noun: 1 message, 1,000 messages, no messages.
+
+    `nouns` is the plural if it is not formed with an s. Nouns that are not in COUNTED are English only.
+    """
     if noun in COUNTED:
         forms, none = COUNTED[noun]
         return ngettext(*forms, number, count=whole(number)) if number else _(none)
@@ -159,7 +167,7 @@ def counted(number: int, noun: str = "message", nouns: str = "") -> str:
 
 
 def brief(number: int) -> str:
-    """A number in few characters, cut and not rounded: 9999, 12.3k, 100M."""
+    """Return a number in few characters, truncated and not rounded: 9999, 12.3k, 100M."""
     if number < 10_000:
         return str(number)
     unit, letter = next(pair for pair in UNITS if number >= pair[0])
@@ -168,13 +176,13 @@ def brief(number: int) -> str:
 
 
 def seconds(t: float) -> str:
-    """Seconds with one to three decimals, without a unit, as the language in force writes them: 12.0, 7.006; 7,006."""
+    """Return seconds with one to three decimals, without a unit, in the language's notation: 12.0, 7.006; 7,006."""
     before, _, decimals = f"{t:.3f}".partition(".")
     return _written(f"{before}.{decimals.rstrip('0') or '0'}")
 
 
 def left(duration_s: float) -> str:
-    """A rough time: 40 s, 12 min, 3 h 20 min."""
+    """Return a duration, roughly: 40 s, 12 min, 3 h 20 min."""
     if duration_s < 100:
         return f"{duration_s:.0f} s"
     minutes = round(duration_s / 60)
@@ -182,7 +190,7 @@ def left(duration_s: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A share as a percentage; rare ones keep two digits, and what is more than nothing never reads as nothing."""
+    """Return a share as a percentage; small ones have two digits, and a share above 0 never reads as 0 %."""
     if value < HAIR:
         return "0 %"
     if value < SMALLEST_SHARE:

@@ -1,5 +1,7 @@
-"""Commands of hawb as reports print them: with the files that they were asked about, or with files that a command
-above them writes. Where neither is known there is no command: a name that stands for nothing would only look like one.
+"""Commands of hawb as reports print them, with real file names.
+
+The files are those that the user gave, or those that a previous command in the report writes. If neither is known there
+is no command, because a placeholder would look like a real name.
 """
 
 from __future__ import annotations
@@ -14,6 +16,6 @@ EXPORT = f"rabbitmqctl export_definitions {DEFINITIONS}"
 
 
 def asking(command: str, files: Iterable[str], *options: str) -> tuple[str, ...]:
-    """Return the command that asks about these files, with `options` as they are typed; none without files."""
+    """Return the command that asks about these files, with `options` as they are typed; () without files."""
     given = [*map(bash_word, files)]
     return (" ".join(["hawb", command, *given, *options]),) if given else ()

@@ -1,4 +1,4 @@
-"""The forms of what `hawb incident` answers as JSON (`hawb.views.answers` has those of the other commands)."""
+"""The types of the JSON answers of `hawb incident` (`hawb.views.answers` has those of the other commands)."""
 
 from __future__ import annotations
 

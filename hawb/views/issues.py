@@ -1,5 +1,7 @@
-"""What a linter or a check has found, as systems for continuous integration take it: rules, issues in places, and cases
-that pass or fail. `hawb.views.sarif` and `hawb.views.junit` write it."""
+"""The findings of a linter or a check as CI systems need them: rules, issues at places, and cases that pass or fail.
+
+`hawb.views.sarif` and `hawb.views.junit` write them.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from typing import Literal
 from msgspec import Struct
 
 Level = Literal["error", "warning", "note"]
-"""How bad an issue is; an error alone fails its case, as it alone makes the exit status 1."""
+"""The severity of an issue; only an error fails its case, as only an error makes the exit status 1."""
 
 
 class Rule(Struct, frozen=True):
-    """A kind of issue: what it is called, why it matters, what to do about it, where that is written."""
+    """A kind of issue: its name, why it matters, what to do about it, and the source."""
 
     code: str
     level: Level
@@ -23,7 +25,7 @@ class Rule(Struct, frozen=True):
 
 
 class Issue(Struct, frozen=True):
-    """Something that is wrong with a subject, such as `queue orders`, of a file; `line` from 1, where it is known."""
+    """A problem with a subject, such as `queue orders`, in a file; `line` counts from 1, None if unknown."""
 
     rule: str
     level: Level
@@ -34,18 +36,20 @@ class Issue(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """File and line, for a reader."""
+        """Return file and line."""
         return ":".join(str(part) for part in (self.file, self.line) if part is not None)
 
     @property
     def sentence(self) -> str:
-        """The subject and what is wrong with it."""
+        """Return the subject with its problem."""
         return f"{self.subject}: {self.text}"
 
 
 class Case(Struct, frozen=True):
-    """Something that was looked at, and the issues that came of it; it passes without an error. `broken` says that it
-    could not be looked at."""
+    """Something that was checked, with its issues; it passes if none is an error.
+
+    `broken` is True if it could not be checked.
+    """
 
     name: str
     issues: Sequence[Issue] = ()
@@ -53,7 +57,7 @@ class Case(Struct, frozen=True):
 
 
 class Suite(Struct, frozen=True):
-    """Cases of one cluster, or of one call."""
+    """The cases of one cluster, or of one call."""
 
     name: str
     cases: Sequence[Case]

@@ -1,7 +1,6 @@
-"""Cases as JUnit's XML, in the form that Jenkins, GitLab and others read: suites of cases, of which each passes, fails
-or could not be looked at.
+"""Cases as JUnit XML, in the form that Jenkins, GitLab and others read: each passes, fails or has an error.
 
-What is no error stands in a case's output: it fails nothing.
+Issues that are not errors go to a case's output; they do not fail it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ ERROR = "error"
 
 
 def junit(suites: Sequence[Suite]) -> str:
-    """The suites as a document, in ASCII: it is read as UTF-8, whatever the code page of what it is printed on."""
+    """Return the suites as an XML document in ASCII, which stays valid UTF-8 on an output with any code page."""
     root = Element("testsuites", name="hawb", **_counts([case for suite in suites for case in suite.cases]))
     for suite in suites:
         below = SubElement(root, "testsuite", name=shown(suite.name), **_counts(suite.cases))

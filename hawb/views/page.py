@@ -1,9 +1,10 @@
-"""A web page with everything in it: nothing of it is fetched from anywhere or run, so that it can be mailed, kept and
-opened without a network. The page forbids itself scripts and any address. How it looks is in `page.css`; it follows the
-reader's light or dark, and prints in light.
+"""Reports as self-contained web pages that can be mailed, stored and opened without a network.
 
-A report's page answers first: the verdict, what to do, pictures, tables, what is assumed, what nobody told. Rows are
-chosen and long tables opened without a script, by what browsers do themselves.
+A page fetches and runs nothing: its content security policy forbids scripts and all addresses. Its look is in
+`page.css`; it follows the reader's preference for light or dark, and prints in light.
+
+A report's page begins with the answer: the verdict, what to do, pictures, tables, assumptions, and what the files lack.
+Rows can be filtered and long tables opened without a script, by features of the browser.
 """
 
 from __future__ import annotations
@@ -28,26 +29,28 @@ LIMITS = N_(
 )
 NONE: Mapping[str, str] = MappingProxyType({})
 LONG = 30
-"""A table with more rows is closed until somebody opens it."""
+"""A table with more rows is collapsed at first."""
 FEW_TO_CHOOSE = 5
-"""Of so many rows or fewer there is nothing to be chosen."""
+"""A table with at most this number of rows has no filter."""
 MANY_COLUMNS = 8
-"""With more a table scrolls from side to side."""
+"""A table with more columns scrolls horizontally."""
 SHORT, LONGEST_WORD = 20, 30
-"""A cell of so many letters or fewer is one line."""
+"""A cell of at most so many characters, or of one word that is no longer than the second number, is not broken."""
 
 
 @cache
 def stylesheet() -> str:
-    """The stylesheet of every page."""
+    """Return the stylesheet of every page."""
     light, dark = style.properties(style.LIGHT), style.properties(style.DARK)
     ground = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
     return f"{ground}{Path(__file__).with_name('page.css').read_text('utf-8')}"
 
 
 def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
-    """A whole page with these parts, all of it HTML, the title too; it fetches and runs nothing. `chosen` are rules for
-    the rows of its tables."""
+    """Return a whole page with these parts, which fetches and runs nothing; `title` and parts are HTML.
+
+    `chosen` are style rules for the rows of its tables.
+    """
     forbids = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     sized = '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head = f'<meta charset="utf-8">{forbids}{sized}<title>{title}</title><style>{stylesheet()}{chosen}</style>'
@@ -58,8 +61,10 @@ def document(title: str, parts: Iterable[str], chosen: str = "") -> str:
 def report_page(
     report: Report, pictures: Iterable[str] = (), below: Iterable[str] = (), instead: Mapping[str, str] = NONE
 ) -> str:
-    """The page of a report, with pictures before its tables, and sections `below` them; `instead` is what stands in
-    place of the table and notes of a part, by its title. All of them are HTML."""
+    """Return the page of a report, with pictures before its tables, and sections `below` them.
+
+    `instead` replaces the table and notes of parts, by title. Pictures, sections and replacements are HTML.
+    """
     about, pictures = html(report.about), list(pictures)
     shown = [section(part.title, instead[part.title]) if part.title in instead else _part(part, number)
              for number, part in enumerate(report.parts)]  # fmt: skip
@@ -79,7 +84,7 @@ def report_page(
 
 
 def verdict(told: Verdict) -> str:
-    """A verdict, which the eye finds first: its glyph, its word, and why."""
+    """Return a verdict as HTML: its glyph, its word, and why."""
     look = style.ANSWERS[told.answer]
     sentence = _("{lead} {why}.", lead=f"<strong>{told.lead}</strong>", why=html(told.why))
     glyph = f'<span class="glyph" aria-hidden="true">{look.glyph}</span>'
@@ -109,7 +114,7 @@ def _table(part: Part, table: Table, number: int) -> str:
 
 
 def _kinds(part: Part) -> list[str]:
-    """What rows can be chosen by; nothing where all are of a kind, or few."""
+    """Return the kinds by which rows can be filtered; none if all rows have the same kind, or there are few rows."""
     kinds = list(dict.fromkeys(part.kinds))
     return kinds if len(kinds) > 1 and len(part.kinds) > FEW_TO_CHOOSE else []
 
@@ -124,7 +129,7 @@ def _chooser(kinds: Sequence[str], number: int) -> str:
 
 
 def _rules(part: Part, number: int) -> str:
-    """The rules by which a chosen kind hides the rows of the others."""
+    """Return the style rules by which a chosen kind hides the rows of other kinds."""
     return "".join(
         f'#part-{number}:has(input[value="{at}"]:checked) tbody tr:not([data-kind="{at}"]){{display:none}}'
         for at in range(len(_kinds(part)))
@@ -132,8 +137,10 @@ def _rules(part: Part, number: int) -> str:
 
 
 def rows_html(table: Table, kinds: Sequence[int] = ()) -> str:
-    """A table without its caption, each row with its kind; numbers stand at the right, and a cell that speaks of a
-    verdict has its colour."""
+    """Return a table without its caption, each row with its kind.
+
+    Numbers are aligned right, and a cell about a verdict has the verdict's colour.
+    """
     numbers = table.numbers()
     classes = ["number" if at in numbers else "" for at in range(len(table.columns))]
     heads = "".join(f'<th scope="col" class="{css}">{html(name) or "<span>#</span>"}</th>'
@@ -156,13 +163,15 @@ def _cell(table: Table, at: int, value: object, css: str) -> str:
 
 
 def _is_short(told: str) -> bool:
-    """Whether a cell is one line: short, or a word of a usual length."""
+    """Return True if a cell must not be broken: it is short, or one word of usual length."""
     return len(told) <= (SHORT if " " in told else LONGEST_WORD)
 
 
 def figure(svg: str, caption: str = "", sized: bool = False, slim: str = "") -> str:
-    """A picture in its place, below what it shows, as wide as the page unless it is `sized` already. A phone shows the
-    `slim` one in its place, if there is one."""
+    """Return a picture below its caption, as wide as the page unless it is `sized` already.
+
+    If there is a `slim` picture, phones show it instead.
+    """
     about = f"<figcaption>{html(caption)}</figcaption>" if caption else ""
     look = "" if sized else ' class="drawn"'
     both = f'<div class="broad">{svg}</div><div class="slim">{slim}</div>' if slim else svg
@@ -170,15 +179,15 @@ def figure(svg: str, caption: str = "", sized: bool = False, slim: str = "") -> 
 
 
 def pre(text: str) -> str:
-    """Text as it is, to be copied; what does not print is escaped."""
+    """Return preformatted text to copy, with escapes for characters that do not print."""
     return f"<pre>{escape(printable(text))}</pre>"
 
 
 def closed(title: str, text: str) -> str:
-    """A long text as a section that is opened by whoever wants it."""
+    """Return a long text as a collapsed section."""
     return section(title, f"<details><summary>{counted(len(text.splitlines()), 'line')}</summary>{pre(text)}</details>")
 
 
 def section(title: str, *parts: str) -> str:
-    """A heading and what is below it; nothing without parts."""
+    """Return a heading with its content; "" without content."""
     return f"<section><h2>{html(title)}</h2>{''.join(parts)}</section>" if parts else ""

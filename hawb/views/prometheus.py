@@ -1,7 +1,6 @@
-"""Gauges as Prometheus reads them, in its text format of version 0.0.4: for a textfile collector or a pushgateway.
+"""Gauges in Prometheus's text format, version 0.0.4, for a textfile collector or a pushgateway.
 
-The format is four lines of rules; the library that writes it keeps registries and servers, which nobody needs who is
-asked once.
+The format has four rules. The client library would add registries and servers, which a single call does not need.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ BACKSLASH, QUOTE, LINE = ("\\", r"\\"), ('"', r"\""), ("\n", r"\n")
 
 
 class Gauge(Struct, frozen=True):
-    """A gauge: its name, what it tells, and a number for each set of labels."""
+    """A gauge: its name, its help text, and a number for each set of labels."""
 
     name: str
     help: str
@@ -24,7 +23,7 @@ class Gauge(Struct, frozen=True):
 
 
 def exposition(gauges: Sequence[Gauge]) -> str:
-    """The gauges as text; one without a sample is told by its name alone."""
+    """Return the gauges as text; one without samples has only its header."""
     lines = []
     for gauge in gauges:
         lines += [f"# HELP {gauge.name} {_escaped(gauge.help, BACKSLASH, LINE)}", f"# TYPE {gauge.name} gauge"]

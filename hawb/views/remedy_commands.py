@@ -1,4 +1,4 @@
-"""Remedies as things to do: each in a sentence, with the commands that do it, names filled in."""
+"""Remedies as to-dos: each a sentence with the commands that apply it, names filled in."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REPLICATE = Plural(
     "Replicate {queues}, or stop its node when no client needs it: there is no other copy.",
     "Replicate {queues}, or stop their nodes when no client needs them: there is no other copy.",
 )
-"""What is to be done, by how many nodes, members or queues it is about."""
+"""The sentences, by the number of nodes, members or queues."""
 
 MEMBERS = {
     ("add_member", False): "rabbitmq-queues add_member", ("delete_member", False): "rabbitmq-queues delete_member",
@@ -46,13 +46,13 @@ MEMBERS = {
 
 
 def either(names: Sequence[str]) -> str:
-    """a; a or b; a, b or c."""
+    """Return names as alternatives: a; a or b; a, b or c."""
     *most, last = map(shown, names)
     return _("{most} or {last}", most=commas(most), last=last) if most else last
 
 
 def to_do(remedy: Remedy, files: Sequence[str] = ()) -> ToDo:
-    """A remedy as a thing to do; `files` are those of the cluster that it is about, where there are any."""
+    """Return a remedy as a to-do; `files` are those of its cluster, if there are any."""
     return ToDo(_sentence(remedy), tuple(_commands(remedy, files)))
 
 
@@ -110,12 +110,12 @@ def _rejoining(remedy: Remedy) -> Iterator[str]:
 
 
 def _about(remedy: Remedy, verb: str, key: str) -> dict[object, None]:
-    """Return the queues or nodes of a remedy's steps of one kind, each once."""
+    """Return the queues or nodes of a remedy's steps with one verb, each once."""
     return dict.fromkeys(step[verb][key] for step in remedy.steps if verb in step)
 
 
 def _mending(remedy: Remedy) -> str:
-    """What ends a partition: the network, then the nodes that give in, once what they alone have is taken from them."""
+    """Return how to end a partition: empty the queues of nodes to restart, repair the network, restart them."""
     words = {"sides": " | ".join(map(listing, remedy.sides)), "nodes": listing(remedy.nodes)}
     if not remedy.nodes:
         mend = N_("Mend the network between {sides}: until then they do not see each other.")
@@ -184,25 +184,27 @@ def _command(step: Mapping[str, object], remedy: Remedy) -> Iterator[str]:
 
 
 def member_command(verb: str, queue: str, node: str, streams: frozenset[str]) -> str:
-    """Return the command that adds or deletes the member of a queue on a node; `streams` are the queues of that
-    type."""
+    """Return the command that adds or deletes the member of a queue on a node.
+
+    `streams` are the queues that are streams.
+    """
     return f"{MEMBERS[verb, queue in streams]} {queue_words(queue)} {bash_word(node)}"
 
 
 def reset_commands(node: str) -> Iterator[str]:
-    """Yield the commands that reset a node that does not boot: Erlang is started there without RabbitMQ."""
+    """Yield the commands that reset a node that does not boot: Erlang starts on it without RabbitMQ."""
     yield f"RABBITMQ_NODE_ONLY=true rabbitmq-server -detached   # on {shown(node)}"
     yield f"rabbitmqctl -n {bash_word(node)} reset"
 
 
 def join_commands(node: str, to: str) -> Iterator[str]:
-    """Yield the commands that join a node to the cluster of another one, after those that reset it, and start it."""
+    """Yield the commands that join a node to another node's cluster and start it, after those that reset it."""
     yield f"rabbitmqctl -n {bash_word(node)} join_cluster {bash_word(to)}"
     yield f"rabbitmqctl -n {bash_word(node)} stop"
     yield START.format(shown(node))
 
 
 def queue_words(queue: str) -> str:
-    """Return a queue as commands take it: -p shop ha."""
+    """Return a queue as arguments of a command: -p shop ha."""
     vhost, name = split_queue(queue)
     return f"-p {bash_word(vhost)} {'-- ' * name.startswith('-')}{bash_word(name)}"

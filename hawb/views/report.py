@@ -1,5 +1,6 @@
-"""A report that answers first: a verdict in a sentence, what to do, tables, what is assumed, what nobody told. It is
-data, which a page (`hawb.views.page`) and a terminal (`hawb.views.terminal`) show in this order.
+"""A report that begins with its answer: a verdict, what to do, tables, assumptions, and what the files lack.
+
+It is data; a page (`hawb.views.page`) and a terminal (`hawb.views.terminal`) show it in this order.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from hawb.views.tables import Table
 
 Answer = Literal["yes", "but", "no", "unknown"]
 EXIT_STATUSES: dict[Answer, int] = {"yes": 0, "but": 0, "no": 1, "unknown": 3}
-"""How a command ends that gives an answer; 2 is a refused input."""
+"""The exit status of a command by its answer; 2 is for refused input."""
 
 MOST_TO_DO = 3
-"""How many things a report asks for: who is asked for more does none."""
+"""The maximum number of to-dos in a report: readers skip longer lists."""
 
 
 class Verdict(Struct, frozen=True):
@@ -28,31 +29,33 @@ class Verdict(Struct, frozen=True):
 
     @property
     def lead(self) -> str:
-        """The word of the answer, as a sentence begins with it: No:, or Yes, but."""
+        """Return the answer as the beginning of a sentence: No:, or Yes, but."""
         word = style.ANSWERS[self.answer].told
         return word if self.answer == "but" else _("{word}:", word=word)
 
     @property
     def exit_status(self) -> int:
-        """The exit status of a command that gives this answer."""
+        """Return the exit status of a command that gives this answer."""
         return EXIT_STATUSES[self.answer]
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence."""
+        """Return the answer in a sentence."""
         return _("{lead} {why}.", lead=self.lead, why=self.why)
 
 
 class ToDo(Struct, frozen=True):
-    """Something to do, in a sentence, and the commands that do it, if any."""
+    """Something to do, in a sentence, with the commands that do it, if any."""
 
     what: str
     commands: tuple[str, ...] = ()
 
 
 class Part(Struct, frozen=True):
-    """A table or some paragraphs, or both, below a heading. `kinds` are what the rows can be chosen by, one of each
-    row."""
+    """A table or paragraphs, or both, below a heading.
+
+    `kinds` has for each row of the table the kind by which readers filter rows.
+    """
 
     title: str
     table: Table | None = None
@@ -61,7 +64,7 @@ class Part(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """A question, what it is about, its verdict, what to do, tables, what is assumed, and what no file tells."""
+    """A question, what it is about, the verdict, what to do, tables, assumptions, and what no file says."""
 
     question: str
     about: str
@@ -73,6 +76,6 @@ class Report(Struct, frozen=True):
 
 
 def worst(answers: list[Answer]) -> Answer:
-    """The worst of several answers; yes where there is none."""
+    """Return the worst of several answers; yes if there is none."""
     order: tuple[Answer, ...] = ("no", "unknown", "but", "yes")
     return next((answer for answer in order if answer in answers), "yes")

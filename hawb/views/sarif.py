@@ -1,6 +1,6 @@
 """Issues as SARIF 2.1.0 (OASIS), which code hosts and editors show beside the lines of a file.
 
-An issue keeps its identity when lines move: its fingerprint is of rule, subject and file alone.
+An issue keeps its identity when lines move: its fingerprint is made from rule, subject and file alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FINGERPRINT = "hawb/1"
 
 
 def sarif(rules: Sequence[Rule], issues: Sequence[Issue]) -> str:
-    """A log of one run. Every issue is of one of the rules, of which those without an issue are told too."""
+    """Return a log of one run. Each issue refers to one of the rules; rules without an issue are included too."""
     places = {rule.code: index for index, rule in enumerate(rules)}
     driver = {"name": "hawb", "version": __version__, "rules": [_rule(rule) for rule in rules]}
     run = {

@@ -1,7 +1,7 @@
-"""The JSON Schemas of what commands answer with --json, kept in `hawb/schemas` and printed by `hawb schema`.
+"""The JSON Schemas of the answers of commands with --json, stored in `hawb/schemas` and printed by `hawb schema`.
 
-`python -m hawb.views.schemas` writes them anew. Their version stands in `$id`. It changes when a key is taken away or
-comes to mean something else, and never when one is added.
+`python -m hawb.views.schemas` writes them. Their version is in `$id`. It changes if a key is removed or changes its
+meaning, and never if a key is added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[1] / "schemas"
 VERSION = 1
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 COMMANDS = ("audit", "explore", "incident", "lint", "migrate", "rates", "replicas", "run", "safe", "study", "upgrade")
-"""The commands that answer with --json."""
+"""The commands with --json."""
 
 OF_CLASSIC = "mirrored master mirrors synchronised_mirrors recoverable_mirrors"
 OF_GROUPS = "leader members online term commit_index tolerated_failures log_entries disk_bytes memory_bytes uncommitted"
@@ -25,18 +25,18 @@ OF_RUNS = {
     "Queue": {*OF_CLASSIC.split(), *OF_GROUPS.split(), "views", "replicas_by_view"},
     "Replica": {"term", "behind"},
 }
-"""The keys of an outcome that only some have."""
+"""The optional keys of an outcome."""
 
 
 def kept(command: str) -> str:
-    """The schema of a command's answer, as it is kept. Raises KeyError for a command without one."""
+    """Return the stored schema of a command's answer. Raise KeyError for a command without one."""
     if command not in COMMANDS:
         raise KeyError(command)
     return (FOLDER / f"{command}.json").read_text(encoding="utf-8")
 
 
 def schema(command: str) -> dict[str, Any]:
-    """The schema of a command's answer, as its form has it."""
+    """Return the schema of a command's answer, made from its type."""
     from hawb.views import answers, incident_answers
 
     if command == "run":
@@ -69,8 +69,10 @@ def _headed(command: str, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tidy(told: Any) -> None:
-    """Texts in one line, on any release of Python; and keys that are left out when a struct is made, which are there
-    when it is told."""
+    """Put descriptions on one line, in any release of Python, and make keys with a default required.
+
+    Such keys may be left out when a struct is made, but they are always in the JSON.
+    """
     for inner in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
         _tidy(inner)
     if isinstance(told, dict):
@@ -84,8 +86,10 @@ def _tidy(told: Any) -> None:
 
 
 def _of_outcomes() -> dict[str, Any]:
-    """Of what may be expected of an outcome the part that outcomes have, which is all but a part of an error's text and
-    a queue that must not exist."""
+    """Return the schema of outcomes, made from that of expected outcomes.
+
+    It lacks the part of an error's text and the mark of a queue that must not exist, which only expectations have.
+    """
     from hawb.scenario.expected import ExpectedOutcome
 
     text = json.dumps(msgspec.json.schema(ExpectedOutcome)).replace("Expected", "")
@@ -100,7 +104,7 @@ def _of_outcomes() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Writes all schemas anew."""
+    """Write all schemas."""
     FOLDER.mkdir(exist_ok=True)
     for command in COMMANDS:
         (FOLDER / f"{command}.json").write_text(json.dumps(schema(command), indent=1) + "\n", encoding="utf-8")

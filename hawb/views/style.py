@@ -1,8 +1,8 @@
-"""How roles and states look, in one table: colour, glyph and word, the same in matrix, lanes, reports and figures; and
-what matplotlib's figures have in common.
+"""The look of roles and states: colour, glyph and word, the same in matrix, lanes, reports and figures.
 
-Shape comes before colour: no two roles that can stand beside each other differ by colour alone. The colours are those
-of Okabe and Ito, which people with colour-blindness can tell apart. No other module names a colour.
+It also has the settings that all matplotlib figures share. Shape comes before colour: no two roles that can appear
+together differ by colour alone. The colours are those of Okabe and Ito, which people with colour-blindness can
+distinguish. No other module defines a colour.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from hawb.languages import N_, _
 FONT = "system-ui,sans-serif"
 
 INK = "var(--jp-ui-font-color1,currentColor)"
-"""Text on whatever the page's ground is: JupyterLab's themes set the variable, other pages have a text colour."""
+"""Text on the page's background: JupyterLab's themes set the variable, other pages have a text colour."""
 
 FAINT = "var(--jp-ui-font-color2,currentColor)"
-"""Text that may be passed over."""
+"""Secondary text."""
 
 CHANGED = "#F0E442"
-"""Behind whatever changed since the moment before, at a low opacity so that text stays readable on it."""
+"""The background of cells that changed since the previous moment, at a low opacity so that text stays readable."""
 
 
 PAPER, PRINTED, PRINTED_FAINT, LINE, GRID = "#FFFFFF", "#222222", "#555555", "#AAAAAA", "#E4E4E4"
-"""Ground, text, text that may be passed over, edges and grid of matplotlib's figures, which are made once for all pages
-and for print, and follow no theme."""
+"""Background, text, secondary text, edges and grid of matplotlib figures.
+
+The figures are made once for all pages and for print, and follow no theme.
+"""
 
 
 LIGHT: dict[str, str] = {
@@ -68,12 +70,15 @@ DARK: dict[str, str] = {
     "down": "#9AA4AF",
     "redelivered": "#E08FBF",
 }
-"""What pages and the lab draw with on a light and on a dark ground: the colours of `LOOKS`, darker or lighter so that
-each, written as text, stands out by the 4.5 to 1 of WCAG's AA from every ground it is written on. `line` is no text."""
+"""The colours of pages and of the lab on a light and on a dark background.
+
+They are those of `LOOKS`, made darker or lighter so that text in each of them has the contrast of WCAG AA, 4.5 to 1, on
+every background that it is written on. `line` is not used for text.
+"""
 
 
 class Look(Struct, frozen=True):
-    """How one role or state is shown. `word` is what a person reads in place of the glyph."""
+    """How a role or state is shown; `word` replaces the glyph for screen readers."""
 
     colour: str
     glyph: str
@@ -81,7 +86,7 @@ class Look(Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """The word in the language in force."""
+        """Return the word in the language in force."""
         return _(self.word)
 
 
@@ -109,14 +114,17 @@ LOOKS: dict[str, Look] = {
     "classic": Look("#0072B2", "■", N_("classic queues")),
     "quorum": Look("#56B4E9", "⬢", N_("quorum queues")),
 }
-"""The looks of roles and states. A type of queue has the shape of its master or leader. The two types differ in
-lightness as well: lines and bands have no shape."""
+"""The looks of roles and states.
+
+A queue type has the shape of its master or leader. The two types differ in lightness as well, because lines and bands
+have no shape.
+"""
 
 MARKERS = {"■": "s", "●": "o", "○": "o", "⬢": "H", "▼": "v", "▲": "^"}
-"""Glyphs as markers of matplotlib's; hollow ones are drawn with the ground as their face."""
+"""The matplotlib marker for each glyph; outlined ones are drawn with the background as their face."""
 
 SLIM = 340
-"""Pixels: the width of a picture that is drawn for a phone, on which its letters then are no smaller."""
+"""Pixels: the width of a picture for a phone, at which its letters are no smaller than the page's."""
 
 FIGURE = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
@@ -141,8 +149,10 @@ FIGURE = {
     "hatch.linewidth": 0.8,
     "legend.frameon": False,
 }
-"""Settings of matplotlib's for every figure, over its defaults and not over a reader's own settings:
-`plt.style.context(["default", FIGURE])`. A figure adds its own."""
+"""The matplotlib settings of every figure, applied over the defaults and not over a reader's own settings.
+
+Use `plt.style.context(["default", FIGURE])`. A figure adds its own settings.
+"""
 
 ANSWERS = {
     "yes": Look("green", "✓", N_("Yes")),
@@ -150,34 +160,36 @@ ANSWERS = {
     "no": Look("red", "✕", N_("No")),
     "unknown": Look("yellow", "?", N_("Cannot tell")),
 }
-"""How a verdict is told; colours are a terminal's. On a page they are those of what is held, lacking and lost."""
+"""The looks of verdicts; the colours are a terminal's. A page uses the colours of held, lacking and lost."""
 
 TONES = {"●": "yes", "◌": "but", "▼": "no", "✕": "no"}
-"""Which verdict a cell of a table speaks of that begins with this glyph."""
+"""The verdict of a table cell that begins with this glyph."""
 
 WORDS = {
     "error": "no", "warning": "but", "not": "no", "ready": "yes", "ready with changes": "but", "quorum already": "yes",
     "stays": "yes",
 }  # fmt: skip
-"""Which verdict the name of a row speaks of."""
+"""The verdict of a row with this name."""
 
 SHARES = ((0.0, "○"), (0.375, "◔"), (0.625, "◑"), (1.0, "◕"))
-"""The ring of an unsynchronised mirror by the share of the master's messages that it holds, each up to and with."""
+"""The rings of unsynchronised mirrors, each with the largest share of the master's messages for which it stands."""
 
 
 def tone(told: str, is_name: bool = False) -> str:
-    """The verdict that a cell, or the name of a row, speaks of: a key of ANSWERS, or nothing."""
+    """Return the verdict that a cell, or the name of a row, is about: a key of ANSWERS, or ""."""
     return (is_name and WORDS.get(told)) or TONES.get(told.rpartition(": ")[2][:1], "")
 
 
 def properties(palette: dict[str, str]) -> str:
-    """The letters and the colours of LIGHT or DARK as custom properties (--hawb-ink:…;), and the two of JupyterLab's
-    themes that INK and FAINT ask for."""
+    """Return the font and the colours of LIGHT or DARK as custom properties (--hawb-ink:…;).
+
+    They include the two properties of JupyterLab's themes that INK and FAINT use.
+    """
     named = {"hawb-font": FONT, **{f"hawb-{name}": colour for name, colour in palette.items()},
              "jp-ui-font-color1": palette["ink"], "jp-ui-font-color2": palette["faint"]}  # fmt: skip
     return "".join(f"--{name}:{colour};" for name, colour in named.items())
 
 
 def ring(share: float) -> str:
-    """The ring for a share from 0 to 1. Whoever holds anything at all never looks empty."""
+    """Return the ring for a share from 0 to 1. Only a share of 0 gets the empty ring."""
     return next(glyph for limit, glyph in SHARES if share <= limit)

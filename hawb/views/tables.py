@@ -1,6 +1,6 @@
-"""Tables as text and as HTML, and the cells that they are made of.
+"""Tables as text and as HTML, and their cells.
 
-Names come from outside and are escaped; each is kept to itself with <bdi>.
+Names are untrusted input: they are escaped, and each is isolated with <bdi>.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from hawb.views.display import mimebundle
 from hawb.views.formatting import html, shown
 
 WIDTH = 120
-"""How many characters a line of text has where no terminal says."""
+"""The characters in a line of text if the output is not a terminal."""
 
 NUMBER = re.compile(r"[+-]?[\d,.]*( ?(s|%|min|MiB|x))?|never")
-"""A number as a cell has it, or nothing."""
+"""A number as cells contain it, or nothing."""
 
 CELL = "padding:1px 8px;text-align:right;white-space:nowrap"
 NAME_CELL = "padding:1px 8px;text-align:left;max-width:24em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
 HEAD = f"color:{style.FAINT};white-space:normal;vertical-align:bottom"
-"""The head of a column, of several words, gives way where figures need the room."""
+"""The head of a column: several words wrap if the figures need the room."""
 TWO_WIDE = "max-width:48em"
-"""The width of a cell that shows before and now side by side."""
+"""The width of a cell with the values before and now side by side."""
 CHANGED = f"background:{style.CHANGED}47;outline:1px dashed currentColor;outline-offset:-1px"
 TABLE = f"border-collapse:collapse;margin-bottom:8px;font:12px {style.FONT};color:{style.INK}"
 TEXT_CELL = "padding:1px 8px;text-align:left;vertical-align:top;white-space:normal;max-width:44em"
 
 
 def cell(told: str, before: str | None, align: str = CELL) -> str:
-    """A cell with a text, marked where the text was another `before`. None: there was no cell before."""
+    """Return a cell with a text, marked if the text `before` was different or None (there was no cell)."""
     if told == before or before is None:
         mark = f";{CHANGED}" if before is None else ""
         return f'<td style="{align}{mark}"><bdi>{html(told)}</bdi></td>'
@@ -39,13 +39,13 @@ def cell(told: str, before: str | None, align: str = CELL) -> str:
 
 
 def name_cell(queue: str) -> str:
-    """The head of a row: a name, cut where it is too long."""
+    """Return the head of a row: a name, cut if it is too long."""
     shown = html(queue)
     return f'<th scope="row" style="{NAME_CELL};font-weight:400" title="{shown}"><bdi>{shown}</bdi></th>'
 
 
 def table(caption: str, columns: dict[str, str], body: str) -> str:
-    """An HTML table of rows that are HTML already; `columns` are names with the style of their cells."""
+    """Return an HTML table of rows that are HTML already; `columns` are names with the style of their cells."""
     head = "".join(f'<th scope="col" style="{cell};{HEAD}">{name}</th>' for name, cell in columns.items())
     return (
         f'<table style="{TABLE}"><caption style="text-align:left;font-weight:600">{caption}</caption>'
@@ -54,7 +54,7 @@ def table(caption: str, columns: dict[str, str], body: str) -> str:
 
 
 class Table(NamedTuple):
-    """Rows under a caption, of text and numbers from anywhere: escaped as HTML, and in aligned columns as text."""
+    """Rows under a caption, of any text and numbers: escaped as HTML, and in aligned columns as text."""
 
     caption: str
     columns: tuple[str, ...]
@@ -79,14 +79,14 @@ class Table(NamedTuple):
         return f'<td style="{align}{self.ink(value)}"><bdi>{html(self.cell_text(value))}</bdi></td>'
 
     def numbers(self) -> list[int]:
-        """The columns, by their indices, in which nothing but numbers stands, with a unit or without."""
+        """Return the indices of columns that contain only numbers, with or without a unit."""
         texts = [[self.cell_text(value) for value in column] for column in zip(*self.rows, strict=True)]
         return [at for at, column in enumerate(texts) if any(column) and all(map(NUMBER.fullmatch, column))]
 
     def cell_text(self, value: Any) -> str:
-        """What stands in a cell."""
+        """Return the text of a cell."""
         return f"{value:,}" if isinstance(value, int) else shown(value)
 
     def ink(self, value: Any) -> str:
-        """What is added to the style of a cell."""
+        """Return additional style for a cell."""
         return ""

@@ -1,7 +1,9 @@
-"""Tables and reports as text, within a width: that of the terminal, or `WIDTH` where there is none, so that what is
-piped is the same everywhere. Colours are for terminals that have them, and no reader needs them.
+"""Tables and reports as text of a limited width.
 
-`rich` lays out and colours; it is imported where something is drawn: whoever asks for JSON does not wait for it.
+The width is that of the terminal, or `WIDTH` without one, so that piped output is the same everywhere. Colours are for
+terminals that have them; the text is complete without them.
+
+`rich` does layout and colours. It is imported only where something is drawn, so that --json does not wait for it.
 """
 
 from __future__ import annotations
@@ -26,22 +28,27 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 PIECES = r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)[、。），：；]*"
-"""What stays in one line of a text with letters that are two columns wide. It is compiled for such a text alone."""
+"""The pieces that stay on one line in a text with characters that are two columns wide.
+
+It is compiled only for such a text.
+"""
 
 GAP = 2
-"""The spaces between columns; a head has as many more behind it where there is room."""
+"""Spaces between columns; a head has as many more after it if there is room."""
 LONGEST_WORD = 30
-"""A column gives way as far as its longest word; longer ones are broken."""
+"""A column is at least as wide as its longest word, up to this width; longer words are broken."""
 MOST_LINES = 8
-"""A table whose rows would be higher is told row by row."""
+"""A table with higher rows is written row by row."""
 
 
 def columns(
     rows: Iterable[Sequence[object]], headers: Sequence[str], width: int | None = WIDTH, right: Iterable[int] = (),
     colour: bool = False,
 ) -> str:  # fmt: skip
-    """Aligned columns, those of the indices `right` at their right ends, within a width or as wide as they are. A table
-    that is too wide for it is told row by row."""
+    """Return aligned columns within a width, or as wide as they are if it is None.
+
+    Columns with the indices `right` are aligned right. A table that is too wide is written row by row.
+    """
     cells = [[str(cell) for cell in row] for row in rows]
     widths = _widths(cells, headers, width)
     if widths is None:
@@ -61,8 +68,11 @@ def columns(
 
 
 def _widths(cells: Sequence[Sequence[str]], headers: Sequence[str], width: int | None) -> list[int] | None:
-    """How wide each column is: as wide as it is, or if that is too wide for all together as its longest word, and what
-    room is left goes to those that want the least more first. None if there is no room, or rows would be towers."""
+    """Return the width of each column; None if there is no room, or if rows would be too high.
+
+    If the columns together are too wide, each gets the width of its longest word, and the columns that need least more
+    get the remaining room first.
+    """
     from rich.cells import cell_len
 
     texts = [[head, *(row[at] for row in cells)] for at, head in enumerate(headers)]
@@ -94,7 +104,10 @@ def _fit(rows: Iterable[Sequence[str]], widths: Sequence[int]) -> bool:
 def _lines(
     rows: Iterable[Sequence[str]], headers: Sequence[str], widths: Sequence[int], right: Container[int], colour: bool
 ) -> Iterator[str]:
-    """Yield the lines of a table whose cells fit. A table of rich's takes a millisecond for each row."""
+    """Yield the lines of a table whose cells fit.
+
+    This is faster than a table of rich, which takes a millisecond for each row.
+    """
     from rich.cells import cell_len
     from rich.color import ColorSystem
     from rich.style import Style
@@ -134,7 +147,10 @@ def _ink(cell: str, is_name: bool = False) -> str:
 
 
 def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> list[str]:
-    """The lines of a paragraph, the first behind `lead`, the others behind `hang`, by default as far in."""
+    """Return the lines of a paragraph.
+
+    The first line begins with `lead`, the others with `hang`, by default spaces of the same width.
+    """
     hang = " " * len(lead) if hang is None else hang
     if has_wide(text):
         return _wrapped_wide(text, width, lead, hang)
@@ -142,8 +158,10 @@ def wrapped(text: str, width: int, lead: str = "", hang: str | None = None) -> l
 
 
 def _wrapped_wide(text: str, width: int, lead: str, hang: str) -> list[str]:
-    """The same where letters are two columns wide, as in Chinese, which begins a new line anywhere but before a mark
-    that ends something."""
+    """Return the lines of a paragraph with characters that are two columns wide, as in Chinese.
+
+    A line may break anywhere but before closing punctuation.
+    """
     from rich.cells import cell_len
 
     lines, line = [], lead
@@ -156,10 +174,10 @@ def _wrapped_wide(text: str, width: int, lead: str, hang: str) -> list[str]:
 
 
 def drawn(what: RenderableType, width: int, colour: bool) -> str:
-    """Something of rich's as text; no line ends in spaces."""
+    """Return a rich object as text without spaces at the ends of lines."""
     from rich.console import Console
 
-    console = Console(  # an old console of Windows would take a column away, and so would a pipe there
+    console = Console(  # legacy_windows=True, for old consoles and pipes there, costs a column
         file=StringIO(), width=width, color_system="standard" if colour else None, force_terminal=colour,
         no_color=not colour, force_jupyter=False, highlight=False, markup=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
@@ -169,7 +187,7 @@ def drawn(what: RenderableType, width: int, colour: bool) -> str:
 
 
 def terminal() -> tuple[int, bool]:
-    """The width of standard output, and whether it has colours (https://no-color.org)."""
+    """Return the width of standard output, and True if it has colours (https://no-color.org)."""
     if not sys.stdout.isatty():
         return WIDTH, False
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")
@@ -177,12 +195,12 @@ def terminal() -> tuple[int, bool]:
 
 
 def told(report: Report) -> str:
-    """A report for standard output."""
+    """Return a report for standard output."""
     return text(report, *terminal())
 
 
 def text(report: Report, width: int = WIDTH, colour: bool = False) -> str:
-    """A report as text: the question, the verdict, what to do, tables, what is assumed."""
+    """Return a report as text: the question, the verdict, what to do, tables, and assumptions."""
     question = wrapped(shown(report.question), width) if report.question else []
     parts = ["\n".join([*question, *_verdict(report, width, colour), *wrapped(shown(report.about), width, "  ")])]
     if report.todo:
@@ -203,7 +221,7 @@ def _verdict(report: Report, width: int, colour: bool) -> Iterator[str]:
 
 
 def _to_do(number: int, one: ToDo, width: int) -> list[str]:
-    """The lines of a thing to do; a command stays in one line, to be copied."""
+    """Return the lines of a to-do; each command stays on one line, to be copied."""
     return [*wrapped(shown(one.what), width, f"  {number}. "), *(f"     $ {command}" for command in one.commands)]
 
 
@@ -217,12 +235,12 @@ def _part(part: Part, width: int, colour: bool) -> str:
 
 
 def table(of: Table, width: int = WIDTH, colour: bool = False) -> str:
-    """A table without its caption; columns of numbers stand at their right ends."""
+    """Return a table without its caption; columns of numbers are aligned right."""
     return columns([map(of.cell_text, row) for row in of.rows], [*map(shown, of.columns)], width, of.numbers(), colour)
 
 
 def head(title: str, width: int, colour: bool) -> str:
-    """A heading."""
+    """Return a heading."""
     from rich.text import Text
 
     return drawn(Text("\n".join(wrapped(title, width)), style="bold"), width, colour)

@@ -1,1 +1,1 @@
-"""A real RabbitMQ beside the model: its recordings, how often both agree, and what it says."""
+"""Comparisons of the model with a real RabbitMQ: recordings, rates of agreement, and texts."""

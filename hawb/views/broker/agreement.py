@@ -1,5 +1,4 @@
-"""How often model and broker were asked the same, and how often they agreed: by release, by verb, and by each two
-settings of the queues of wide stories, as a heat map."""
+"""How often model and broker agreed: by release, by verb, and by pairs of queue settings, as a heat map."""
 
 from __future__ import annotations
 
@@ -28,19 +27,18 @@ from hawb.views.tables import Table
 
 STYLE = FIGURE | {"axes.grid": False, "axes.spines.left": False, "axes.spines.bottom": False, "axes.facecolor": GRID}
 CELL_INCHES, LEFT, RIGHT, BELOW, ABOVE = 0.17, 2.6, 3.9, 2.5, 0.6
-"""A cell, and the room for names at the left, for factors and scales at the right, for names below, and for
-the title."""
+"""Inches: a cell, and the room for names (left), factors and scales (right), names (below), and the title (above)."""
 SCALE_LONG, SCALE_HIGH, SCALE_APART = 1.7, 0.14, 1.0
-"""Inches of a colour scale, whose label stands above it; from the top of one to that of the next."""
+"""Inches: width and height of a colour scale, and the distance from the top of one to the next."""
 LEAST_WIDTH = 7.0
 WORST = 0.9
-"""At this share of agreeing queue-stories, and below, the colour is the strongest."""
+"""The colour is strongest at this share of agreeing queue-stories and below."""
 AGREE = LinearSegmentedColormap.from_list("agree", [LOOKS["lost"].colour, PAPER])
 ASKED = LinearSegmentedColormap.from_list("asked", [PAPER, LOOKS["master"].colour])
 
 
 def _share(equal: int, asked: int) -> str:
-    """A share, rounded down: what is not all never reads as all."""
+    """Return a share in per cent, rounded down, so that only full agreement reads as 100 %."""
     return f"{1000 * equal // asked / 10:.1f}%"
 
 
@@ -48,14 +46,17 @@ def _share(equal: int, asked: int) -> str:
 
 
 def campaigns(data: Path | None = None) -> list[Campaign]:
-    """All campaigns in `data/recorded/wide`, by release and seed. Raises FileNotFoundError outside a checkout."""
+    """Return all campaigns in `data/recorded/wide`, by release and seed.
+
+    Raise FileNotFoundError outside a checkout.
+    """
     folder = (data or data_folder_for("the campaigns")) / "recorded" / "wide"
     found = [kept_campaigns.read(file) for file in folder.glob("*.jsonl")]
     return sorted(found, key=lambda one: (_by_number(one[0].release), one[0].seed))
 
 
 def by_release(all_kept: Sequence[Campaign]) -> Table:
-    """How many queue-stories were played on each release, and how many agreed."""
+    """Return how many queue-stories were played on each release, and how many agreed."""
     rows = []
     for release, group in groupby((head for head, _ in all_kept), key=lambda head: head.release):
         heads = list(group)
@@ -65,7 +66,7 @@ def by_release(all_kept: Sequence[Campaign]) -> Table:
 
 
 def what_differs(all_kept: Sequence[Campaign]) -> Table:
-    """Each queue-story that differs, by name."""
+    """Return each queue-story that differs, by name."""
     rows = [(head.release, _seed(head), story, ", ".join(fields))
             for head, _ in all_kept for story, fields in head.differing.items()]  # fmt: skip
     return Table("Queue-stories that differ", ("release", "seed", "story and queue", "fields"), rows)
@@ -83,7 +84,7 @@ def _by_number(release: str) -> list[int]:
 
 
 def by_verb(recordings: Iterable[Kept]) -> Table:
-    """In how many recordings each verb was played, by release, and in how many of them something differs."""
+    """Return the number of recordings with each verb, by release, and how many of them differ."""
     asked: Counter = Counter()
     differing: Counter = Counter()
     releases: set[str] = set()
@@ -103,8 +104,10 @@ def by_verb(recordings: Iterable[Kept]) -> Table:
 
 
 def heat_map(counts: Sequence[Pair]) -> Figure:
-    """A map of each two settings that were asked together: below the diagonal how often model and broker agreed, above
-    it how often they were asked. Pairs that were never asked are grey."""
+    """Draw a map of each pair of settings that were played together.
+
+    The share of agreement is below the diagonal, the number of plays above it. Pairs that were never played are grey.
+    """
     places = _places(counts)
     asked, share = (np.full((len(places), len(places)), np.nan) for _ in range(2))
     for one in counts:
@@ -130,7 +133,10 @@ def heat_map(counts: Sequence[Pair]) -> Figure:
 
 
 def sentence(counts: Sequence[Pair]) -> str:
-    """How often model and broker agree, and where least; of each queue-story each pair counts."""
+    """Return how often model and broker agree, and for which pair of settings least.
+
+    Each pair of a queue-story's settings counts.
+    """
     if not counts:
         return "Nothing was asked."
     asked, equal = sum(one.asked for one in counts), sum(one.equal for one in counts)
@@ -145,7 +151,7 @@ def sentence(counts: Sequence[Pair]) -> str:
 
 
 def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
-    """The row of each value that was asked, factor by factor as `ROUNDS` have them."""
+    """Return the row of each value that was played, in the order of the factors in `ROUNDS`."""
     met = {found for one in counts for found in ((one.factor, one.value), (one.other_factor, one.other_value))}
     known = [(factor, value) for factor in FACTORS
              for value in dict.fromkeys(value for factors in ROUNDS for value in factors[factor])]  # fmt: skip
@@ -154,7 +160,7 @@ def _places(counts: Sequence[Pair]) -> dict[tuple[str, str], int]:
 
 
 def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
-    """Names each row and column, and draws a line between factors."""
+    """Name each row and column, and draw a line between factors."""
     names = [value if value != "unset" else "(unset)" for _, value in values]
     axes.set_xticks(range(len(values)), names, rotation=90)
     axes.set_yticks(range(len(values)), names)
@@ -168,7 +174,7 @@ def _lines(axes: Axes, values: list[tuple[str, str]]) -> None:
 
 
 def _scale(figure: Figure, image: AxesImage, place: int, label: str, form: str, ticks: tuple[float, ...]) -> None:
-    """A colour scale at the right, as large whatever the map's size: they stand below each other."""
+    """Draw a colour scale at the right, below the previous one, in a size that does not depend on the map's."""
     width, height = figure.get_size_inches()
     left, top = width - SCALE_LONG - 0.25, ABOVE + 0.45 + place * SCALE_APART
     room = (left / width, 1 - (top + SCALE_HIGH) / height, SCALE_LONG / width, SCALE_HIGH / height)
@@ -179,6 +185,6 @@ def _scale(figure: Figure, image: AxesImage, place: int, label: str, form: str, 
 
 
 def _mark(axes: Axes, share: np.ndarray) -> None:
-    """Marks the pairs that agree least, which colour alone must not tell."""
+    """Mark the pairs that agree least, so that they do not differ by colour alone."""
     for row, column in zip(*np.nonzero(share <= WORST), strict=True):
         axes.annotate(LOOKS["lost"].glyph, (column, row), ha="center", va="center", fontsize=8)

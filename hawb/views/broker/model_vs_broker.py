@@ -1,7 +1,8 @@
-"""The model and a real broker beside each other: one story field by field, and all recordings counted.
+"""The model and a real broker side by side: one story field by field, and counts over all recordings.
 
-`hawb.conformance.compare` says what agrees; here its answer is laid out. Fields that it leaves to chance, fields that a
-scenario calls racy, those known to differ and those that the broker does not tell have a verdict of their own each.
+`hawb.conformance.compare` decides what agrees; this module shows its answer. There are separate verdicts for fields
+that it leaves to chance, fields that a scenario marks as racy, fields that are known to differ, and fields that the
+broker does not report.
 """
 
 from __future__ import annotations
@@ -35,16 +36,19 @@ AGREES, CHANCE, RACY, KNOWN, DIFFERS, UNTOLD = (
     "agrees", "left to chance", "racy", "known difference", "differs", "not told",
 )  # fmt: skip
 MARKS = {AGREES: "=", CHANCE: "~", RACY: "~", KNOWN: "≠", DIFFERS: "✕", UNTOLD: "·"}
-"""The verdicts, each with its mark. CHANCE is for what RabbitMQ draws or does in no fixed order, as
-`hawb.conformance.races` lists it; UNTOLD for what no broker tells, or not at that step."""
+"""The verdicts, each with its mark.
+
+CHANCE is for what RabbitMQ decides at random or does in no fixed order, as `hawb.conformance.races` lists it; UNTOLD
+for what no broker reports, or not at that step.
+"""
 QUIET = {AGREES, UNTOLD}
 """Verdicts that are shown faintly."""
 
 BY_ENTRY = ("queues", "ledger", "consumers", "publishers")
-"""Sections of an outcome in which each entry has fields of its own."""
+"""Sections of an outcome in which each entry has its own fields."""
 NOTHING = "none"
 FEW_SEEDS = 32
-"""Where fields are left out, no seed makes all agree; by then no other has left fewer that differ."""
+"""The number of seeds to try for a scenario with uncompared fields; further seeds have never agreed in more fields."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,24 +62,24 @@ class Kept:
 
     @property
     def played(self) -> Played:
-        """The broker's outcomes at the first take."""
+        """Return the broker's outcomes of the first take."""
         return self.recording.as_played(self.scenario)
 
     @cached_property
     def differing(self) -> list[list[Difference]]:
-        """What differs in each take, without what is known to."""
+        """Return the differences of each take, without the known ones."""
         return [compare(take, self.known) for take in self.recording.takes(self.scenario)]
 
     @property
     def quorum(self) -> bool:
-        """Whether the scenario has a quorum queue, or asks for one."""
+        """Return True if the scenario has a quorum queue or declares one."""
         file = plain(self.scenario)
         declared = [step.get("declare", {}).get("arguments", {}).get("x-queue-type") for step in file.get("steps", [])]
         return "quorum" in [*declared, *(entry.get("type") for entry in file.get("queues", []))]
 
 
 class Field(NamedTuple):
-    """A field of the outcome as model and broker tell it, at an `expect` step or (None) at the end."""
+    """A field of the outcome with the model's and the broker's value, at an `expect` step, or at the end (None)."""
 
     step: int | None
     name: str
@@ -85,23 +89,28 @@ class Field(NamedTuple):
 
 
 class Verdicts(Table):
-    """A table with verdicts among its values: each stands behind its mark, and those that are not QUIET stand out."""
+    """A table with verdicts among its values; each has its mark, and those that are not QUIET stand out."""
 
     __slots__ = ()
 
     def cell_text(self, value: Any) -> str:
+        """Return the text of a cell; a verdict has its mark."""
         return f"{MARKS[value]} {value}" if value in MARKS else super().cell_text(value)
 
     def ink(self, value: Any) -> str:
+        """Return the style that makes a verdict stand out; "" for other cells."""
         loud = value in MARKS and value not in QUIET
         return f";font-weight:600;color:{style.LOOKS['lost'].colour}" if loud else ""
 
 
-# What is kept
+# Recordings
 
 
 def all_recordings(data: Path | None = None) -> list[Kept]:
-    """All recordings in `data/recorded`, by release and name. Raises FileNotFoundError outside a checkout."""
+    """Return all recordings in `data/recorded`, by release and name.
+
+    Raise FileNotFoundError outside a checkout.
+    """
     folder = data or data_folder_for("the recordings")
     known = load_known(folder / "known-differences.yaml")
     return [
@@ -111,7 +120,7 @@ def all_recordings(data: Path | None = None) -> list[Kept]:
 
 
 def recording(name: str, release: str = "3.10", data: Path | None = None) -> Kept:
-    """The recording of a scenario on a release. Raises KeyError where there is none."""
+    """Return the recording of a scenario on a release. Raise KeyError if there is none."""
     found = [kept for kept in all_recordings(data) if (kept.name, kept.recording.version) == (name, release)]
     if not found:
         raise KeyError(f"{name} is not recorded on {release}")
@@ -124,8 +133,10 @@ def recording(name: str, release: str = "3.10", data: Path | None = None) -> Kep
 def fields(
     played: Played, known: Uncompared | None = None, compared: list[Difference] | None = None
 ) -> list[Field]:
-    """All fields that the model or the broker tells, at each `expect` step and at the end, with their verdicts; given
-    what differs, if it was `compared` before."""
+    """Return all fields that the model or the broker reports, with their verdicts.
+
+    They are those of each `expect` step and of the end. `compared` are the differences, if the caller has them already.
+    """
     parts = {RACY: played.scenario.racy, KNOWN: known}
     spared = {verdict: uncompared([part]) for verdict, part in parts.items() if part}
     bare = played._replace(scenario=replace(played.scenario, racy=None))
@@ -158,27 +169,29 @@ def _met(found: list[tuple[int | None, str]], step: int | None, name: str) -> bo
 
 
 def _seen_of(model: Any, broker: Any) -> Any:
-    """The model's value; of the views of a partition's sides only the fields that the broker tells."""
+    """Return the model's value; of views in a partition, only the fields that the broker reports."""
     if isinstance(model, list) and isinstance(broker, list) and all(isinstance(view, dict) for view in model):
         return [{key: view.get(key) for key in seen} for view, seen in zip(model, broker, strict=False)]
     return model
 
 
 def _within(name: str, other: str) -> bool:
-    """Whether one of two fields is the other, or below it."""
+    """Return True if one of two fields is the other, or below it."""
     return name == other or name.startswith(f"{other}.") or other.startswith(f"{name}.")
 
 
 def _paired(model: dict[str, Any], broker: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """(field, model, broker); ABSENT where one of them does not tell it."""
+    """Yield (field, model, broker), with ABSENT for a value that is not reported."""
     mine, seen = _flat(model), _flat(broker)
     for name in mine | seen:
         yield name, mine.get(name, ABSENT), seen.get(name, ABSENT)
 
 
 def _flat(told: dict[str, Any]) -> dict[str, Any]:
-    """An outcome's fields by their names. Of ledgers only those that are compared: dead letters count as published, and
-    no client sees them."""
+    """Return an outcome's fields by name.
+
+    Only ledgers that are compared are included: dead letters count as published, and no client sees them.
+    """
     flat: dict[str, Any] = {}
     for section, value in told.items():
         if section in SKIPPED:
@@ -198,8 +211,10 @@ def _flat(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def pair(kept: Kept, of: str, step: int | None = None) -> Verdicts:
-    """What model and broker tell of one part of the outcome, such as `queues.ha.orders`, side by side; without fields
-    that no broker tells and that are empty in the model."""
+    """Return the model's and the broker's values of one part of the outcome, such as `queues.ha.orders`.
+
+    Leave out fields that no broker reports and that are empty in the model.
+    """
     return _pair(kept.played, kept.known, of, step)
 
 
@@ -216,7 +231,7 @@ def _pair(played: Played, known: Uncompared | None, of: str, step: int | None) -
 
 
 def brief(value: Any) -> str:
-    """A value of an outcome in few words."""
+    """Return a value of an outcome in few words."""
     if value == ABSENT:
         return ""
     if value is None or value in ([], {}):
@@ -238,8 +253,10 @@ def brief(value: Any) -> str:
 
 
 def verdict(kept: Kept) -> str:
-    """The verdict on a whole recording. A recording of which some fields are not compared does not simply agree,
-    however these came out."""
+    """Return the verdict on a whole recording.
+
+    A recording with uncompared fields never has the verdict AGREES, whatever their values are.
+    """
     if any(kept.differing):
         return DIFFERS
     if kept.known:
@@ -251,7 +268,7 @@ VERDICTS = (AGREES, RACY, KNOWN, DIFFERS)
 
 
 def tally(all_kept: Iterable[Kept]) -> Verdicts:
-    """How many recordings agree, by release and type of queue."""
+    """Return how many recordings agree, by release and type of queue."""
     counts = Counter((kept.recording.version, kept.quorum, verdict(kept)) for kept in all_kept)
     groups = sorted({group[:2] for group in counts}, key=lambda group: (*map(int, group[0].split(".")), group[1]))
     rows = []
@@ -263,14 +280,14 @@ def tally(all_kept: Iterable[Kept]) -> Verdicts:
 
 
 def tally_of_fields(all_kept: Iterable[Kept]) -> Table:
-    """How many fields agree, over all recordings, their `expect` steps included."""
+    """Return how many fields agree over all recordings, including `expect` steps."""
     counts = Counter(field.verdict for kept in all_kept for field in fields(kept.played, kept.known, kept.differing[0]))
     rows = [(f"{mark} {each}", counts[each]) for each, mark in MARKS.items()]
     return Table("Fields of all recordings", ("verdict", "fields"), rows)
 
 
 def reasons(all_kept: Iterable[Kept], why: str) -> Table:
-    """The fields that are not compared because they are RACY or KNOWN, with the reason that stands in the files."""
+    """Return the fields that are not compared because they are RACY or KNOWN, with the reason from the files."""
     parts = [(kept, kept.scenario.racy if why == RACY else kept.known) for kept in all_kept]
     rows = [(kept.name, kept.recording.version, ", ".join(part.fields), part.reason) for kept, part in parts if part]
     return Table(why.capitalize(), ("scenario", "release", "fields", "reason"), rows)
@@ -280,7 +297,7 @@ def reasons(all_kept: Iterable[Kept], why: str) -> Table:
 
 
 def missing(release: str = real.VERSION) -> list[str]:
-    """What this machine lacks to run a real broker of a release; empty if it can."""
+    """Return what this machine lacks to run a real broker of a release; empty if it lacks nothing."""
     lacks = lacking()
     if roots.found(release) is None:
         lacks.append(f"a RabbitMQ {release}, such as Debian's package rabbitmq-server")
@@ -288,8 +305,10 @@ def missing(release: str = real.VERSION) -> list[str]:
 
 
 def live(kept: Kept, of: str, ask: bool = False) -> Verdicts | str:
-    """The table of `pair` from a real cluster that plays the scenario now, if `ask` and the machine can run one; else a
-    sentence that says what is missing. Raises nothing for what the machine lacks."""
+    """Return the table of `pair` from a real cluster that plays the scenario now, or a sentence that says why not.
+
+    The cluster starts only if `ask` is True. No exception is raised for what the machine lacks.
+    """
     release = kept.recording.version
     if lacks := missing(release):
         return f"No real broker can run here, for want of {'; '.join(lacks)}. The recording stands in for it."

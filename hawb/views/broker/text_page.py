@@ -1,5 +1,7 @@
-"""Writes the table of texts, `data/texts.csv`, and the page that explains it, `data/texts.md`, anew:
-`python -m hawb.views.broker.text_page`, in a checkout."""
+"""Write the table of texts, `data/texts.csv`, and the page about it, `data/texts.md`.
+
+Run `python -m hawb.views.broker.text_page` in a checkout.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ HEADINGS = {"log": "## Log lines", "amqp": "## Errors of AMQP", "ctl": "## Refus
 
 
 def as_csv(rows: Iterable[Row]) -> str:
-    """The table, a line for each text; `difference` is empty where model and broker say the same."""
+    """Return the table with a line for each text; `difference` is empty if model and broker have the same text."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -44,7 +46,7 @@ def as_csv(rows: Iterable[Row]) -> str:
 
 
 def as_page(rows: Sequence[Row]) -> str:
-    """The page: how many texts there are, what each kind says, and where model and broker differ."""
+    """Return the page: the number of texts, the texts of each kind, and where model and broker differ."""
     parts = [INTRODUCTION, counts(rows)]
     for kind, heading in HEADINGS.items():
         equal = [row for row in rows if row.said.kind == kind and row.said.equal]
@@ -55,7 +57,7 @@ def as_page(rows: Sequence[Row]) -> str:
 
 
 def counts(rows: Sequence[Row]) -> str:
-    """How many texts were compared, by release and kind."""
+    """Return how many texts were compared, by release and kind."""
     found = []
     for release, of in groupby(rows, key=lambda row: row.said.release):
         told = list(of)
@@ -66,19 +68,19 @@ def counts(rows: Sequence[Row]) -> str:
 
 
 def meanings(rows: Iterable[Row]) -> str:
-    """Log lines with what they mean and where they were seen."""
+    """Return log lines with their meaning and the scenarios that show them."""
     cells = [(markdown.code(text), meaning(of), *seen_in(of)) for text, of in by_form(rows)]
     return markdown.table(("line", "it means", *releases()), cells) + "\n"
 
 
 def sayings(rows: Iterable[Row]) -> str:
-    """Errors and refusals with where they were seen."""
+    """Return errors and refusals with the scenarios that show them."""
     cells = [(markdown.code(" ".join(text.split())), *seen_in(of)) for text, of in by_form(rows)]
     return markdown.table(("text", *releases()), cells) + "\n"
 
 
 def differences(rows: Iterable[Row]) -> str:
-    """Texts that differ, with the reason."""
+    """Return texts that differ, with the reason."""
     cells = [
         (PROFILES[said.release].release, KINDS[said.kind], cell(said.model), cell(said.broker), markdown.plain(why))
         for said, _, why in rows
@@ -87,7 +89,7 @@ def differences(rows: Iterable[Row]) -> str:
 
 
 def by_form(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    """Rows that say the same but for names and numbers, together."""
+    """Return rows grouped by text, apart from names and numbers."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(form(text_of(row)) or "", []).append(row)
@@ -95,24 +97,24 @@ def by_form(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def meaning(rows: Iterable[Row]) -> str:
-    """The meaning of the events that log lines are for, in the words of the trace."""
+    """Return the meaning of the events that log lines are for, in the words of the trace."""
     events = dict.fromkeys(row.said.event for row in rows if row.said.event)
     return markdown.plain(" ".join(f"{EVENTS[event].partition('. ')[0].rstrip('.')}." for event in events))
 
 
 def releases() -> list[str]:
-    """The releases that were asked."""
+    """Return the releases of the recordings."""
     return [PROFILES[version].release for version in ("3.8", "3.10", "4.0", "4.3")]
 
 
 def seen_in(rows: Sequence[Row]) -> list[str]:
-    """For each release a scenario that has shown it."""
+    """Return for each release a scenario that shows the text."""
     where = {PROFILES[row.said.release].release: row.said.scenario for row in reversed(rows)}
     return [f"[{where[name]}](scenarios/{where[name]}.yaml)" if name in where else "" for name in releases()]
 
 
 def cell(text: str | None) -> str:
-    """A text in a cell, without names and numbers."""
+    """Return a text for a cell, without names and numbers."""
     return "nothing" if text is None else markdown.code(" ".join((form(text) or "").split()))
 
 

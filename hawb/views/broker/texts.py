@@ -1,12 +1,13 @@
-"""RabbitMQ's own texts in each release, beside those that the model predicts: texts that people search for.
+"""RabbitMQ's own texts in each release, for which people search, with those that the model predicts.
 
-Texts are of three kinds: `amqp`, with which the broker closes a channel or a connection; `ctl`, with which its command
-line tools refuse; `log`, the lines of its nodes' logs about replication, membership and partitions. The broker's are
-those of the recordings, the model's come from playing the same scenario, so the table is never written by hand.
+There are three kinds of texts: `amqp`, with which the broker closes a channel or a connection; `ctl`, with which its
+command line tools refuse; `log`, the lines of its nodes' logs about replication, membership and partitions. The
+broker's texts come from the recordings and the model's from playing the same scenario, so nothing in the table is
+written by hand.
 
-Errors are compared step by step as they were told. Log lines are compared scenario by scenario, each line once,
-whichever node and step has it: a line that every node writes is one line of the model's. Of texts that differ in names
-and numbers alone (`form`) the table has one for each release.
+Errors are compared step by step in their order. Log lines are compared scenario by scenario, each line once, regardless
+of node and step: a line that every node writes is one line of the model's. The table has one text for each release of
+those that differ only in names and numbers (`form`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ KINDS = {
     "ctl": "refusals of the command line tools",
 }
 BROKEN = re.compile(r"(?<=[,{\[])\n\s+")
-"""Where Erlang breaks a term that is too long for a line; with longer names it breaks elsewhere."""
+"""The places where Erlang breaks a term that is too long for a line; with longer names it breaks elsewhere."""
 TERMS = (
     (re.compile(r"^(?:<<.*>>|\[.*\]|#\{.*\}|\".*\"|null|true|false|-?\d[\d.e+-]*)(?= )", re.M), "…"),
     (re.compile(r"<<.*>>|\[.*\]|#\{.*\}|\{\".*\}"), "…"),
@@ -51,8 +52,10 @@ NAMES = (
 
 
 class Said(NamedTuple):
-    """A text as it was seen, in a release, at a step of a scenario: the model's, the broker's, or both. `event` is the
-    model's event that a log line is for."""
+    """A text in a release, at a step of a scenario: the model's, the broker's, or both.
+
+    `event` is the model's event of a log line.
+    """
 
     release: str
     kind: str
@@ -64,17 +67,17 @@ class Said(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether model and broker say the same."""
+        """Return True if model and broker have the same text."""
         return self.model == self.broker
 
     @property
     def form(self) -> tuple[str | None, ...]:
-        """The part that it shares with all texts which differ from it in names and numbers alone."""
+        """Return a key that is equal for texts that differ only in names and numbers."""
         return self.release, self.kind, form(self.model), form(self.broker)
 
 
 class Row(NamedTuple):
-    """A text, how often texts of its form were seen, and why model and broker differ, if they do."""
+    """A text, the number of texts of its form, and the reason why model and broker differ, if they do."""
 
     said: Said
     seen: int
@@ -82,7 +85,7 @@ class Row(NamedTuple):
 
 
 class Reason(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why texts differ in which the patterns are found, in the releases and scenarios that are named or in all."""
+    """A reason why texts that match the patterns differ, in the named releases and scenarios, or in all."""
 
     kind: str
     reason: str
@@ -92,7 +95,7 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
     scenarios: tuple[str, ...] = ()
 
     def covers(self, said: Said) -> bool:
-        """Whether this is the reason why a text differs."""
+        """Return True if this is the reason why a text differs."""
         sides = ((self.model, said.model), (self.broker, said.broker))
         found = all(pattern is None or (text is not None and re.search(pattern, text)) for pattern, text in sides)
         named = ((self.releases, said.release), (self.scenarios, said.scenario))
@@ -100,12 +103,15 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def reasons(file: Path) -> list[Reason]:
-    """The reasons in a file. Raises OSError and msgspec.ValidationError."""
+    """Return the reasons in a file. Raise OSError or msgspec.ValidationError if it cannot be read."""
     return convert(yaml.safe_load(file.read_text(encoding="utf-8")), list[Reason])
 
 
 def table(data: Path, why: Sequence[Reason]) -> list[Row]:
-    """All texts of the recordings in `data`, one of each form and release. Raises OSError."""
+    """Return all texts of the recordings in `data`, one for each form and release.
+
+    Raise OSError if a file cannot be read.
+    """
     kept: dict[tuple[str | None, ...], list[Said]] = {}
     for said in all_said(data):
         kept.setdefault(said.form, []).append(said)
@@ -114,22 +120,22 @@ def table(data: Path, why: Sequence[Reason]) -> list[Row]:
 
 
 def place(row: Row) -> tuple[Any, ...]:
-    """Where a row stands in the table."""
+    """Return the sort key of a row."""
     return [int(number) for number in row.said.release.split(".")], list(KINDS).index(row.said.kind), text_of(row)
 
 
 def text_of(row: Row) -> str:
-    """The broker's text, or else the model's."""
+    """Return the broker's text, or else the model's."""
     return row.said.broker or row.said.model or ""
 
 
 def reason_for(said: Said, why: Iterable[Reason]) -> str | None:
-    """Why model and broker differ; None where they do not, or where no reason is written down."""
+    """Return why model and broker differ; None if they do not, or if no reason is written down."""
     return None if said.equal else next((known.reason for known in why if known.covers(said)), None)
 
 
 def all_said(data: Path) -> Iterator[Said]:
-    """All texts of all recordings and logs in `data`, file by file."""
+    """Yield all texts of all recordings and logs in `data`, file by file."""
     for file in sorted((data / "recorded").glob("*/*.json")):
         recording = recordings.read(file)
         if recording.outcome["errors"]:
@@ -139,15 +145,17 @@ def all_said(data: Path) -> Iterator[Said]:
 
 
 def of_model(data: Path, file: Path) -> tuple[Said, dict[str, Any]]:
-    """A text with the release and scenario of a recorded file, and the model's outcome of that scenario."""
+    """Return an empty text with the release and scenario of a recorded file, and the scenario's modelled outcome."""
     release = file.parent.name
     scenario = recordings.at_version(load(data / "scenarios" / f"{file.stem}.yaml"), release)
     return Said(release, "", file.stem, 0, None, None), outcome(Run.of(scenario))
 
 
 def errors(said: Said, told: dict[str, Any], broker: Sequence[dict[str, Any]]) -> Iterator[Said]:
-    """The broker's refusals, each with the model's at the same place of its step. A refusal that only one of them has
-    is no matter of texts."""
+    """Yield the broker's refusals, each with the model's at the same position of its step.
+
+    A refusal that only one of them has is not a difference of texts.
+    """
     for step in sorted({error["step"] for error in broker}):
         mine, its = ([error for error in part if error["step"] == step] for part in (told["errors"], broker))
         for one, other in zip(mine, its, strict=False):
@@ -156,7 +164,7 @@ def errors(said: Said, told: dict[str, Any], broker: Sequence[dict[str, Any]]) -
 
 
 def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -> Iterator[Said]:
-    """Log lines: those that both have, those of the broker alone, those of the model alone."""
+    """Yield log lines: those that both have, those of the broker alone, and those of the model alone."""
     mine = lines(told)
     seen = {line.text: line.step for line in reversed(log)}
     for text, step in sorted(seen.items(), key=lambda item: item[1]):
@@ -168,7 +176,7 @@ def logged(said: Said, told: dict[str, Any], log: Sequence[node_logs.LogLine]) -
 
 
 def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
-    """The lines that the model logs in a scenario, each with the step and the event of its first time."""
+    """Return the lines that the model logs in a scenario, each with its first step and event."""
     found: dict[str, tuple[int, str]] = {}
     for event, logged in zip(told["events"], log_lines(told), strict=True):
         for line in (logged or "").splitlines() if event["step"] is not None else ():
@@ -177,12 +185,12 @@ def lines(told: dict[str, Any]) -> dict[str, tuple[int, str]]:
 
 
 def laid(text: str) -> str:
-    """A text with its terms in one line each, without the tools' "Error:" before it, and nothing after its end."""
+    """Return a text with each term on one line, without the tools' "Error:" and without trailing space."""
     return BROKEN.sub("", text).removeprefix("Error:").strip()
 
 
 def form(text: str | None) -> str | None:
-    """A text with … for its names and numbers, and for the values in it."""
+    """Return a text with … instead of names, numbers and values."""
     if text is None:
         return None
     for pattern, word in (*(TERMS if text.startswith("Validation failed") else ()), *NAMES):

@@ -1,1 +1,1 @@
-"""What there is at a moment of a story: replicas, queues, clients, links and the ledger of messages."""
+"""Views of one moment of a story: replicas, queues, clients, links and the ledger of messages."""

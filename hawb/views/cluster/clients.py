@@ -1,4 +1,4 @@
-"""The consumers and publishers of an outcome as HTML tables, with what changed marked, was → now."""
+"""The consumers and publishers of an outcome as HTML tables; changed cells show both values: old → new."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONSUMERS: dict[str, Callable[[dict], str]] = {
     N_("unacknowledged"): lambda consumer: whole(size(consumer['unacknowledged'])),
     N_("cancel notified"): lambda consumer: _("yes") if consumer["cancel_notified"] else "",
 }
-"""The columns of a consumer, or of a named holder of fetched messages, beside its name."""
+"""The columns for a consumer, or for a named client that fetched messages, after its name."""
 
 PUBLISHERS: dict[str, Callable[[dict], str]] = {
     N_("state"): lambda publisher: client_state(publisher),
@@ -33,7 +33,7 @@ PUBLISHERS: dict[str, Callable[[dict], str]] = {
     N_("confirmed"): lambda publisher: whole(publisher['confirmed']),
     N_("blocked (s)"): lambda publisher: seconds(publisher["blocked_s"]),
 }
-"""The columns of a steady publisher beside its name."""
+"""The columns for a steady publisher, after its name."""
 
 
 HEADS = {"consumers": (N_("Consumers"), N_("consumer")), "publishers": (N_("Publishers"), N_("publisher"))}
@@ -41,13 +41,13 @@ HEADS = {"consumers": (N_("Consumers"), N_("consumer")), "publishers": (N_("Publ
 
 
 def client_state(client: dict) -> str:
-    """The state of a client in words."""
+    """Return the state of a client in words."""
     state = STATES[client["state"]]
     return _(state)
 
 
 def html(outcome: dict, was: dict | None = None) -> str:
-    """The tables of the outcome's clients; none where it has none."""
+    """Return the tables of the outcome's consumers and publishers; a sentence if it has neither."""
     tables = [
         _clients(kind, columns, outcome[kind], (outcome if was is None else was)[kind])
         for kind, columns in (("consumers", CONSUMERS), ("publishers", PUBLISHERS))

@@ -1,6 +1,6 @@
-"""The ledger of an outcome as rows and as HTML: what became of every message, and how that changed.
+"""The ledger of an outcome as rows and as HTML: the fate of all messages, and what changed.
 
-Names come from outside and are escaped; each is kept to itself with <bdi>.
+Names are untrusted input: they are escaped, and each is isolated with <bdi>.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ COLUMNS: dict[str, Callable[[dict, dict], int]] = {
     N_("would be redelivered"): lambda account, queue: size(queue["redelivered"]),
     N_("delivered twice"): lambda account, queue: size(account["delivered_twice"]),
 }
-"""The figures, from a queue's entries in the ledger and among the queues. Messages to be redelivered are in the queue
-and would carry the flag: after a failover, but also those that a consumer has and has not acknowledged."""
+"""The figures, from a queue's ledger account and its entry in `queues`.
+
+"would be redelivered" counts messages in the queue whose next delivery has the redelivered flag: those delivered before
+a failover, and those that a consumer has not acknowledged yet.
+"""
 
 ROLES = {
     "lost": "lost",
@@ -39,7 +42,7 @@ ROLES = {
     "would be redelivered": "redelivered",
     "delivered twice": "redelivered",
 }
-"""Figures that stand in a colour of `style.LOOKS`, with its glyph, unless they are 0."""
+"""The figures that have a colour and glyph of `style.LOOKS`, unless they are 0."""
 
 NO_ACCOUNT = {"published": 0, "confirmed": [], "nacked": [], "refused": [], "lost": [], "lost_confirmed": 0,
               "delivered_twice": [], "removed": {"acknowledged": []}}  # fmt: skip
@@ -54,19 +57,22 @@ class Figure(Struct, frozen=True):
 
     @property
     def change(self) -> int:
-        """How much the number grew."""
+        """Return the increase of the number."""
         return self.now - self.was
 
 
 class Row(Struct, frozen=True):
-    """One queue name's figures by the names of COLUMNS."""
+    """The figures of one queue name, by the names of COLUMNS."""
 
     queue: str
     figures: dict[str, Figure]
 
 
 def rows(outcome: dict, was: dict | None = None) -> list[Row]:
-    """The ledger, sorted by queue, against the outcome before; without `was` nothing counts as changed."""
+    """Return the ledger's rows, sorted by queue, with the changes since the outcome `was`.
+
+    Without `was`, nothing counts as changed.
+    """
     before = outcome if was is None else was
     return [Row(queue, _figures(outcome, before, queue)) for queue in sorted(outcome["ledger"])]
 
@@ -83,7 +89,7 @@ def _numbers(outcome: dict, name: str) -> dict[str, int]:
 
 
 def html(outcome: dict, was: dict | None = None) -> str:
-    """The ledger as an HTML table; columns without anything in them are left out."""
+    """Return the ledger as an HTML table, without columns that have only zeros."""
     entries = rows(outcome, was)
     always = ("published", "confirmed", "in queue", "lost", "lost after confirm")
     used = [c for c in COLUMNS if c in always or any(row.figures[c].was or row.figures[c].now for row in entries)]

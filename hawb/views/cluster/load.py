@@ -1,9 +1,8 @@
-"""What each node of an outcome has to do: the replicas it has of queues, whose clients it serves, and the messages that
-were written there because they were published.
+"""The load of each node of an outcome: its replicas, the clients that it serves, and the published messages it wrote.
 
-Mirroring does not spread work: each message goes to the master, which serves all of the queue's clients, and from there
-to every mirror. So a message published to a queue with three replicas is written three times, on whatever nodes they
-are. Bytes, deliveries and acknowledgements are not counted here.
+Mirroring does not distribute work: each message goes to the master, which serves all of the queue's clients, and from
+there to every mirror. So a message published to a queue with three replicas is written three times. Bytes, deliveries
+and acknowledgements are not counted here.
 """
 
 from __future__ import annotations
@@ -20,12 +19,14 @@ from hawb.views.formatting import counted, html, paragraph, sentence, shown, siz
 from hawb.views.terminal import columns
 
 SERVES, COPIES = ("master", "leader", "leader_alone"), ("mirror", "member")
-"""The roles of replicas that serve a queue's clients, and of those that only have a copy."""
+"""The roles of replicas that serve a queue's clients, and of those that only hold a copy."""
 
 
 class Load(Struct, frozen=True):
-    """A node's part: the queues it serves as master or leader, the copies it keeps beside, the messages in both, and
-    how many times a published message was written there."""
+    """The load of a node: queues it serves as master or leader, other replicas, and messages in all of them.
+
+    `written` counts the published messages that were written on the node.
+    """
 
     node: str
     serves: int = 0
@@ -35,13 +36,13 @@ class Load(Struct, frozen=True):
 
 
 COLUMNS = {"serves": "master", "copies": "synchronised", "messages": "running", "written": "promoted"}
-"""The columns, each with the look whose colour its bars have."""
+"""The columns, each with the look that gives its bars their colour."""
 
 WORDS = {"serves": N_("masters and leaders"), "copies": N_("mirrors and followers"), "messages": N_("messages held"),
          "written": N_("publishes written")}  # fmt: skip
 
 BAR_PX = 80
-"""The longest bar."""
+"""The length of the longest bar in pixels."""
 
 
 WRITTEN = Plural(
@@ -53,8 +54,10 @@ WRITTEN = Plural(
 
 
 def loads(outcome: dict) -> list[Load]:
-    """The load of each node, in the order of the outcome. Replicas on a node that is down serve nobody and do not
-    count; the messages that were written there do."""
+    """Return the load of each node, in the order of the outcome.
+
+    Replicas on a stopped node do not count; the messages that were written there do.
+    """
     serves, copies, held = Counter(), Counter(), Counter()
     for node, replica in _replicas(outcome):
         serves[node] += replica["role"] in SERVES
@@ -65,14 +68,14 @@ def loads(outcome: dict) -> list[Load]:
 
 
 def _replicas(outcome: dict) -> Iterator[tuple[str, dict]]:
-    """Each replica that runs, of every queue as each side sees it."""
+    """Yield each running replica with its node, for every queue and every partition's view of it."""
     for queue in (*outcome["queues"].values(), *outcome.get("queues_elsewhere", {}).values()):
         for seen in queue.get("replicas_by_view", [queue.get("replicas", {})]):
             yield from ((node, replica) for node, replica in seen.items() if replica["online"])
 
 
 def _written(outcome: dict) -> Counter[str]:
-    """How often a published message was written, by node."""
+    """Return the number of published messages that each node has written."""
     written: Counter[str] = Counter()
     for event in outcome["events"]:
         if event["event"] == "messages_published":
@@ -82,7 +85,7 @@ def _written(outcome: dict) -> Counter[str]:
 
 
 def summary(outcome: dict) -> str:
-    """The loads in sentences: who serves most, and how many times each message was written."""
+    """Return the loads in sentences: the node that serves most queues, and how many times each message was written."""
     found = loads(outcome)
     published = sum(size(e["detail"]["ids"]) for e in outcome["events"] if e["event"] == "messages_published")
     written, served = sum(one.written for one in found), sum(one.serves for one in found)
@@ -98,19 +101,19 @@ def summary(outcome: dict) -> str:
 
 
 def text(outcome: dict) -> str:
-    """The table for a terminal, and the loads in sentences."""
+    """Return the table for a terminal, followed by the summary."""
     table = [[shown(one.node), *(whole(getattr(one, column)) for column in COLUMNS)] for one in loads(outcome)]
     drawn = columns(table, [_("node"), *heads()], None, range(1, len(COLUMNS) + 1))
     return f"{drawn}\n{summary(outcome)}"
 
 
 def heads() -> list[str]:
-    """The heads of COLUMNS."""
+    """Return the heads of COLUMNS."""
     return [_(word) for word in WORDS.values()]
 
 
 def table_html(outcome: dict) -> str:
-    """The table as HTML, each figure with a bar that is as long as its share of the column's largest."""
+    """Return the table as HTML; each figure has a bar in proportion to the largest of its column."""
     found, cut = loads(outcome), len(common_prefix(outcome["nodes"]))
     most = {column: max(getattr(one, column) for one in found) for column in COLUMNS}
     body = "".join(

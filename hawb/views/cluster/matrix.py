@@ -1,10 +1,10 @@
-"""The replica matrix: nodes across, queues down, in each cell what that node has of that queue.
+"""The replica matrix: a column for each node, a row for each queue, and in each cell the node's replica of the queue.
 
-A queue that the sides of a partition see differently has a row for each side. It stays legible at 8 nodes × 40 queues,
-where a drawing of a network does not. Shapes carry the meaning and colours repeat it; every cell has its words as a
-title, and `text` says the same without a picture.
+A queue that the partitions see differently has a row for each of them. The matrix stays legible at 8 nodes × 40 queues,
+where a drawing of a network does not. Shapes carry the meaning and colours repeat it; every cell has a title in words,
+and `text` has the same content without a picture.
 
-Everything is built as text, without a document tree, because the lab draws the matrix anew after every action.
+All markup is built as strings, without a document tree, because the lab draws the matrix after every action.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ from hawb.views.style import LOOKS
 
 NAME_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, MARGIN = 220, 42, 21, 8
 CELL_WIDTHS = (88, 640, 150)
-"""Least width of a node's column, the width that all of them share while there is room, and the widest."""
+"""Pixels: minimum width of a node's column, width that all columns share if there is room, and maximum width."""
 
 METADATA = N_("metadata")
-"""The name of the row of Khepri."""
+"""The name of Khepri's row."""
 
 FEW = 3
-"""How many nodes stand beside each other in a slim matrix."""
+"""The number of nodes side by side in a slim matrix."""
 
 CHARACTER_WIDTH, SMALL_WIDTH, SEEN_LENGTH = 7, 6, 21
 ARROW = '<path d="M-3-3 1 0-3 3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
 
 
 class Row(Struct, frozen=True):
-    """One queue as the nodes of `side` see it (all of them where it is empty): its state and its replicas by node, and
-    how both were before. A state of None: there is no queue. Of a quorum queue `online` says how many of its members
-    are, as in 2/3, `uncommitted` how many messages wait to be committed."""
+    """A queue as the nodes in `side` see it (all nodes if empty): its state and its replicas by node, now and before.
+
+    The state is None if there is no queue. For a quorum queue, `online` is the number of online members, as in 2/3, and
+    `uncommitted` the number of messages that wait to be committed.
+    """
 
     queue: str
     side: tuple[str, ...]
@@ -52,19 +54,21 @@ class Row(Struct, frozen=True):
 
 
 def rows(outcome: dict, was: dict | None = None) -> list[Row]:
-    """The matrix's rows: the metadata store's, where it is a Raft group, and those of queues, sorted. Without `was`
-    nothing counts as changed."""
+    """Return the rows of the matrix: those of the metadata store, if it is a Raft group, and those of queues, sorted.
+
+    Without `was`, nothing counts as changed.
+    """
     was = outcome if was is None else was
     before, after = _queues(was), _queues(outcome)
     return metadata_rows(outcome, was) + [
         Row(name, side, *_state(after, name, side), *_state(before, name, side), *_members(after, name, side))
-        for name in sorted(after.keys() | before.keys())  # a queue that has gone keeps its row for once
+        for name in sorted(after.keys() | before.keys())  # a deleted queue keeps its row until the next outcome
         for side in _sides(after.get(name, {}))
     ]
 
 
 def metadata_rows(outcome: dict, was: dict) -> list[Row]:
-    """The metadata store as each side of a partition sees it, in the looks of a quorum queue; none with Mnesia."""
+    """Return the metadata store as each partition sees it, in the form of a quorum queue; no rows with Mnesia."""
     if "metadata_store" not in outcome:
         return []
     return [
@@ -77,7 +81,7 @@ def metadata_rows(outcome: dict, was: dict) -> list[Row]:
 
 
 def _queues(outcome: dict) -> dict[str, dict]:
-    """The queues of all sides."""
+    """Return the queues of all partitions."""
     return outcome["queues"] | outcome.get("queues_elsewhere", {})
 
 
@@ -103,13 +107,13 @@ def _members(queues: dict, name: str, side: tuple[str, ...]) -> tuple[str, int]:
 
 
 def text(outcome: dict) -> str:
-    """The matrix for terminals and screen readers: a line with the nodes, then one for each queue."""
+    """Return the matrix for terminals and screen readers: a line with the nodes, then a line for each row."""
     nodes = commas(f"{shown(name)} {_said(outcome, name)}" for name in outcome["nodes"])
     return "\n".join([_("nodes: {nodes}", nodes=nodes), *(line(row, outcome["nodes"]) for row in rows(outcome))])
 
 
 def states(outcome: dict, node: str) -> list[str]:
-    """A node's state, its resource alarms, and whether it is in maintenance mode, in words."""
+    """Return a node's state, followed by its resource alarms and maintenance mode, if any."""
     resources = [alarm["resource"] for alarm in outcome.get("alarms", ()) if alarm["node"] == node]
     alarms = [_(alarm) for alarm in map(ALARMS.__getitem__, resources)]
     return [outcome["nodes"][node], *alarms, *([_("maintenance")] if node in outcome.get("maintenance", ()) else [])]
@@ -122,20 +126,19 @@ def _said(outcome: dict, node: str) -> str:
 
 
 def line(row: Row, nodes: dict[str, str]) -> str:
-    """One queue in words: each node that has a replica, with its glyph."""
+    """Return a row in words: each node that has a replica, with its glyph."""
     seen = [node for node in nodes if node in row.now and node in (row.side or nodes)]
     cells = "; ".join(f"{shown(node)} {row.now[node].glyph} {row.now[node].description}" for node in seen)
     return f"{label(row)} ({_about(row)}): {cells or NONE.description}"
 
 
 def label(row: Row) -> str:
-    """What a row is called."""
+    """Return the name of a row."""
     return _(METADATA) if row.queue == METADATA else shown(row.queue)
 
 
 def _about(row: Row) -> str:
-    """A row's state, how many of a quorum queue's members are online, what it has not committed, and whose view it
-    is."""
+    """Return a row's state, its online members, its uncommitted messages, and the nodes whose view it is."""
     state = STATES[row.state or "gone"]
     told = [_(state), *_members_and_waiting(row)]
     told += [as_seen(row.side)] if row.side else []
@@ -149,7 +152,7 @@ def _members_and_waiting(row: Row) -> list[str]:
 
 
 def as_seen(side: Sequence[str]) -> str:
-    """Whose view something is."""
+    """Return a phrase that names the nodes whose view something is."""
     return ngettext("as {nodes} sees it", "as {nodes} see it", len(side), nodes=listing(side))
 
 
@@ -168,7 +171,7 @@ ALARMS = {"memory": N_("memory alarm"), "disk": N_("disk alarm")}
 
 
 def summary(outcome: dict) -> str:
-    """What does not run, for people who cannot see the matrix."""
+    """Return a sentence about what does not run, as a text alternative to the picture."""
     nodes, queues = outcome["nodes"], _queues(outcome)
     said = {name: _said(outcome, name) for name in nodes}
     faults = [_("{node} is {state}", node=shown(name), state=words) for name, words in said.items()
@@ -188,8 +191,10 @@ def summary(outcome: dict) -> str:
 
 
 def svg(outcome: dict, was: dict | None = None, *, slim: bool = False) -> str:
-    """The matrix as an SVG element; `was` is the outcome before, against which changes are marked, was → now. A `slim`
-    one has names above their rows, and a matrix for every few nodes below each other."""
+    """Return the matrix as an SVG element; changes since the outcome `was` are marked, old → new.
+
+    A `slim` matrix has names above their rows, and one matrix for every FEW nodes, below each other.
+    """
     nodes = [*outcome["nodes"]]
     table = rows(outcome, was)
     few = [nodes[first : first + FEW] for first in range(0, len(nodes), FEW)] if slim else [nodes]
@@ -222,18 +227,21 @@ def svg(outcome: dict, was: dict | None = None, *, slim: bool = False) -> str:
 
 
 def cell_width_for(nodes: int) -> int:
-    """The width of a node's column where there are so many."""
+    """Return the width of a node's column, in pixels, for this number of nodes."""
     least, shared, widest = CELL_WIDTHS
     return min(max(least, shared // max(nodes, 1)), widest)
 
 
 def width_for(nodes: int) -> int:
-    """The width of the matrix of so many nodes."""
+    """Return the width of the matrix, in pixels, for this number of nodes."""
     return NAME_WIDTH + cell_width_for(nodes) * nodes + MARGIN
 
 
 def common_prefix(nodes: Iterable[str]) -> str:
-    """The prefix that all nodes' names share, `rabbit@` as a rule: there is no room for it in the header."""
+    """Return the prefix of all nodes' names up to the "@", usually `rabbit@`; "" if they differ.
+
+    The header omits it, because there is no room.
+    """
     prefixes = {name[: name.find("@") + 1] for name in nodes}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
@@ -254,7 +262,7 @@ def _node(name: str, cut: int, said: list[str], was: str | None, left: int, widt
 
 
 def change_of_state(was: str | None, state: str | None) -> str:
-    """A state, before it what it was where that is another."""
+    """Return a state in words, after the previous state if that was different."""
     now = STATES[state or "gone"]
     before = STATES[was] if was else NOT_THERE
     return _(now) if was == state else f"{_(before)} → {_(now)}"
@@ -264,7 +272,7 @@ NOT_THERE = N_("not there")
 
 
 def _at(row: Row, node: str, left: int, top: int, width: int) -> str:
-    """The cell of a row at a node."""
+    """Draw the cell of a row at a node."""
     beyond = bool(row.side) and node not in row.side
     now, was = (BEYOND, BEYOND) if beyond else (row.now.get(node, NONE), row.was.get(node, NONE))
     return _cell(node, now, was, left, top, width)
@@ -283,7 +291,7 @@ def _name(row: Row, cut: int, top: int, width: int) -> str:
     if about:
         left = max(SEEN_LENGTH, room - len(name) - 1)
         if len(", ".join(about)) > left and row.uncommitted:
-            about.remove(row.online)  # the colours of the members say as much
+            about.remove(row.online)  # the members' colours show the same
         words = shortened(", ".join(about), left)
         name = shortened(name, room - len(words) - 1)
         beside = (
@@ -299,8 +307,10 @@ def _name(row: Row, cut: int, top: int, width: int) -> str:
 
 
 def _beside(row: Row, state: str) -> list[str]:
-    """What stands beside a queue's name. Where something is uncommitted there is room for that and not for the state,
-    which then follows from how many members are online."""
+    """Return the words next to a queue's name.
+
+    If messages are uncommitted, there is no room for the state, which the number of online members implies.
+    """
     if row.uncommitted:
         return [row.online, _("{count} uncommitted", count=brief(row.uncommitted))]
     word = STATES[state]
@@ -325,8 +335,10 @@ def _cell(node: str, now: Replica, was: Replica, left: int, top: int, width: int
 
 
 def _count(now: Replica, was: Replica, room: int) -> str | None:
-    """The messages, was → now while there is room for both; before them a leader's term, behind them what its log
-    lacks."""
+    """Return the number of messages, old→new if there is room.
+
+    A leader's term comes before it, and the number of entries that a log lacks after it.
+    """
     if now.messages is None:
         return None if now.term is None else f"t{now.term}"
     least = count = brief(now.messages)
@@ -339,7 +351,7 @@ def _count(now: Replica, was: Replica, room: int) -> str | None:
 
 
 def _mark(left: int, top: int, width: int, height: int) -> str:
-    """The ground behind something that changed, and a border for those who do not see the ground."""
+    """Draw the background of something that changed, with a border for readers who cannot see the background."""
     return (
         f'<rect x="{left + 1.5}" y="{top + 1.5}" width="{width - 3}" height="{height - 2}" rx="3"'
         f' fill="{style.CHANGED}" fill-opacity=".28" stroke="currentColor" stroke-opacity=".55"'

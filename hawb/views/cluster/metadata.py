@@ -1,5 +1,4 @@
-"""The metadata store of 4.3 in one sentence (who leads it, and from where metadata can be changed), and as a replica on
-each node."""
+"""The metadata store of 4.3: a sentence about its leader and the nodes that can write, and its members as replicas."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from hawb.views.formatting import listing, shown
 
 
 def text(outcome: dict) -> str:
-    """The sentence; "" for a cluster with Mnesia."""
+    """Return the sentence; "" for a cluster with Mnesia."""
     store = outcome.get("metadata_store")
     if store is None:
         return ""
@@ -24,13 +23,16 @@ def text(outcome: dict) -> str:
 
 
 def html(outcome: dict) -> str:
-    """The sentence as HTML; "" for a cluster with Mnesia."""
+    """Return the sentence as HTML; "" for a cluster with Mnesia."""
     told = text(outcome)
     return told and f'<div style="font:12px {style.FONT};color:{style.INK};margin:4px 0">{escape(told)}</div>'
 
 
 def seen_by(outcome: dict, side: Collection[str]) -> tuple[str, dict[str, Replica]]:
-    """The store's state as the nodes of a side see it (all where there are no sides), and its members by node."""
+    """Return the store's state as the nodes of a partition see it, and its members by node.
+
+    An empty `side` stands for all nodes.
+    """
     store = outcome["metadata_store"]
     writable = [node for node in store["writable_from"] if not side or node in side]
     members = {node: Replica("down" if is_away(outcome, node) else "follower") for node in store["members"]}
@@ -40,11 +42,11 @@ def seen_by(outcome: dict, side: Collection[str]) -> tuple[str, dict[str, Replic
 
 
 def is_away(outcome: dict, node: str) -> bool:
-    """Whether a member does not run: one of a node that boots does."""
+    """Return True if a node's member does not run; members run on nodes that still boot."""
     return outcome["nodes"][node] not in ("running", "waiting")
 
 
 def online(outcome: dict, side: Collection[str]) -> str:
-    """How many members run on a side, of how many, as in 2/3."""
+    """Return the number of members that run in a partition, of how many, as in 2/3."""
     members = outcome["metadata_store"]["members"]
     return f"{sum((not side or node in side) and not is_away(outcome, node) for node in members)}/{len(members)}"

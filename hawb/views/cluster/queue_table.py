@@ -13,7 +13,7 @@ from hawb.views.formatting import listing, shown, size
 from hawb.views.tables import CELL, NAME_CELL, cell, name_cell, table
 
 LISTED = 4
-"""How many nodes a cell lists before it sums up."""
+"""The number of nodes in a cell from which the rest is only counted."""
 
 COLUMNS: dict[str, Callable[[str, dict], str]] = {
     "vhost": lambda name, queue: shown(split_queue(name)[0]),
@@ -35,11 +35,11 @@ COUNTS = ("messages", "uncommitted")
 """Columns of numbers."""
 
 ONLY_FOR = {"mirrors": (CLASSIC,), "synchronised mirrors": (CLASSIC,), "members": GROUPED, "online": GROUPED}
-"""Columns that are left out when there is no queue of their types."""
+"""Columns that are left out if there is no queue of these types."""
 
 
 def columns(outcome: dict) -> list[str]:
-    """The columns that an outcome needs."""
+    """Return the columns that an outcome needs."""
     queues = outcome["queues"]
     types = {queue["type"] for queue in queues.values()}
     vhosts = {split_queue(name)[0] for name in queues}
@@ -48,8 +48,10 @@ def columns(outcome: dict) -> list[str]:
 
 
 def node(queue: dict) -> str:
-    """Where a queue is, with the number of its other replicas as the management UI shows it: a +2, with unsynchronised
-    ones counted apart: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3."""
+    """Return a queue's node with the number of its other replicas as the management UI shows it: a +2.
+
+    Unsynchronised mirrors are counted apart: a +1 (+1 unsynchronised). A quorum queue without a leader: none +3.
+    """
     home = queue["master"] if queue["type"] == "classic" else queue.get("leader")
     if queue["type"] != "classic":
         replicas, behind = len(queue["members"]) - (home is not None), 0
@@ -63,7 +65,10 @@ def node(queue: dict) -> str:
 
 
 def nodes(names: list[str] | None, applies: bool | None) -> str:
-    """Nodes as rabbitmqctl lists them, [b, c]; many are summed up, and nothing stands where there can be none."""
+    """Return nodes as rabbitmqctl lists them, [b, c]; of many nodes the rest is counted.
+
+    Return "" if the column does not apply to the queue.
+    """
     if names is None or not applies:
         return ""
     listed = [shown(name) for name in names]
@@ -73,7 +78,7 @@ def nodes(names: list[str] | None, applies: bool | None) -> str:
 
 
 def queue_tables(outcome: dict, width: int, colour: bool = False) -> list[str]:
-    """The queue table within a width, or in a partition one for each side."""
+    """Return the queue table within a width, or one for each partition."""
     sides = outcome["partitions"]
     if not sides:
         return [list_queues(outcome, width, colour)]
@@ -85,7 +90,7 @@ def queue_tables(outcome: dict, width: int, colour: bool = False) -> list[str]:
 
 
 def as_seen(outcome: dict, side: list[str]) -> dict:
-    """An outcome with the queues that one side knows, as that side sees them."""
+    """Return an outcome with the queues that one partition knows, as it sees them."""
     queues = outcome["queues"] | outcome["queues_elsewhere"]
     known = {
         name: queue
@@ -96,7 +101,7 @@ def as_seen(outcome: dict, side: list[str]) -> dict:
 
 
 def list_queues(outcome: dict, width: int | None = None, colour: bool = False) -> str:
-    """The queue table, sorted by name, within a width if there is one."""
+    """Return the queue table, sorted by name, within a width if there is one."""
     if not outcome["queues"]:
         return _("There is no queue.")
     names = columns(outcome)
@@ -105,7 +110,7 @@ def list_queues(outcome: dict, width: int | None = None, colour: bool = False) -
 
 
 def html(outcome: dict, was: dict | None = None) -> str:
-    """The queue table as HTML, as `list_queues` has it, with what changed marked."""
+    """Return the queue table of `list_queues` as HTML, with changes marked."""
     before = (outcome if was is None else was)["queues"]
     names = columns(outcome)
     body = "".join(

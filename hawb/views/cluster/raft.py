@@ -1,9 +1,8 @@
-"""The Raft group of a quorum queue, or of the metadata store, as it stands: of each member its term, role and vote, and
-its log beside the others'.
+"""The Raft group of a quorum queue or of the metadata store: each member's term, role and vote, and all logs.
 
-No outcome tells this, so it is drawn from the engine's state. Columns begin wherever one of the logs, or what a member
-knows of its log, changes, and logs stand below each other by index: who lacks what, and where two logs differ, is seen
-at once. A member whose node is down is drawn as its disk has it.
+Outcomes do not contain this, so it is drawn from the engine's state. A column begins at each index where one of the
+logs, or a member's knowledge of its log, changes, and logs stand below each other by index. So the reader sees at once
+which member lacks which entries, and where logs differ. A member whose node is down is drawn with the log on its disk.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from hawb.views import style
 from hawb.views.formatting import counted, listing, shown, whole
 
 SHOWN_RUNS, SHOWN_WAITING = 4, 3
-"""How many columns a log has at most, beside one for all earlier entries, and how many waiting commands are listed."""
+"""The maximum number of a log's columns, besides one for all earlier entries, and of listed waiting commands."""
 
 COLUMNS = (N_("member"), N_("role"), N_("term"), N_("vote"), N_("commit"))
 
@@ -41,8 +40,11 @@ LOOKS = {"pre_vote": "waiting", "candidate": "waiting"}
 
 
 class Cell(Struct, frozen=True):
-    """A member's log in one column: `text`, and whether the member knows the entries there to be committed and has them
-    on disk; None where it has no entry."""
+    """A column of a member's log.
+
+    `committed` is True if the member knows that the entries are committed, False if it does not, None if there are no
+    entries.
+    """
 
     text: str
     about: str
@@ -50,8 +52,11 @@ class Cell(Struct, frozen=True):
 
 
 def members(state: State, queue: str) -> dict[int, Member]:
-    """The members of a queue's group by their nodes; one that does not run has the role down and what is on its disk.
-    Raises ValueError for what is no quorum queue."""
+    """Return the members of a queue's group by node.
+
+    A member that does not run has the role down and the log on its disk. Raise ValueError if the queue is not a quorum
+    queue.
+    """
     if queue not in state.groups:
         known = ", ".join(map(repr, state.groups)) or "none"
         raise ValueError(f"there is no quorum queue {queue!r}; those that there are: {known}")
@@ -68,13 +73,13 @@ def _runs(state: State, group: Group, node: int) -> bool:
 
 
 def text(state: State, names: Sequence[str], queue: str) -> str:
-    """The group as `hawb.raft.group.describe` draws it, and the commands that wait for a majority."""
+    """Return the group as `hawb.raft.group.describe` draws it, followed by the commands that wait for a majority."""
     drawn = describe(members(state, queue), lambda node: shown(names[node]))
     return drawn + "".join(f"{line}\n" for line in waiting(state, names, queue))
 
 
 def waiting(state: State, names: Sequence[str], queue: str) -> list[str]:
-    """A line about the commands that clients have asked for and that are not committed, if there are any."""
+    """Return a line about the clients' commands that are not committed yet, as a list; empty if there are none."""
     asked = [
         _("{command} of a client on {node}", command=command_text(proposal), node=shown(names[proposal.node]))
         if proposal.node >= 0
@@ -89,7 +94,7 @@ def waiting(state: State, names: Sequence[str], queue: str) -> list[str]:
 
 
 def html(state: State, names: Sequence[str], queue: str) -> str:
-    """The group as an HTML table."""
+    """Return the group as an HTML table."""
     group = members(state, queue)
     cuts = _cuts(group)
     head = "".join(f'<th scope="col" style="{CELL};color:{style.FAINT}">{_(name)}</th>' for name in COLUMNS)
@@ -108,25 +113,28 @@ def html(state: State, names: Sequence[str], queue: str) -> str:
 
 
 def titled(queue: str) -> str:
-    """What a group is called."""
+    """Return the name of a group."""
     return _("the metadata store") if queue == STORE else shown(queue)
 
 
 def heading(queue: str) -> str:
-    """What stands above a group's logs."""
+    """Return the heading of a group's logs."""
     return _("Raft log of {queue}", queue=titled(queue))
 
 
 def reaches_majority(state: State, leader: Member) -> bool:
-    """Whether a leader reaches a majority of its group."""
+    """Return True if a leader reaches a majority of its group."""
     cut = {frozenset(link) for link, _ in state.cuts}
     near = [node for node in leader.members if state.nodes[node].status == RUNNING and {node, leader.id} not in cut]
     return len(near) >= majority(len(leader.members))
 
 
 def _cuts(group: dict[int, Member]) -> list[int]:
-    """Where columns begin, and the index behind the last: wherever in any log a run begins, or the committed entries or
-    those on disk end. All but the last columns become one."""
+    """Return the indices at which columns begin, and the index after the last.
+
+    A column begins where a run begins in any log, or where the committed entries or those on disk end. If there are too
+    many columns, the earlier ones become one.
+    """
     last = max((member.log.last_index for member in group.values()), default=0)
     ends = {1, last + 1}
     for member in group.values():
@@ -165,7 +173,7 @@ def _cell(told: Cell) -> str:
 
 
 def cells_of(member: Member, names: Sequence[str], cuts: Sequence[int]) -> Iterator[Cell]:
-    """A member's log between each two of the `cuts`; a term is written where it differs from the entry before."""
+    """Yield a member's log between each two of the `cuts`; a term is written where it differs from the entry before."""
     term = None
     for first, then in pairwise(cuts):
         yield cell(member, names, first, then - 1, term)
@@ -173,7 +181,7 @@ def cells_of(member: Member, names: Sequence[str], cuts: Sequence[int]) -> Itera
 
 
 def cell(member: Member, names: Sequence[str], first: int, last: int, term: int | None = None) -> Cell:
-    """A member's log from entry `first` to `last`, behind an entry of `term`."""
+    """Return a member's log from entry `first` to `last`, after an entry of `term`."""
     log, where = member.log, _range(first, last)
     if last <= log.snapshot.index:
         return Cell(_("snapshot"), _("{entries}: in the snapshot", entries=where), committed=True)
@@ -193,6 +201,6 @@ def cell(member: Member, names: Sequence[str], first: int, last: int, term: int 
 
 
 def entry_states(committed: bool, on_disk: bool) -> list[str]:
-    """What a member knows of an entry, and whether its disk has it, in words."""
+    """Return in words if a member knows that an entry is committed, and if the entry is on its disk."""
     known = _("committed") if committed else _("not known to be committed")
     return [known, _("on disk") if on_disk else _("not on disk")]

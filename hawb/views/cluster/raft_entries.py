@@ -1,5 +1,6 @@
-"""The logs of a Raft group entry by entry, as plain values: what each member has at the latest indices, in which term,
-what it knows to be committed, and which entries a step has cut off.
+"""The logs of a Raft group entry by entry, as plain values, and the entries that a step truncated.
+
+For each of the last indices it has each member's entry, its term, and if the member knows that it is committed.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from hawb.views.cluster.raft import LOOKS, entry_states, heading, members, reach
 from hawb.views.formatting import commas, counted, shown, whole
 
 LATEST = 14
-"""How many indices stand beside each other; earlier entries are summed up."""
+"""The maximum number of indices shown side by side; earlier entries are only counted."""
 
 
 def logs(state: State, names: Sequence[str], queue: str, latest: int = LATEST) -> dict | None:
-    """The group of a queue, or of the metadata store by its name there (`hawb.engine.raft_groups.group.STORE`); None
-    for what has no group. `first` is the first index that is told on its own, of `latest` at most, `last` the last that
-    any member has."""
+    """Return the logs of the group of a queue, or of the metadata store; None if there is no such group.
+
+    The metadata store's name is `hawb.engine.raft_groups.group.STORE`. `first` is the first index with entries of its
+    own, of `latest` at most; `last` is the last index of any member.
+    """
     if queue not in state.groups:
         return None
     group = members(state, queue)
@@ -62,7 +65,7 @@ def _member(state: State, member: Member, names: Sequence[str], first: int, last
 
 
 def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
-    """What a member has at an index; None where it has nothing."""
+    """Return a member's entry at an index; None if there is none."""
     log = member.log
     if index > log.last_index:
         return None
@@ -85,7 +88,7 @@ def _entry(member: Member, names: Sequence[str], index: int) -> dict | None:
 
 
 def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
-    """The logs that have lost entries between two states to those of another leader."""
+    """Return the logs from which a leader's entries displaced others between two states."""
     found = []
     for name, group in after.groups.items():
         for node, member in group.members.items():
@@ -98,7 +101,7 @@ def cut_off(before: State, after: State, names: Sequence[str]) -> list[dict]:
 
 
 def _gone(was: Log, now: Log) -> int:
-    """How many of the entries that a log had are not in it any more, because another took their place or none did."""
+    """Return the number of entries that a log had and does not have any more, replaced or truncated."""
     kept = min(was.last_index, now.last_index)
     while kept > max(was.snapshot.index, now.snapshot.index) and was.term_at(kept) != now.term_at(kept):
         kept -= 1

@@ -1,8 +1,8 @@
-"""What each node has of a queue, as an outcome tells it: role, share, messages.
+"""Each node's replica of a queue, from an outcome: role, share of the master's messages, number of messages.
 
-The engine's outcomes say it in `replicas`. One that was recorded from a real broker has no such key; then roles come
-from master, mirrors and members, and what a mirror holds is not known. The same goes for a side of a partition whose
-view of a queue has no such key.
+Outcomes of the engine have it in `replicas`. An outcome that was recorded from a real broker has no such key: then
+roles come from master, mirrors and members, and the number of messages in a mirror is unknown. The same goes for a
+partition whose view of a queue has no such key.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from hawb.views.style import Look
 
 DOWN = ("down", "left_over")
 LEADERS = ("leader", "leader_alone")
-"""Leaders of quorum queues, with a majority within reach and without."""
+"""The roles of leaders of quorum queues, with a majority within reach and without."""
 
 
 class Replica(Struct, frozen=True):
-    """What one node has of a queue: a role of `style.LOOKS`, how many messages (None: not known), and the share of the
-    master's messages that is. `beneath` is the role that a replica which is down would have. Of a quorum queue's
-    members the leader has its `term`, and `behind` is how many of the committed entries a log lacks."""
+    """A node's replica of a queue: its role (a key of `style.LOOKS`), its messages, and their share of the master's.
+
+    `messages` is None if unknown. `beneath` is the role that a replica would have if it were not down. For a quorum
+    queue, the leader has its `term`, and `behind` is the number of committed entries that a member lacks.
+    """
 
     role: str
     messages: int | None = None
@@ -34,17 +36,17 @@ class Replica(Struct, frozen=True):
 
     @property
     def look(self) -> Look:
-        """Colour and word of the role."""
+        """Return the look of the role."""
         return style.LOOKS[self.role]
 
     @property
     def glyph(self) -> str:
-        """The glyph: the role's, or for an unsynchronised mirror the ring for its share."""
+        """Return the glyph of the role, or for an unsynchronised mirror the ring for its share."""
         return style.ring(self.share) if self.role == "unsynchronised" else self.look.glyph
 
     @property
     def description(self) -> str:
-        """The same in words."""
+        """Return the replica in words."""
         if self.role == "none":
             return _("no replica")
         word = _("{role}, being synchronised", role=self.look.told) if self.syncing else self.look.told
@@ -58,7 +60,7 @@ NONE, BEYOND = Replica("none"), Replica("beyond")
 
 
 def replicas(queue: dict) -> dict[str, Replica]:
-    """The replicas of a queue (an entry of an outcome's `queues`) by node. Nodes without one are left out."""
+    """Return the replicas of a queue (an entry of an outcome's `queues`) by node, without nodes that have none."""
     if "replicas" not in queue:
         return _from_listing(queue)
     total = max(queue["messages"] + size(queue.get("uncommitted", [])), 1)
@@ -77,9 +79,12 @@ def replicas(queue: dict) -> dict[str, Replica]:
 
 
 def seen_by(queue: dict, side: list[str]) -> dict:
-    """A queue as the nodes of one side of a partition see it: its own entry, or the one in `views` with what all sides
-    say alike, and the replicas of that side where the outcome tells them. A real broker's outcome does not; then it is
-    open which mirrors are synchronised."""
+    """Return a queue as the nodes of one partition see it.
+
+    This is the queue's own entry, or else the partition's entry in `views` with the fields that are the same for all
+    partitions, and the partition's replicas. The outcome of a real broker does not have the replicas; then it is
+    unknown which mirrors are synchronised.
+    """
     views = queue.get("views", ())
     index = next((index for index, view in enumerate(views) if side and side[0] in view["nodes"]), None)
     if index is None:
@@ -92,11 +97,11 @@ def seen_by(queue: dict, side: list[str]) -> dict:
 
 
 ALIKE = ("type", "durable", "policy", "mirrored", "members", "online", "term", "uncommitted")
-"""The fields of a queue that are told once for all sides."""
+"""The fields of a queue that an outcome has once for all partitions."""
 
 
 def _told(queue: dict, index: int) -> dict:
-    """What an outcome tells beyond the contract of the nodes behind one of a queue's views."""
+    """Return fields, beyond the contract, about the nodes of one of a queue's views."""
     if "replicas_by_view" not in queue:
         return {}
     replicas = queue["replicas_by_view"][index]

@@ -1,8 +1,8 @@
-"""The cluster as a scene: what stands where, as plain values that a page draws and that say the same in words.
+"""The cluster as a scene of plain values, for a page to draw, each with the same in words.
 
-Nodes are places in the order in which they are drawn, those that see each other beside each other; a row is a queue (or
-the metadata store) with what each node holds of it, was → now, as the replica matrix has it. What an outcome does not
-tell, which numbers a replica holds and where clients are connected, comes from the engine's state (`beyond`).
+Nodes are in the order in which they are drawn, grouped by partition. A row is a queue (or the metadata store) with each
+node's replica, old → new, from the replica matrix. Two things come from the engine's state (`beyond`), because outcomes
+do not contain them: the message numbers in a replica, and the nodes that clients are connected to.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from hawb.views.cluster.replicas import LEADERS, NONE, Replica
 from hawb.views.formatting import brief, counted, listing, paragraph, shown, size
 
 DETAILED = 12
-"""Up to so many rows there is room for what each replica holds, number by number."""
+"""The maximum number of rows for which the scene has each replica's message numbers."""
 
 MOST_RUNS = 24
-"""How many runs a stack is drawn of; of more the nearest are taken together."""
+"""The maximum number of runs in a stack; with more, the runs with the narrowest gaps are merged."""
 
 LEADS = ("master", *LEADERS)
 Link = tuple[str, str]
 
 
 def held(state: State, names: Sequence[str]) -> dict[str, dict[str, Runs]]:
-    """The numbers of the messages that nodes have, by queue and node."""
+    """Return the numbers of the messages that nodes hold, by queue and node."""
     found: dict[str, dict[str, Runs]] = {}
     for side in state.sides:
         for name, queue in side.queues.items():
@@ -44,8 +44,11 @@ def held(state: State, names: Sequence[str]) -> dict[str, dict[str, Runs]]:
 
 
 def beyond(state: State, names: Sequence[str]) -> dict:
-    """What an outcome does not tell: `held`, the numbers that nodes have of each queue, `clients`, the node of each
-    publisher and consumer, and `cut`, the links that drop everything."""
+    """Return what outcomes do not contain.
+
+    `held` has the message numbers that nodes hold of each queue, `clients` the node of each publisher and consumer, and
+    `cut` the links that drop everything.
+    """
     clients = [*state.publishers.values(), *state.consumers.values()]
     return {
         "held": held(state, names),
@@ -55,8 +58,10 @@ def beyond(state: State, names: Sequence[str]) -> dict:
 
 
 def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -> dict:
-    """The scene of an outcome; `was` is the outcome before, against which changes are marked, and `told` what `beyond`
-    tells of its state."""
+    """Return the scene of an outcome.
+
+    Changes since the outcome `was` are marked; `told` is the result of `beyond` for the outcome's state.
+    """
     told = told or {"held": {}, "clients": {}, "cut": []}
     rows = matrix.rows(outcome, was)
     stores = len(matrix.metadata_rows(outcome, was or outcome))
@@ -81,8 +86,11 @@ def scene(outcome: dict, was: dict | None = None, told: Mapping | None = None) -
 
 
 def parts(outcome: dict, cut: Collection[Link]) -> tuple[list[list[str]], bool]:
-    """The parts of a cluster that do not reach each other, and whether nodes have noticed: the sides of a partition or,
-    before anybody knows, what the links that are cut leave together. None where all reach all."""
+    """Return the parts of a cluster that do not reach each other, and True if the nodes have noticed.
+
+    These are the partitions, or before any node has noticed, the parts into which the cut links divide the cluster. If
+    all nodes reach each other, there are no parts.
+    """
     if outcome["partitions"]:
         seen: set[str] = set()
         sides = []
@@ -136,13 +144,16 @@ def _queue(row: Row) -> str:
 
 
 def _row(outcome: dict, views: list[Row], held: Mapping[str, Runs], cut: int, *, is_store: bool = False) -> dict:
-    """Return a queue, or the metadata store, in one row. Where the sides of a partition see it differently, each node's
-    cell is as its side sees it, and `views` tell the states if the sides do not agree about them."""
+    """Return a queue, or the metadata store, in one row.
+
+    If the partitions see it differently, each node's cell is as its partition sees it, and `views` has the states if
+    the partitions do not agree about them.
+    """
     name = views[0].queue
     queue = None if is_store else (outcome["queues"] | outcome.get("queues_elsewhere", {})).get(name)
     lost = [] if is_store or name not in outcome["ledger"] else outcome["ledger"][name]["lost"]
     inside, cells = {}, {}
-    for row in reversed(views):  # of a node that several sides count as theirs, the first side tells
+    for row in reversed(views):  # the first partition decides about a node that several claim
         nodes = [node for node in outcome["nodes"] if not row.side or node in row.side]
         mine = {node: held[node] for node in nodes if node in held and node in row.now}
         master = next((mine[node] for node in mine if row.now[node].role in LEADS), None)
@@ -185,14 +196,16 @@ def _state(row: Row) -> dict:
 
 
 def _axis(contents: Collection[Runs]) -> tuple[int, int]:
-    """The first and the last number that any of the replicas holds; (1, 0) where none holds any."""
+    """Return the first and the last message number that any of the replicas holds; (1, 0) if they hold none."""
     ends = [(content[0][0], content[-1][1]) for content in map(tuple, contents) if content]
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (1, 0)
 
 
 def _cell(now: Replica, was: Replica, content: Runs | None, master: Runs | None) -> dict:
-    """A replica: its look, its messages, the numbers that it holds and how many of the master's it lacks where they are
-    told, and the same in words."""
+    """Return a replica as plain values and in words.
+
+    It has its look and its messages, and if known, its message numbers and how many of the master's messages it lacks.
+    """
     changed = now != was
     lacks = 0 if content is None or master is None else runs.size(runs.minus(master, content))
     return {
@@ -212,7 +225,7 @@ def _cell(now: Replica, was: Replica, content: Runs | None, master: Runs | None)
 
 
 def few(content: Runs) -> list[list[int]]:
-    """Runs as a stack is drawn of them: the narrowest gaps between too many are closed."""
+    """Return runs as a stack is drawn: if there are too many, those with the narrowest gaps are merged."""
     told = runs.as_lists(content)
     while len(told) > MOST_RUNS:
         gaps = [told[place + 1][0] - told[place][1] for place in range(len(told) - 1)]

@@ -1,7 +1,6 @@
-"""Two outcomes of the same steps beside each other, queue by queue: what each node has of it, what became of its
-messages, what that cost. Cells in which the two differ are marked.
+"""Two outcomes of the same steps side by side, queue by queue: replicas, fates of messages and costs.
 
-Names come from outside and are escaped. Seconds, bytes and messages are the model's.
+Cells that differ are marked. Names are untrusted input and are escaped. Seconds, bytes and messages are the model's.
 """
 
 from __future__ import annotations
@@ -32,13 +31,15 @@ FIGURES: dict[str, Callable[[dict, dict, dict], str]] = {
     N_("sync s"): lambda queue, account, times: seconds(times["sync_blocked_s"]),
     N_("sent"): lambda queue, account, times: f"{brief(times['bytes_replicated'])}B",
 }
-"""The figures of a queue, from its entries among the queues, in the ledger and in `availability`: `sync s` is how long
-synchronisation blocked it, `sent` what its replicas were sent."""
+"""The figures of a queue, from its entries in `queues`, the ledger and `availability`.
+
+`sync s` is the time for which synchronisation blocked the queue, `sent` the bytes sent to its replicas.
+"""
 
 CHANCE = N_("Where RabbitMQ chooses at random, as for the nodes of mirrors, each story makes its own choices.")
 
 ALWAYS = ("messages", "lost (confirmed)")
-"""The figures that are laid out where they are alike too."""
+"""The figures that are shown even if no queue differs in them."""
 
 
 HEADS = (N_("queue"), N_("story"), N_("state"))
@@ -51,7 +52,7 @@ def _word(state: str) -> str:
 
 
 class Line(Struct, frozen=True):
-    """One queue in one of the two stories: its state, its replicas by node, and the texts of FIGURES."""
+    """A queue in one of the two stories: its state, its replicas by node, and the texts of FIGURES."""
 
     state: str
     replicas: dict[str, Replica]
@@ -59,7 +60,7 @@ class Line(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """One queue in both stories."""
+    """A queue in both stories."""
 
     queue: str
     told: Line
@@ -67,12 +68,12 @@ class Pair(Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether anything that is laid out is not the same in both."""
+        """Return True if the stories differ in this queue."""
         return self.told != self.varied
 
 
 def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
-    """Every queue of either story: the queue `first`, then those that differ, then the others."""
+    """Return every queue of either story: the queue `first`, then those that differ, then the others."""
     lines, others = _lines(outcome), _lines(other)
     gone = Line(GONE, {}, _figures({}, "", {}))
     found = [Pair(name, lines.get(name, gone), others.get(name, gone)) for name in sorted({**lines, **others})]
@@ -80,7 +81,7 @@ def pairs(outcome: dict, other: dict, first: str = "") -> list[Pair]:
 
 
 def _lines(outcome: dict) -> dict[str, Line]:
-    """The line of each queue; where the sides of a partition see it differently, as the first running node sees it."""
+    """Return the line of each queue; if the partitions see it differently, as the first running node sees it."""
     seen: dict[str, Row] = {}
     for row in rows(outcome):
         seen.setdefault(row.queue, row)
@@ -101,7 +102,7 @@ def _figures(queue: dict, name: str, outcome: dict) -> dict[str, str]:
 
 
 def figures_of(differing: list[Pair]) -> list[str]:
-    """The figures to lay out: those that differ in a pair, and those that are always told."""
+    """Return the figures to show: those in which a pair differs, and those that are always shown."""
     return [
         column
         for column in FIGURES
@@ -110,7 +111,7 @@ def figures_of(differing: list[Pair]) -> list[str]:
 
 
 def text(outcome: dict, other: dict, what: str) -> str:
-    """Both stories for a terminal: two lines for each queue that differs, and how many do not."""
+    """Return both stories for a terminal: two lines for each queue that differs, and how many queues do not."""
     table, differing = [], [pair for pair in pairs(outcome, other) if pair.differs]
     figures = figures_of(differing)
     for pair in differing:
@@ -123,7 +124,7 @@ def text(outcome: dict, other: dict, what: str) -> str:
 
 
 def table_html(outcome: dict, other: dict, what: str, first: str = "") -> str:
-    """Both stories as an HTML table, the queue `first` at its head."""
+    """Return both stories as an HTML table, with the queue `first` at the top."""
     differing = [pair for pair in pairs(outcome, other, first) if pair.differs]
     figures, nodes = figures_of(differing), list(outcome["nodes"])
     heads = [html(node[len(common_prefix(nodes)) :]) for node in nodes]
@@ -154,7 +155,7 @@ def _story(what: str) -> str:
 
 
 def _cells(line: Line, other: Line, nodes: list[str], figures: list[str]) -> str:
-    """A line's cells; those that differ from the other line's are marked."""
+    """Draw a line's cells; those that differ from the other line's are marked."""
     cells = [_cell(html(_word(line.state)), line.state != other.state, tables.NAME_CELL)]
     for node in nodes:
         replica = line.replicas.get(node, NONE)

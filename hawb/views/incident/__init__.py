@@ -1,1 +1,1 @@
-"""What a cluster's logs came to, as text and as plain values."""
+"""Reports on an incident, reconstructed from a cluster's logs: text, pictures, pages and JSON."""

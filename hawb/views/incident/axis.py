@@ -1,9 +1,9 @@
-"""Where moments of an incident stand on a line as wide as a page.
+"""The time axis of an incident's picture: the x of each moment.
 
-A night of logs has a second in which everything happens and hours in which nothing does. So each gap between two
-moments is drawn in proportion to its length, at a scale at which all of them fill the width; but none is narrower than
-is needed to tell two marks apart, and none wider than a share of the line. A gap that was cut for that is told: where,
-and how long it was.
+A night of logs may have all its events in one second, and hours without any. So each gap between two moments is drawn
+in proportion to its length, at the scale at which all gaps together fill the width; but no gap is too narrow to tell
+two marks apart, and none is wider than a share of the line. A gap that was cut for that is listed, with its place and
+its length.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from itertools import accumulate, pairwise
 from msgspec import Struct
 
 LEAST, MOST = 9.0, 150.0
-"""Pixels of a gap; with many moments both are less."""
+"""Pixels: minimum and maximum width of a gap; with many moments both are smaller."""
 FAIR = 3.0
-"""A gap may always have so many times what it would have if all were equally wide."""
+"""The maximum width of a gap is at least this multiple of the mean width."""
 HALVINGS = 60
-"""How often the scale is halved in on: past the last digit of a float."""
+"""The number of bisections that find the scale, enough for the last digit of a float."""
 CUT = 2.0
-"""How many times longer than it is drawn a gap has to be, beside the others, to be told of as cut."""
+"""A gap counts as cut if in proportion it would be this many times as wide as the maximum."""
 
 
 class Cut(Struct, frozen=True):
-    """A stretch in which nothing happens and which is drawn shorter than the others: its middle, and how long it is."""
+    """A gap without events that is drawn shorter than in proportion: the x of its middle, and its length."""
 
     x: float
     lasted_us: int
 
 
 class Axis(Struct, frozen=True):
-    """The moments in order with their places, and what was cut."""
+    """The moments in order with their x, the cut gaps, and the ends and width of the line."""
 
     moments: tuple[int, ...]
     places: tuple[float, ...]
@@ -42,7 +42,7 @@ class Axis(Struct, frozen=True):
     width: float
 
     def at(self, moment_us: int) -> float:
-        """The place of a moment; of one before the first or after the last that one's."""
+        """Return the x of a time; a time outside the axis gets the x of the nearest end."""
         left = min(max(bisect_right(self.moments, moment_us) - 1, 0), len(self.moments) - 1)
         right = min(left + 1, len(self.moments) - 1)
         since, then = self.moments[left], self.moments[right]
@@ -51,7 +51,10 @@ class Axis(Struct, frozen=True):
 
 
 def axis(moments_us: Iterable[int], left: float, right: float, width: float = 0.0) -> Axis:
-    """The axis of moments between two places of a picture of some `width`. Raises ValueError without a moment."""
+    """Return the axis of moments from x `left` to x `right`, in a picture of some `width`.
+
+    Raise ValueError if there is no moment.
+    """
     moments = tuple(sorted({*moments_us}))
     if not moments:
         raise ValueError("moments: none given, at least one accepted")
@@ -69,13 +72,13 @@ def axis(moments_us: Iterable[int], left: float, right: float, width: float = 0.
 
 
 def _bounds(count: int, width: float) -> tuple[float, float]:
-    """The least and the most of a gap, so that `count` of them can fill a width and leave room to tell them apart."""
+    """Return the minimum and maximum width of a gap, such that `count` gaps can fill the width."""
     least = min(LEAST, width / (2 * count))
     return least, min(max(MOST, FAIR * width / count), width)
 
 
 def _scale(gaps: Sequence[int], least: float, most: float, width: float) -> float:
-    """Pixels in a microsecond, at which all gaps within their bounds fill a width, as far as these let them."""
+    """Return the pixels per microsecond at which all gaps, within their bounds, fill the width."""
     low, high = 0.0, most / min(gaps)
     for _ in range(HALVINGS):
         scale = (low + high) / 2

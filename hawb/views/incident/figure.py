@@ -1,12 +1,12 @@
-"""An incident as a picture: a lane for each node, time to the right, and the way that a queue took through them.
+"""An incident as a picture: a lane for each node, time to the right, and the way of a queue through the nodes.
 
-A lane tells what the node's broker did: it runs (a bar), boots (a hollow one), is paused (a hatched one), is down
-(dots). Between the lanes of nodes that did not see each other the picture is torn. Through the lanes goes the line of a
-queue: it lies on the node of its master or leader, and climbs where another takes over; where two sides of a partition
-each had one there are two, and the one that was thrown away ends open. Marks have shapes, the numbers of the sentences
-that tell of them, and words where there is room. All of it can be read without colours.
+A lane shows the state of the node's broker: it runs (a bar), boots (outlined), is paused (hatched), is down (dots).
+Between the lanes of partitioned nodes the background is coloured, with a jagged line. The line of a queue lies on the
+node of its master, and leads to the next node when another takes over. If each partition has a master there are two
+lines, and that of the discarded one is dashed. Marks have shapes, the numbers of their sentences, and words where there
+is room. The picture can be read without colours.
 
-Colours are those of the page that the picture stands on; by itself it is light and brings its ground.
+Its colours are those of its page; outside a page it is light and has its own background.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ from hawb.views.incident.axis import Axis, axis
 from hawb.views.incident.times import day, lasted, time_of_day
 
 WIDTH, LEFT, RIGHT, TOP, FOOT, KEY = 1140, 124, 84, 10, 40, 26
-"""Pixels: the picture, its margins, the axis, and the key below it."""
+"""Pixels: the picture's width, its margins, the axis, and the key below it."""
 SLIM_LEFT, SLIM_RIGHT = 78, 30
 """Pixels: the margins of a picture as wide as a phone."""
 BAND, ROW, GAP = 18, 15, 28
-"""Pixels: a node's bar, a row of words above it, and what lies between two lanes."""
+"""Pixels: height of a node's bar, of a row of words above it, and of the gap between two lanes."""
 MOST_ROWS, TORN = 4, 16
 LETTER, NAME_LETTERS, WORDS_LETTERS = 6.7, 15, 34
 ASIDE, BADGE = 5, 15
-"""About how wide a letter of the words is, and how many a name and the words of a mark have."""
 TITLE_LETTERS = 104
 WAY, WAY_SHIFTS = 4.5, (0, 5, -5)
-"""How thick a queue's line is, and how far from the middle of the bar those of several are."""
+"""Pixels: width of a queue's line, and the distances of several lines from the middle of the bar."""
 TICK = 62
-"""Room that a time on the axis needs."""
+"""Pixels that a time label on the axis needs."""
 
 
 class Span(Struct, frozen=True):
-    """A node's broker was in a state (a key of STATES) between two moments."""
+    """A span in which a node's broker was in a state (a key of STATES)."""
 
     node: str
     state: str
@@ -51,7 +50,7 @@ class Span(Struct, frozen=True):
 
 
 class Tear(Struct, frozen=True):
-    """Nodes did not see each other: the sides, and between which moments."""
+    """A network partition: its sides, and its begin and end."""
 
     sides: tuple[tuple[str, ...], ...]
     from_us: int
@@ -59,7 +58,7 @@ class Tear(Struct, frozen=True):
 
 
 class Leg(Struct, frozen=True):
-    """A queue's master or leader was on a node between two moments; `lost` is whether what it took was thrown away."""
+    """A span in which a queue's master or leader was on a node; `lost` is True if its messages were discarded."""
 
     node: str
     from_us: int
@@ -68,15 +67,17 @@ class Leg(Struct, frozen=True):
 
 
 class Way(Struct, frozen=True):
-    """The way of a queue, or of several that went the same way, through the nodes; `words` name them."""
+    """The nodes that had a queue's master or leader; `words` name the queue, or several queues with the same way."""
 
     words: str
     legs: tuple[Leg, ...]
 
 
 class Mark(Struct, frozen=True):
-    """Something that happened to a node: its look (a key of SHAPES), the number of the sentence that tells of it, and a
-    few words."""
+    """A mark for an event on a node.
+
+    It has its look (a key of SHAPES), the number of its sentence, a few words, and the whole sentence.
+    """
 
     at_us: int
     node: str
@@ -87,7 +88,7 @@ class Mark(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """What is drawn, and the sentence that it shows. Nodes stand from top to bottom."""
+    """The content of the picture, and its title. Nodes are in order from top to bottom."""
 
     title: str
     nodes: tuple[str, ...]
@@ -99,7 +100,7 @@ class Picture(Struct, frozen=True):
     def _repr_svg_(self) -> str:
         return svg(self, titled=True)
 
-    def _mime_(self) -> tuple[str, str]:  # what marimo asks for; as HTML JupyterLab would take it before a PNG
+    def _mime_(self) -> tuple[str, str]:  # for marimo; JupyterLab would prefer HTML to a PNG
         return "text/html", svg(self, titled=True)
 
     def __repr__(self) -> str:
@@ -109,7 +110,7 @@ class Picture(Struct, frozen=True):
 
 
 def ink(name: str) -> str:
-    """A colour of the page's, or the light one where the picture stands by itself."""
+    """Return a colour of the page, with the light one as default for a picture outside a page."""
     return f"var(--hawb-{name},{style.LIGHT[name]})"
 
 
@@ -121,7 +122,7 @@ STATES: Mapping[str, tuple[str, str]] = {
     "doubted": ("perhaps runs", f'fill="none" stroke="{ink("down")}" stroke-width="1" stroke-dasharray="6 5"'),
     "paused": ("is paused", f'fill="url(#{HATCH})" stroke="{ink("lacking")}" stroke-width="1.2"'),
 }
-"""What a state is called, and how its bar is drawn; of one that is none of these (down, not known) there is no bar."""
+"""The words for a state, and the look of its bar; other states (down, not known) have no bar."""
 
 _EDGE = f'stroke="{ink("ground")}" stroke-width="1.5" paint-order="stroke"'
 SHAPES: Mapping[str, tuple[str, str]] = {
@@ -148,18 +149,21 @@ SHAPES: Mapping[str, tuple[str, str]] = {
                              f'<path d="M-4 4 4-4" stroke="{ink("lost")}" stroke-width="2.2"/>'),
     "noted": ("", f'<circle r="3.4" fill="{ink("faint")}" {_EDGE}/>'),
 }  # fmt: skip
-"""What a mark is called in the key, and its shape."""
+"""The words for a mark in the key, and its shape."""
 
 
 class _Lane(Struct):
-    """A lane as it is laid out: the middle of its bar, and the words above it, as (row, x, mark, words)."""
+    """The layout of a lane: the middle of its bar, and the words above it, as (row, x, mark, words)."""
 
     middle: float
     words: list[tuple[int, float, Mark, str]]
 
 
 def svg(picture: Picture, titled: bool = False, *, slim: bool = False) -> str:
-    """The picture as an SVG element; `titled` writes its sentence above it, and a `slim` one is as wide as a phone."""
+    """Return the picture as an SVG element.
+
+    `titled` writes its title above it; a `slim` picture is as wide as a phone.
+    """
     width, left, margin = (style.SLIM, SLIM_LEFT, SLIM_RIGHT) if slim else (WIDTH, LEFT, RIGHT)
     scale = axis(_moments(picture), left, width - margin, width)
     top = TOP + (30 * len(_lines(picture.title)) if titled else 0)
@@ -199,11 +203,11 @@ def _moments(picture: Picture) -> list[int]:
     return [*ends, *(mark.at_us for mark in picture.marks)]
 
 
-# Where everything stands
+# Layout
 
 
 def _laid_out(picture: Picture, scale: Axis, top: float) -> tuple[dict[str, _Lane], float]:
-    """The lanes by their nodes, and where the last one ends."""
+    """Return the layout of each node's lane, and the y at which the last lane ends."""
     lanes = {}
     for node in picture.nodes:
         words = _placed([mark for mark in picture.marks if mark.node == node], scale)
@@ -214,9 +218,11 @@ def _laid_out(picture: Picture, scale: Axis, top: float) -> tuple[dict[str, _Lan
 
 
 def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, str]]:
-    """The words of a lane's marks in rows above it, from the last mark to the first: whatever does not fit beside what
-    comes later goes above it, so that no line from words to their mark goes through other words. Where there are too
-    many rows, the number alone is written, and then nothing."""
+    """Return the words of a lane's marks in rows above it, placed from the last mark to the first.
+
+    Words that do not fit in a row beside later words go into the row above, so that no line from words to their mark
+    crosses other words. With too many rows, only the number is written, and then nothing.
+    """
     begins, placed = [scale.width + 4.0] * MOST_ROWS, []
     for mark in sorted(marks, key=lambda mark: mark.at_us, reverse=True):
         x = scale.at(mark.at_us)
@@ -231,11 +237,11 @@ def _placed(marks: Sequence[Mark], scale: Axis) -> list[tuple[int, float, Mark, 
     return placed
 
 
-# What is drawn
+# Drawing
 
 
 def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
-    """A node's name and its bars."""
+    """Draw a node's name and its bars."""
     y = lane.middle
     name = f"{html(shortened(shown(node), min(NAME_LETTERS, int(scale.left / LETTER) - 2)))}<title>{html(node)}</title>"
     drawn = (
@@ -252,7 +258,7 @@ def _lane(node: str, lane: _Lane, picture: Picture, scale: Axis) -> str:
 
 
 def _words(lane: _Lane, scale: Axis) -> str:
-    """The numbers and words of a lane's marks, each with a line to its mark."""
+    """Draw the numbers and words of a lane's marks, each with a line to its mark."""
     y, drawn = lane.middle, ""
     for row, start, mark, words in lane.words:
         x, base = scale.at(mark.at_us), y - BAND / 2 - 5 - ROW * row
@@ -272,7 +278,7 @@ def _mark(mark: Mark, lanes: Mapping[str, _Lane], scale: Axis) -> str:
 
 
 def _tear(tear: Tear, lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    """A ground behind the lanes while nodes do not see each other, and a torn line between lanes of two sides."""
+    """Draw a partition: a coloured background and a jagged line between lanes of different sides."""
     x, end = scale.at(tear.from_us), scale.at(tear.until_us)
     of = {node: at for at, side in enumerate(tear.sides) for node in side}
     long = lasted(tear.until_us - tear.from_us)
@@ -297,7 +303,7 @@ def _zigzag(x: float, end: float, y: float) -> str:
 
 
 def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    """The line of a queue: along the lanes of its masters, and from one to the next."""
+    """Draw the line of a queue along the lanes of its masters, and from one to the next."""
     shift = WAY_SHIFTS[number % len(WAY_SHIFTS)]
     drawn, before = "", None
     for leg in sorted((leg for leg in way.legs if leg.node in lanes), key=lambda leg: leg.from_us):
@@ -314,7 +320,7 @@ def _way(way: Way, number: int, lanes: Mapping[str, _Lane], scale: Axis) -> str:
 
 
 def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis) -> str:
-    """What goes which way, below its beginning; beside what is there already."""
+    """Draw the names of the ways below their beginnings, next to names that are there already."""
     drawn, taken = "", dict.fromkeys(lanes, 0.0)
     begins = [min(way.legs, key=lambda leg: leg.from_us) for way in ways]
     for way, leg in sorted(zip(ways, begins, strict=True), key=lambda one: one[1].from_us):
@@ -326,7 +332,7 @@ def _names_of_ways(ways: Sequence[Way], lanes: Mapping[str, _Lane], scale: Axis)
 
 
 def _axis(scale: Axis, top: float) -> str:
-    """Times, and where time was left out."""
+    """Draw the axis with times and cut gaps."""
     y = top + 6
     drawn = f'<path d="M{scale.left} {y:g}H{scale.right}" stroke="{ink("faint")}"/>'
     days = sorted({day(moment) for moment in (scale.moments[0], scale.moments[-1])})
@@ -347,12 +353,12 @@ def _axis(scale: Axis, top: float) -> str:
 
 
 def _tick(moment: int, days: Sequence[str]) -> str:
-    """A time on the axis; where there are several days, with its own and to the minute."""
+    """Return a time for the axis; if there are several days, to the minute and with its day."""
     return time_of_day(moment) if len(days) == 1 else f"{day(moment)[5:]} {time_of_day(moment)[:5]}"
 
 
 def _key(picture: Picture, top: float, left: float, width: float) -> tuple[str, float]:
-    """What the shapes mean that are in the picture, and where that ends."""
+    """Draw the key of the shapes in the picture, and return it with the y at which it ends."""
     x, y, drawn = float(left), top + KEY / 2, ""
     for shape, words in _explained(picture):
         if x + 22 + LETTER * len(words) > width - 8:

@@ -1,4 +1,4 @@
-"""What the picture of an incident shows, in a sentence made from what is drawn."""
+"""The title of an incident's picture: a sentence made from what is drawn."""
 
 from __future__ import annotations
 
@@ -42,24 +42,26 @@ FAULTS: Mapping[str, tuple[str, str]] = {
     "alarm_set": ("blocked publishers by an alarm", "alarm"),
     "queue_restarted": ("restarted crashed queues", "crash"),
 }
-"""What a story is about: what is said of a node to which it happened, and what it is counted as."""
+"""The main kinds of events: what the sentence says about a node, and the noun by which they are counted."""
 EFFECTS: Mapping[str, str] = {
     "mirror_promoted": "{count} changed {their} master",
     "leader_elected": "{count} changed {their} leader",
     "mirrors_stopped": "{count} went down",
     "queue_deleted": "{count} {were} deleted",
 }
-"""What came of that to queues."""
+"""The effects of faults on queues."""
 
 
 def worst(told: Sequence[Sentence]) -> list[Sentence]:
-    """Return what broke by itself, the worst first."""
+    """Return the spontaneous failures, the worst first."""
     return sorted((one for one in told if one.kind in BROKEN), key=lambda one: (BROKEN.index(one.kind), one.at_us))
 
 
 def headline(told: Sequence[Sentence], picture: Picture, names: Names, unread: int = 0) -> str:
-    """The sentence: the worst that broke by itself, or who failed and what that did to queues. `unread` is how many
-    messages of errors no rule knows."""
+    """Return the title: the worst spontaneous failure, or which nodes failed and the effects on queues.
+
+    `unread` is the number of error messages that no rule recognises.
+    """
     if broken := worst(told):
         more = sum(one.kind in FAULTS for one in told) - (broken[0].kind in FAULTS)
         also = f" {sentence(counted(more, 'other fault'))} {'is' if more == 1 else 'are'} told below." if more else ""
@@ -67,7 +69,7 @@ def headline(told: Sequence[Sentence], picture: Picture, names: Names, unread: i
     effects = _two_masters(picture) or _effects(told)
     faults = [one for one in told if one.kind in FAULTS]
     if any(one.kind == "partition_begun" for one in faults):
-        faults = [one for one in faults if one.kind != "node_paused"]  # which came of it
+        faults = [one for one in faults if one.kind != "node_paused"]  # the partition caused the pauses
     if not faults and unread:
         return f"No node is known to have failed; hawb does not know {counted(unread, 'message')} of errors."
     if not faults:
@@ -76,7 +78,7 @@ def headline(told: Sequence[Sentence], picture: Picture, names: Names, unread: i
 
 
 def _faults(faults: Sequence[Sentence], picture: Picture, names: Names) -> str:
-    """What happened to nodes, and when; many things are counted."""
+    """Return what happened to nodes and when; several faults are counted by kind."""
     begun, ended = names.time(faults[0].at_us), names.time(faults[-1].at_us)
     if len(faults) == 1 and faults[0].kind == "partition_begun":
         return f"From {begun} {faults[0].text.removesuffix('.')}"
@@ -97,7 +99,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _effects(told: Sequence[Sentence]) -> str:
-    """What that did to queues."""
+    """Return the effects of the faults on queues."""
     found = []
     for kind, words in EFFECTS.items():
         queues = {queue for one in told if one.kind == kind for queue in one.queues}
@@ -109,7 +111,7 @@ def _effects(told: Sequence[Sentence]) -> str:
 
 
 def _two_masters(picture: Picture) -> str:
-    """The queue that had two masters, and for how long."""
+    """Return the clause about a queue with two masters, and for how long; "" if there was none."""
     for way in picture.ways:
         both = [_both(one, other) for one, other in combinations(way.legs, 2) if one.node != other.node]
         both_us = runs.size(runs.normal(span for span in both if span[0] < span[1]))
@@ -119,5 +121,5 @@ def _two_masters(picture: Picture) -> str:
 
 
 def _both(one: Leg, other: Leg) -> tuple[int, int]:
-    """The microseconds from the first to the last in which there were both."""
+    """Return the first and the last microsecond in which both legs existed."""
     return max(one.from_us, other.from_us), min(one.until_us, other.until_us)

@@ -23,7 +23,7 @@ CERTAIN, POSSIBLE = ("count", "cause", "at_us"), ("cause", "from_us", "until_us"
 
 
 def plain(of: Account) -> dict[str, Any]:
-    """All that there is to be told of an incident, with the events behind it."""
+    """Return everything about an incident, with the events behind it."""
     incident = of.incident
     told = verdict(incident, of.names)
     return {
@@ -44,7 +44,7 @@ def plain(of: Account) -> dict[str, Any]:
 
 
 def _span(incident: Incident) -> dict[str, int | None]:
-    """What was asked for, and from when to when the story was played."""
+    """Return the span that the user asked for, and the span of the reconstructed story."""
     retold = incident.retold
     return {"since_us": incident.asked.since_us, "until_us": incident.asked.until_us,
             "begins_us": retold and retold.begins_us, "ends_us": retold and retold.ends_us}  # fmt: skip

@@ -1,4 +1,4 @@
-"""An incident as one page: the verdict, then the picture and the story that its numbers tell of, then the rest."""
+"""An incident as one page: the verdict, the picture, the story with the picture's numbers, then the rest."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hawb.views.incident.sentences import Sentence
 from hawb.views.page import closed, figure, report_page
 
 MOST_OPEN, MOST_LINES = 40, 3
-"""A longer story, and more lines of a sentence, are closed until somebody opens them."""
+"""A story with more sentences, and a sentence with more lines of logs, are collapsed at first."""
 
 
 def page(of: Account) -> str:
-    """The page, which fetches and runs nothing."""
+    """Return the page, which fetches and runs nothing."""
     drawn = [figure(svg(of.picture), of.picture.title, slim=svg(of.picture, slim=True))] if of.picture.spans else []
     retold = of.incident.retold
     below = [] if retold is None else [closed("The same as a scenario", dump(retold.scenario))]
@@ -24,7 +24,7 @@ def page(of: Account) -> str:
 
 
 def _story(of: Account) -> str:
-    """The story as a list, numbered as the picture is."""
+    """Return the story as a list, numbered as in the picture."""
     items = "".join(_item(one, of) for one in of.told)
     listed = f'<ol class="story told">{items}</ol>'
     if len(of.told) <= MOST_OPEN:
@@ -39,7 +39,7 @@ def _item(one: Sentence, of: Account) -> str:
 
 
 def _lines(one: Sentence, of: Account) -> str:
-    """Where the messages of a sentence are; many are opened by whoever wants them."""
+    """Return the places of a sentence's log messages; if there are many, all but the first are collapsed."""
     told = [html(of.names.line(event)) for event in one.events] or [BY_RULES]
     if len(told) <= MOST_LINES:
         return f'<span class="lines">{", ".join(told)}</span>'

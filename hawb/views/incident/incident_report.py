@@ -1,5 +1,8 @@
-"""An incident as an answer: what it cost, what happened, where the rules would have gone another way, what would have
-kept the messages, and what was assumed."""
+"""An incident as a report.
+
+It says what the incident cost, what happened, where the logs differ from RabbitMQ's rules, what would have kept the
+messages, and what was assumed.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ TOLD = (
 
 
 class Account(Struct, frozen=True):
-    """An incident, told: its names, sentences and picture."""
+    """An incident with the short names of its nodes, its sentences and its picture."""
 
     incident: Incident
     names: Names
@@ -62,7 +65,7 @@ class Account(Struct, frozen=True):
 
 
 def account(incident: Incident) -> Account:
-    """What there is to be told of an incident."""
+    """Return an incident with its story in sentences and its picture."""
     nodes = {node for event in incident.reading.events for node in (event.node, event.peer, *event.nodes) if node}
     moments, span = [one.at_us for one in incident.told], incident.span
     called = names(sorted(nodes), [file.file for file in incident.reading.files], len({*map(day, moments)}) > 1)
@@ -77,7 +80,7 @@ def account(incident: Incident) -> Account:
 
 
 def report_of(of: Account) -> Report:
-    """The report on an incident."""
+    """Return the report on an incident."""
     incident = of.incident
     parts = [Part(STORY, _story(of), (strips.key(of.picture),))] if of.told else []
     parts += _not_read(of)
@@ -94,7 +97,7 @@ def report_of(of: Account) -> Report:
 
 
 def _not_read(of: Account) -> Iterator[Part]:
-    """What may tell of a fault and was not read, without what may be secret."""
+    """Yield parts about error messages and files that were not understood, without text that may be secret."""
     reading = of.incident.reading
     if rows := [(of.names.line(one), one.level, shown(one.text)) for one in reading.unread[:MOST_UNREAD]]:
         more = f"{counted(reading.severe, 'message')} in all. " if reading.severe > len(rows) else ""
@@ -105,7 +108,7 @@ def _not_read(of: Account) -> Iterator[Part]:
 
 
 def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
-    """Doubts in sentences; one of a kind about several queues is one sentence."""
+    """Yield doubts in sentences; doubts of one kind about several queues share a sentence."""
     alike: dict[Doubt, list[str]] = {}
     for doubt in doubts:
         same = replace(doubt, queue=None, from_us=None, until_us=None)
@@ -115,7 +118,7 @@ def doubted(doubts: Sequence[Doubt]) -> Iterator[str]:
 
 
 def about(of: Account) -> str:
-    """Whose logs were read, and of when."""
+    """Return which nodes' logs were read, and from when to when."""
     reading = of.incident.reading
     wrote = {event.node for event in reading.events}
     living = dict.fromkeys(life.node for life in of.incident.lives)
@@ -130,7 +133,10 @@ def about(of: Account) -> str:
 
 
 def _asked(incident: Incident) -> str:
-    """Which span was asked for, of what the logs have, and why more is told."""
+    """Return a sentence about the span that the user asked for and the span of the logs.
+
+    It says why the story begins earlier, if it does. Return "" if the user asked for everything.
+    """
     asked, reading = incident.asked, incident.reading
     if asked == WHOLE or not reading.events:
         return ""
@@ -144,7 +150,7 @@ def _asked(incident: Incident) -> str:
 
 
 def _explained(incident: Incident) -> str:
-    """How much of what was seen is as the rules have it."""
+    """Return a sentence with the share of events that RabbitMQ's rules explain; "" after spontaneous failures."""
     if incident.comparison is None or not incident.comparison.pairs or _broke(incident):
         return ""
     seen = sum(pair.seen is not None for pair in incident.comparison.pairs)
@@ -152,26 +158,26 @@ def _explained(incident: Incident) -> str:
 
 
 def _broke(incident: Incident) -> bool:
-    """Whether there is more than what was played: something that broke by itself, or that was not read."""
+    """Return True if there are spontaneous failures or unread error messages besides the simulated story."""
     return bool(incident.reading.severe) or any(one.kind in BROKEN for one in incident.told)
 
 
 def lines(one: Sentence, called: Names, most: int = MOST_LINES) -> str:
-    """Where a sentence's messages are."""
+    """Return the places of a sentence's log messages: the first `most`, and the number of the others."""
     told = [called.line(event) for event in one.events] or [BY_RULES]
     more = f" and {len(told) - most} more" if len(told) > most else ""
     return f"{', '.join(told[:most])}{more}"
 
 
 def _story(of: Account) -> Table:
-    """The story as a table, each sentence with how its nodes were just after."""
+    """Return the story as a table; each sentence has the states of the nodes just after it."""
     rows = [(one.number, of.names.time(one.at_us), strips.strip(of.picture, one.last_us),
              f"{one.text.removesuffix('.')} ({lines(one, of.names)}).") for one in of.told]  # fmt: skip
     return Table(STORY, ("", "time, UTC", strips.head(of.picture), "what happened"), rows)
 
 
 def _losses(of: Account) -> Table:
-    """A row for what was lost at a moment for a cause, and the queues that lost it so; the weightiest first."""
+    """Return the table of losses, the worst first; queues with the same loss at the same time share a row."""
     alike: dict[tuple[int, str, str, str], list[QueueLosses]] = {}
     for one in of.incident.losses:
         for row in _of_queue(one, of):
@@ -182,13 +188,13 @@ def _losses(of: Account) -> Table:
 
 
 def _kept(ones: Sequence[QueueLosses]) -> str:
-    """How many messages queues have in the end."""
+    """Return the number of messages that queues have at the end, in words."""
     told = [one.kept for one in ones if one.kept is not None]
     return "not known" if len(told) < len(ones) else f"{sum(told):,}{' in all' if len(ones) > 1 else ''}"
 
 
 def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, str]]:
-    """A row for what was lost at a moment for a cause, certainly and possibly, with its weight: the least first."""
+    """Yield a row for each time and cause of a queue's certain or possible losses, with its rank (the worst first)."""
     ranked = dangers(one)
     for at_us, cause in dict.fromkeys((loss.at_us, loss.cause) for loss in (*one.certain, *ranked)):
         certain = sum(loss.count for loss in one.certain if (loss.at_us, loss.cause) == (at_us, cause))
@@ -202,7 +208,10 @@ def _of_queue(one: QueueLosses, of: Account) -> Iterator[tuple[int, str, str, st
 
 
 def _keepers(of: Alternatives, tried: bool) -> Table:
-    """What would have kept a queue's messages, the best first; of messages that were only tried: all or some."""
+    """Return the table of changes that would have kept a queue's messages, the best first.
+
+    For test messages (`tried`) it says only if all or some are kept.
+    """
     lost = runs.size(of.harm.lost)
     rows = [(shown(one.change.what), shown(one.change.where),
              ("all" if one.kept == lost else "some") if tried else f"{one.kept:,} of {lost:,}", one.result.state)
@@ -238,7 +247,7 @@ def _parting(pair: Pair, of: Account) -> tuple[str, str, str, str]:
 
 
 def expected(pair: Pair) -> str:
-    """What the rules expect, in a sentence."""
+    """Return what RabbitMQ's rules expect, in a sentence."""
     if pair.expected is None:
         return "nothing"
     return expected_sentence(pair.expected)

@@ -1,4 +1,4 @@
-"""Lost messages in words, and in the story: what the rules say that is lost, or may be."""
+"""Lost messages in words, and as sentences of the story: certain and possible losses by RabbitMQ's rules."""
 
 from __future__ import annotations
 
@@ -28,38 +28,40 @@ PASSIVE: Mapping[str, str] = {
     "auto_ack_in_flight": "{they} {were} on the way to consumers with automatic acknowledgement",
     APART: "each partition has its own master, and only one of them has {them}",
 }
-"""Why messages are lost, as the end of a sentence, by cause (`hawb.engine.core.trace.CAUSES`), or may yet be."""
+"""The ends of sentences that say why messages are or may be lost, by cause (`hawb.engine.core.trace.CAUSES`)."""
 
 
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
-"""Doubts that exports beside the logs would settle."""
+"""Doubts that exports of the cluster, given with the logs, would settle."""
 
 
 AFTER_US = 500_000
-"""What the rules say stands behind what the logs say of the same half second: both are about one thing."""
+"""A loss comes after log events of the same half second in the story, because these are what caused it."""
 WHAT: Mapping[Only, str] = {
     "": "messages{of} that came in {when}{where}",
     "transient": "messages{of} that were not persistent and came in {when}{where}",
     "auto_ack": "messages{of} that were on the way to consumers with automatic acknowledgement, {when}{where}",
 }
-"""What may be lost, the weightiest first."""
+"""The messages that may be lost, the worst first."""
 
 
 def begins(incident: Incident) -> int:
-    """When the story begins that was played."""
+    """Return the time at which the simulated story begins, in microseconds."""
     return incident.retold.begins_us if incident.retold is not None else 0
 
 
 def because(cause: str, count: int = 2) -> str:
-    """Why so many messages were lost, as the end of a sentence."""
+    """Return why messages were lost, as the end of a sentence about `count` messages."""
     one = count == 1
     words = {"them": "it" if one else "them", "they": "it" if one else "they", "were": "was" if one else "were"}
     return PASSIVE.get(cause, shown(cause).replace("_", " ")).format_map(words)
 
 
 def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
-    """What may be lost: what came in between two moments, and where, if there was any. What was there when the story
-    begins is among what came in from then on."""
+    """Return which messages may be lost: those that came in between two times, and at which nodes.
+
+    Messages that were in the queue when the story begins count as having come in at that time.
+    """
     who = [names.node(node) for node in loss.nodes]
     where = f" at {' or '.join(filter(None, [', '.join(who[:-1]), *who[-1:]]))}" if who else ""
     when = f"from {names.time(loss.from_us)} to {names.time(loss.until_us)}"
@@ -73,15 +75,17 @@ def perhaps(loss: Possible, names: Names, queues: str, begins_us: int) -> str:
 
 
 def fate(loss: Possible, are: str) -> str:
-    """What becomes of such messages, and on what it depends: they `are` lost, or were."""
+    """Return what happens to such messages, and on what it depends; `are` is "are" or "were"."""
     if loss.cause == APART:
         return "will be lost when their partition restarts, if there are any"
     return f"{are} lost, {'unless clients had taken them by then' if loss.listed else 'if there were any'}"
 
 
 def dangers(of: QueueLosses) -> list[Possible]:
-    """What may be lost of a queue, the weightiest first, without what is part of something else that was lost at the
-    same time for the same cause."""
+    """Return the possible losses of a queue, the worst first.
+
+    Leave out those that are part of another loss at the same time for the same cause.
+    """
     kept: list[Possible] = []
     for loss in sorted(of.possible, key=lambda loss: ([*WHAT].index(loss.only), loss.from_us, -loss.until_us)):
         place = next((at for at, other in enumerate(kept) if _is_part(loss, other)), None)
@@ -93,7 +97,7 @@ def dangers(of: QueueLosses) -> list[Possible]:
 
 
 def _is_part(loss: Possible, other: Possible) -> bool:
-    """Whether a span of danger lies in another, but for the moment it takes to publish."""
+    """Return True if a possible loss is part of another one, give or take the time of a publish."""
     return (
         loss.cause == other.cause and abs(loss.at_us - other.at_us) <= AFTER_US and other.only in ("", loss.only)
         and other.from_us <= loss.from_us and loss.until_us <= other.until_us + AFTER_US
@@ -102,14 +106,14 @@ def _is_part(loss: Possible, other: Possible) -> bool:
 
 
 def with_losses(told: Sequence[Sentence], incident: Incident, names: Names) -> list[Sentence]:
-    """The story with what the rules say of messages, each at its moment, numbered anew."""
+    """Return the story with sentences about lost messages at their times, numbered anew."""
     ordered = sorted((*told, *_lost(incident), *_endangered(incident, names)),
                      key=lambda one: one.at_us + (0 if one.events else AFTER_US))  # fmt: skip
     return [replace(one, number=number) for number, one in enumerate(ordered, 1)]
 
 
 def _lost(incident: Incident) -> Iterator[Sentence]:
-    """What is certainly lost, a sentence for each moment and cause."""
+    """Yield a sentence for each time and cause of certain losses."""
     alike: dict[tuple[int, str], list[tuple[str, int, str | None]]] = {}
     for one in incident.losses:
         for loss in one.certain:
@@ -125,7 +129,7 @@ def _lost(incident: Incident) -> Iterator[Sentence]:
 
 
 def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
-    """What is possibly lost, whatever it was sent as."""
+    """Yield a sentence for each possible loss of messages of any kind."""
     alike: dict[Possible, list[str]] = {}
     for one in incident.losses:
         for loss in dangers(one):
@@ -140,15 +144,17 @@ def _endangered(incident: Incident, names: Names) -> Iterator[Sentence]:
 
 
 def _led_from(queue: str, at_us: int, incident: Incident) -> tuple[str | None, int]:
-    """The node that the queue was led from when messages were lost, and when that is told: not before somebody took
-    over, where that is what lost them."""
+    """Return the node that led the queue when messages were lost, and the time for the sentence.
+
+    If a promotion lost the messages, the sentence comes after it.
+    """
     led = [one for one in incident.happenings
            if one.queue == queue and one.kind in LEADS and one.at_us <= at_us + 2 * AFTER_US]  # fmt: skip
     return (led[-1].node, max(at_us, led[-1].at_us + 1)) if led else (None, at_us)
 
 
 def _node(outcome: dict[str, Any] | None, place: int | None) -> str | None:
-    """The node on which messages were lost: that of the event, or of what brought it about."""
+    """Return the node on which messages were lost: that of the event or of its nearest cause that has one."""
     if outcome is None or place is None:
         return None
     event = outcome["events"][place]

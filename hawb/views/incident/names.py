@@ -1,4 +1,4 @@
-"""What nodes and files are called in an incident's story: as briefly as they can be told apart."""
+"""The short names of nodes and files in an incident's story: as short as possible while they differ."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from hawb.views.incident.times import time_of_day, told_at
 
 
 class Names(Struct, frozen=True):
-    """The short names of nodes and of log files, by their long ones; with `days` moments are told with theirs."""
+    """The short names of nodes and of log files by their long names; with `days`, times include the day."""
 
     nodes: Mapping[str, str]
     files: Mapping[str, str]
     days: bool = False
 
     def node(self, name: str | None) -> str:
-        """What a node is called; a name that no log has stays as it is."""
+        """Return the short name of a node; a name that is not in the logs stays as it is."""
         return shown(self.nodes.get(name or "", name or ""))
 
     def time(self, at_us: int) -> str:
-        """When something happened: 08:55:23, or 2026-11-27 08:55:23."""
+        """Return a time such as 08:55:23, or 2026-11-27 08:55:23."""
         return told_at(at_us) if self.days else time_of_day(at_us)
 
     def text(self, told: str) -> str:
-        """A text in which nodes have their long names, with their short ones."""
+        """Return a text with the nodes' long names replaced by short ones."""
         for name in sorted(self.nodes, key=len, reverse=True):
             told = told.replace(name, self.nodes[name])
         return told
 
     def line(self, event: Event) -> str:
-        """Where an event's message is: a.log.gz:157."""
+        """Return the place of an event's message, such as a.log.gz:157."""
         return f"{shown(self.files.get(event.file, event.file))}:{event.line}"
 
 
 def names(nodes: Iterable[str], files: Iterable[str], days: bool = False) -> Names:
-    """The names of these nodes (as Erlang has them) and files; `days`: what happened was on several days."""
+    """Return the short names of these nodes (Erlang names) and files; `days` is True if events span several days."""
     return Names(_told_apart([*nodes], OF_NODES), _told_apart([*files], OF_FILES), days)
 
 
@@ -50,7 +50,7 @@ OF_NODES: Sequence[Callable[[str], str]] = (
     lambda name: name.partition("@")[0] if "@" in name else "",
     lambda name: name.partition("@")[2],
 )
-"""What a node may be called, the best first: rabbit@mq1.example.org is mq1, and n1@10.0.0.1 is n1."""
+"""The ways to shorten a node's name, the best first: rabbit@mq1.example.org is mq1, and n1@10.0.0.1 is n1."""
 OF_FILES: Sequence[Callable[[str], str]] = (
     lambda file: PurePath(file).name,
     lambda file: "/".join(PurePath(file).parts[-2:]),
@@ -58,7 +58,7 @@ OF_FILES: Sequence[Callable[[str], str]] = (
 
 
 def _told_apart(long: Sequence[str], ways: Sequence[Callable[[str], str]]) -> dict[str, str]:
-    """The first names that are all there and all different."""
+    """Return the first set of short names that are all non-empty and all different; else the long names."""
     for way in ways:
         short = {name: way(name) for name in long}
         if all(short.values()) and len({*short.values()}) == len(short):

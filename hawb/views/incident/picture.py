@@ -1,8 +1,7 @@
-"""What the picture of an incident shows: the lives of its brokers, who did not see whom, the ways of the queues that
-the story is about, and a mark for each sentence that is worth one.
+"""Make the picture of an incident: runs of nodes, partitions, ways of queues, and marks for sentences.
 
-The way of a queue is what logs tell of its master or leader: who added its mirrors, took over, was elected. It ends
-with the broker that it was on, or where another takes over that was not cut off from it.
+The way of a queue is the sequence of its masters or leaders as the logs show them: by nodes that added mirrors, were
+promoted, or were elected. A leg of it ends with its node's run, or when another node takes over that could reach it.
 """
 
 from __future__ import annotations
@@ -22,21 +21,23 @@ from hawb.views.incident.names import Names
 from hawb.views.incident.sentences import LEADS, STORY, Sentence, sides
 
 MOST_MARKS, MOST_WAYS = 60, 3
-"""How many marks and ways there are at most: of marks the last, and what was before them is not drawn."""
+"""The maximum numbers of marks and of ways; with more marks, only the last ones and their time are drawn."""
 AS_ONE_US = 3_000_000
-"""Queues whose masters changed no further apart went the same way."""
+"""Queues whose masters changed within this time of each other share a way."""
 
 Timed = TypeVar("Timed", Span, Tear, Leg)
 Seen = tuple[int, str, bool]
-"""When a node was seen to have a queue's master or leader, and whether the queue is mirrored."""
+"""The time at which a node was seen as a queue's master or leader, the node, and True if the queue is mirrored."""
 
 
 def picture(
     title: str, lives: Sequence[Life], happenings: Sequence[Happening], told: Sequence[Sentence], names: Names,
     losses: Sequence[QueueLosses] = (), span: Asked = WHOLE,
 ) -> Picture:  # fmt: skip
-    """The picture of a story; the ways of queues that lost something are shown first. Of logs that tell of more than a
-    `span` the rest is not drawn."""
+    """Return the picture of a story; the ways of queues that lost messages come first.
+
+    Draw only what is in the `span`.
+    """
     end_us = max((moment for one in happenings for moment in (one.at_us, one.until_us or 0)), default=0)
     end_us = max([end_us, *(life.seen_us for life in lives)])
     tears = tuple(_tears(happenings, end_us, names))
@@ -52,7 +53,7 @@ def picture(
 
 
 def _between(drawn: Picture, from_us: int, until_us: int) -> Picture:
-    """The picture from a moment to another one."""
+    """Return the part of the picture between two times."""
 
     def within(of: Iterable[Timed]) -> tuple[Timed, ...]:
         return tuple(replace(one, from_us=max(one.from_us, from_us), until_us=min(one.until_us, until_us))
@@ -65,14 +66,14 @@ def _between(drawn: Picture, from_us: int, until_us: int) -> Picture:
 
 
 def _in_order(nodes: set[str], tears: Sequence[Tear], names: Names) -> tuple[str, ...]:
-    """The nodes by their names, those of one side beside each other."""
+    """Return the nodes ordered by partition, then by name."""
     side = {node: at for at, nodes_of in enumerate(tears[0].sides if tears else ()) for node in nodes_of}
     called = sorted(map(names.node, nodes))
     return tuple(sorted(called, key=lambda node: side.get(node, len(side))))
 
 
 def _spans(lives: Sequence[Life], end_us: int, names: Names) -> Iterator[Span]:
-    """What each broker did from when to when."""
+    """Yield the states of each node's broker over time."""
     for place, life in enumerate(lives):
         node, until_us = names.node(life.node), end_us if life.until_us is None else life.until_us
         booted_us = life.from_us
@@ -100,7 +101,7 @@ def _tears(happenings: Sequence[Happening], end_us: int, names: Names) -> Iterat
 
 
 def _marks(told: Sequence[Sentence], names: Names) -> Iterator[Mark]:
-    """A mark for each node of a sentence; of a long story only those of what it is about."""
+    """Yield a mark for each node of a sentence; in a long story only for the main sentences."""
     least = 0 if len(told) <= MOST_MARKS else STORY
     for one in (one for one in told if one.words.weight >= least):
         for node, at_us in one.moments.items():
@@ -112,7 +113,10 @@ def _ways(
     happenings: Sequence[Happening], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names,
     losses: Sequence[QueueLosses],
 ) -> Iterator[Way]:  # fmt: skip
-    """The ways of queues: those that lost something, then those that moved most; what went the same way is one."""
+    """Yield the ways of queues: first of those that lost messages, then of those that moved most.
+
+    Queues with the same moves share a way.
+    """
     about = {one.queue: one for one in losses if one.certain or any(not loss.only for loss in one.possible)}
     legs = {queue: tuple(_given_up(_legs(seen, lives, tears, end_us, names), about.get(queue), names))
             for queue, seen in _leading(happenings, {life.node for life in lives}).items()}  # fmt: skip
@@ -131,7 +135,7 @@ def _ways(
 
 
 def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, list[Seen]]:
-    """When which of these nodes was seen to have the master or leader of each queue."""
+    """Return for each queue when which of these nodes was seen as its master or leader."""
     seen: dict[str, list[Seen]] = {}
     for one in happenings:
         node = _leader(one)
@@ -141,7 +145,7 @@ def _leading(happenings: Sequence[Happening], nodes: set[str]) -> Mapping[str, l
 
 
 def _leader(one: Happening) -> str | None:
-    """The node that had a queue's master or leader as something happened; None if that does not tell."""
+    """Return the node that was a queue's master or leader at an event; None if the event does not show one."""
     if one.kind == "mirror_added":
         return next((event.node for event in one.events if event.node != one.node), None)
     return one.node if one.kind in (*LEADS, "mirrors_stopped") else None
@@ -150,7 +154,7 @@ def _leader(one: Happening) -> str | None:
 def _legs(
     seen: Sequence[Seen], lives: Sequence[Life], tears: Sequence[Tear], end_us: int, names: Names
 ) -> Iterator[Leg]:
-    """The legs of a queue's way."""
+    """Yield the legs of a queue's way."""
     open_: dict[str, int] = {}
     for at_us, node, mirrored in seen:
         for other, from_us in [*open_.items()]:
@@ -165,7 +169,7 @@ def _legs(
 
 
 def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iterator[Leg]:
-    """The legs, those marked whose messages were given up with their side; they end there."""
+    """Yield the legs; those whose messages were discarded with their partition end there and are marked as lost."""
     losses = [(loss.at_us, loss.nodes) for loss in (of.possible if of else ()) if loss.cause == "side_given_up"]
     for leg in legs:
         ended_us = next((at_us for at_us, nodes in losses
@@ -177,20 +181,23 @@ def _given_up(legs: Iterable[Leg], of: QueueLosses | None, names: Names) -> Iter
 
 
 def _runs(lives: Sequence[Life], node: str, at_us: int) -> bool:
-    """Whether a broker runs on a node, and is not stopping; of a node that no log tells of: yes."""
+    """Return True if a broker runs on a node and is not stopping; a node without logs counts as running."""
     of = [life for life in lives if life.node == node]
     return not of or any(life.from_us <= at_us and (life.until_us is None or at_us < life.until_us) for life in of)
 
 
 def _life_end(lives: Sequence[Life], node: str, at_us: int, end_us: int) -> int:
-    """When the broker ended that ran on a node at a time, or next."""
+    """Return when the broker that runs on a node at a time, or runs next, ended."""
     ends = (end_us if life.until_us is None else life.until_us for life in lives if life.node == node)
     return next((ended_us for ended_us in ends if ended_us > at_us), end_us)
 
 
 def _apart(one: str, other: str, at_us: int, tears: Sequence[Tear], lives: Sequence[Life], names: Names) -> bool:
-    """Whether two nodes did not see each other; with `lives`: or have not booted since, for until then Mnesia keeps two
-    sets of records."""
+    """Return True if two nodes did not see each other.
+
+    With `lives`, also return True if neither has booted since the partition: until then Mnesia keeps two sets of
+    records.
+    """
     both = {names.node(one), names.node(other)}
     for tear in tears:
         if tear.from_us > at_us or any(both <= {*side} for side in tear.sides):

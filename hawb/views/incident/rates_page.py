@@ -1,4 +1,4 @@
-"""How often clusters fail, as one page with its figure."""
+"""The page about failure rates of clusters, with its figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.views.report import Report
 from hawb.views.style import FIGURE, LOOKS, PRINTED_FAINT
 
 SHOWN = (ALONE, "repair", "time_to_common_failure", "synchronisation")
-"""What is drawn, if it was seen to end."""
+"""The kinds of spans that are drawn, if any of the kind was seen to end."""
 SEEN, FITTED = LOOKS["down"], LOOKS["master"]
 STEPS = {"color": PRINTED_FAINT, "linewidth": 1.3}
 NOTE = (
@@ -28,12 +28,14 @@ NOTE = (
 )
 POINTS, DRAWS = 160, 300
 LAST = 0.02
-"""A panel ends where so few last longer."""
+"""A panel ends where only this share lasts longer."""
 
 
 def rates_figure(rates: Rates, *, slim: bool = False) -> Figure:
-    """The rates of clusters drawn, a panel a kind; a `slim` figure is for a phone. Raises ValueError where nothing
-    ended."""
+    """Draw the failure rates of clusters with a panel for each kind of span; a `slim` figure is for a phone.
+
+    Raise ValueError if no span was seen to end.
+    """
     fits = shown_fits(rates)
     if not fits:
         raise ValueError("nothing has ended, so there is nothing to draw")
@@ -49,12 +51,12 @@ def rates_figure(rates: Rates, *, slim: bool = False) -> Figure:
 
 
 def shown_fits(rates: Rates) -> list[tuple[str, Fit]]:
-    """Return what is drawn: each kind of which something was seen to end, with its fit."""
+    """Return the kinds that are drawn, each with its fit: those with a span that was seen to end."""
     return [(kind, fit) for kind in SHOWN if (fit := rates.fits.get(kind)) is not None]
 
 
 def sentence(rates: Rates) -> str:
-    """What the picture shows, in a sentence."""
+    """Return a sentence that says what the figure shows."""
     fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
     told = []
     if fit is not None:
@@ -92,13 +94,13 @@ def _panel(axes: Axes, kind: str, fit: Fit) -> None:
 
 
 def _until_s(fit: Fit) -> float:
-    """When so few last longer that nothing is to be seen."""
+    """Return the time in seconds after which only the share LAST lasts longer."""
     times_s = fit.best.mean_s * np.geomspace(0.01, 50, 400)
     return float(times_s[int(np.searchsorted(-lasting(fit.best, times_s), -LAST)) - 1])
 
 
 def page(found: Report, rates: Rates) -> str:
-    """One page, which fetches and runs nothing; it says what there is too little of for a figure."""
+    """Return the page, which fetches and runs nothing; without data for a figure it says what is missing."""
     if shown_fits(rates):
         return report_page(found, [figure_of(partial(rates_figure, rates), "The table's first rows as curves")])
     *kinds, last = (WORDS[kind] for kind in SHOWN)

@@ -1,4 +1,4 @@
-"""How often clusters fail, as an answer: whether their logs tell it, how often, for how long, and what is left out."""
+"""The report on failure rates of clusters: if the logs show them, how often, for how long, and what was left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hawb.views.tables import Table
 
 QUESTION = "Do these logs show how often a node fails?"
 WIDE = 3.0
-"""An interval whose end is so many times its beginning tells little."""
+"""An interval whose end is more than this many times its beginning says little."""
 UNITS = ((86_400 * 2, 86_400, "days"), (3_600 * 2, 3_600, "hours"), (60 * 2, 60, "minutes"), (0, 1, "seconds"))
 WORDS = {
     "time_to_failure": "until a node fails by itself", "repair": "until it is back",
@@ -31,7 +31,7 @@ WORDS = {
     "synchronisation": f"to synchronise {EACH:,} messages",
 }  # fmt: skip
 TIMES = ("restart", "synchronisation")
-"""The kinds of spans that an upgrade takes."""
+"""The kinds of spans that an upgrade plan uses."""
 OF_FAILURES = {"stopped": "asked to stop", "power_off": "missed only after net_ticktime", "killed": "killed or crashed"}
 ASSUMED = (
     "All nodes, clusters and years are treated alike: differences between hosts, or over time, are not considered.",
@@ -48,7 +48,7 @@ HEADS = ("what", "seen", "still open", "mean", "95 % interval", "distribution")
 
 
 def verdict(rates: Rates) -> Verdict:
-    """Yes with how often and for how long; yes with a but where the interval is wide; no where nothing has failed."""
+    """Return the verdict: yes with the rates, but if the interval is wide, no if no node has failed."""
     fit, repair = rates.fits.get(ALONE), rates.fits.get("repair")
     watched = f"{rates.watched_s / YEAR_S:.3g} node-years of logs"
     if fit is None:
@@ -63,15 +63,18 @@ def verdict(rates: Rates) -> Verdict:
 
 
 STUDY = "data/studies/replica-counts.yaml"
-"""A study that takes the numbers, from the folder of hawb's data on."""
+"""A study that uses the numbers, relative to hawb's data folder."""
 
 
 def report_of(
     title: str, rates: Rates, fleet: Fleet | None = None, file: str | None = None, logs: Sequence[str] = (),
     study: str = STUDY,
 ) -> Report:  # fmt: skip
-    """The answer; `file` is where the numbers were written, `logs` are the files and folders that were read, `study` is
-    the file of a study to lay the numbers over."""
+    """Return the report.
+
+    `file` is the file to which the numbers were written, `logs` are the files and folders that were read, and `study`
+    is the study file to combine with the numbers.
+    """
     clusters = f"{counted(rates.clusters, 'cluster')}, {rates.nodes} nodes in most"
     files = "" if fleet is None else f", {counted(fleet.files, 'file')}"
     untold = () if fleet is None else tuple(f"{shown(one)}: {shown(why)}" for one, why in fleet.refused)
@@ -81,7 +84,7 @@ def report_of(
 
 
 def rows(rates: Rates) -> list[tuple[str, ...]]:
-    """A row for each kind of span that there was."""
+    """Return a row for each kind of span that occurred."""
     found = []
     for kind, sample in rates.samples.items():
         fit, still = rates.fits[kind], len(sample.ended) - sample.events
@@ -94,7 +97,7 @@ def rows(rates: Rates) -> list[tuple[str, ...]]:
 
 
 def distribution(one: Distribution) -> str:
-    """A distribution in words."""
+    """Return a distribution in words."""
     if one.distribution == "weibull":
         way = "in bursts" if (one.shape or 1) < 1 else "with age"
         return f"Weibull, shape {one.shape:.2f} ({way})"
@@ -102,7 +105,7 @@ def distribution(one: Distribution) -> str:
 
 
 def of_failures(rates: Rates) -> tuple[Part, ...]:
-    """How nodes failed, and how many did so together."""
+    """Return a part about how nodes failed, and how many failed together; empty if no node failed."""
     alone = rates.shares[ALONE]
     if not alone.known + alone.unknown + sum(rates.sizes.values()):
         return ()
@@ -122,8 +125,7 @@ def _share(some: int, of: int) -> tuple[str, str, str]:
 
 
 def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = STUDY) -> tuple[ToDo, ...]:
-    """Ask by the numbers, which the logs give; say that failures in company take an environment with racks; or get more
-    logs."""
+    """Return the to-dos: use the numbers, use an environment with racks if nodes failed together, or get more logs."""
     own, asked = bash_word(file or "own.yaml"), []
     if rates.fits.get(ALONE) is None:
         return (ToDo("Give logs of a longer period, or of more clusters."),)
@@ -143,13 +145,13 @@ def todo(rates: Rates, file: str | None, logs: Sequence[str] = (), study: str = 
 
 
 def length(seconds: float) -> str:
-    """A length of time in the largest unit of which there are two."""
+    """Return a duration in the largest unit of which it has at least two."""
     _, unit_s, unit = next(one for one in UNITS if seconds >= one[0])
     return f"{_figure(float(f'{seconds / unit_s:.3g}'))} {unit}"
 
 
 def between(fit: Fit) -> str:
-    """The ends of the interval of a mean, in the unit of the mean."""
+    """Return the ends of the interval of a mean, in the unit of the mean."""
     _, unit_s, unit = next(one for one in UNITS if fit.best.mean_s >= one[0])
     low, high = (float(f"{end / unit_s:.3g}") for end in fit.interval())
     return f"{_figure(low)} to {_figure(high)} {unit}"
@@ -160,7 +162,7 @@ def _figure(value: float) -> str:
 
 
 def plain(rates: Rates, fleet: Fleet, numbers: Numbers) -> dict[str, Any]:
-    """The whole answer as JSON has it (`hawb.views.answers.Rated`)."""
+    """Return the whole answer as JSON values (`hawb.views.answers.Rated`)."""
     return {
         "clusters": rates.clusters, "nodes": rates.nodes, "watched_s": rates.watched_s,
         "rates": [_plain(kind, rates.fits[kind], rates) for kind in rates.samples],

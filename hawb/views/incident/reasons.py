@@ -1,4 +1,4 @@
-"""Why something happened, in words: the reasons of Erlang and RabbitMQ, and the causes of boots that fail."""
+"""Reasons in words: those that Erlang and RabbitMQ log, and the causes of failed boots."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ REASONS: Mapping[str, str] = {
     "disconnect": "the connection to {it} was closed",
     "home node down": "its node is down",
 }
-"""What Erlang has for a node that is gone, in words."""
+"""Erlang's reasons why a node is down, in words."""
 TERM = re.compile(r"(?:(?:error|exit|throw):)?[{\[]")
-"""How an Erlang term begins, or the class of an exception with one."""
+"""The beginning of an Erlang term, or of an exception's class with a term."""
 ATOMS = re.compile(r"(?<![<\w])[a-z]\w*(?![\w>])")
-"""The words of an Erlang term whose other words were taken out."""
+"""The atoms of an Erlang term from which other words were removed."""
 CAUSES: Mapping[str, str] = {
     causes.FLAG: "{flags} {are} not enabled, or not known to all nodes",
     causes.FLAGS: "its feature flags and those of {others} are not compatible",
@@ -39,18 +39,18 @@ CAUSES: Mapping[str, str] = {
     causes.ERLANG: "its Erlang is too old",
     causes.TIMEOUT: "it waited without success",
 }
-"""Why boots fail, by what tells it."""
+"""Why boots fail, by the cause that their log messages show."""
 TAKEN_OUT = re.compile(r"<\w+>")
-"""What stands for a word that was taken out."""
+"""The placeholder of a removed word."""
 
 
 def tells(reason: str | None) -> bool:
-    """Return True if a reason holds more than what stands for words that were taken out."""
+    """Return True if a reason contains more than placeholders of removed words."""
     return bool(TAKEN_OUT.sub("", reason or "").strip(" .,:{}[]()"))
 
 
 def in_words(reason: str, it: str) -> str:
-    """A reason in words; of an Erlang term the atoms that are known."""
+    """Return a reason in words; of an Erlang term, its atoms."""
     if TERM.match(reason):
         atoms = [*dict.fromkeys(ATOMS.findall(reason))]
         reason = ", ".join([atom for atom in atoms if atom != "error"] or atoms) or reason
@@ -58,7 +58,7 @@ def in_words(reason: str, it: str) -> str:
 
 
 def boot_why(part: Sequence[Happening], names: Names) -> str:
-    """Why boots failed, in words, with RabbitMQ's own."""
+    """Return why boots failed, in words, followed by RabbitMQ's own words; "" if the reason is not known."""
     first = part[0]
     if first.reason is None or not tells(first.reason):
         return ""

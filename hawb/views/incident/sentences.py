@@ -1,7 +1,8 @@
-"""An incident told in sentences, each with the lines of the logs that say so.
+"""The story of an incident in sentences, each with the lines of the logs that show it.
 
-What happened to many queues, or on many nodes, in the same way and within moments is one sentence; so is what prepares
-a cluster (boots, policies, mirrors), as long as nothing else happens meanwhile.
+Events of one kind, on many queues or nodes, within a short time share a sentence. So do preparations of a cluster
+(boots, policies, mirrors), until a main event comes in between. An event here is a `Happening`, which one or more log
+events show.
 """
 
 from __future__ import annotations
@@ -19,23 +20,31 @@ from hawb.views.incident.reasons import boot_why, in_words, tells
 from hawb.views.incident.times import lasted
 
 MINOR_US, REPEATED_US, CRASH_LOOP_US, LONG_US = 3_000_000, 60_000_000, 900_000_000, 2_000_000
-"""How far apart things of one kind are told together; a process that crashes again and again; a node that boots again
-and again; what took long."""
+"""The time within which events of one kind share a sentence, in microseconds.
+
+The second value is for processes that crash repeatedly, the third for nodes that boot repeatedly. A sentence that spans
+more than the fourth says so.
+"""
 MOST_NAMES, FEW_LETTERS = 3, 24
 STORY = 2
 AWAY = ("node_stopped", "node_killed", "node_paused", "node_gone", "boot_failed")
 LEADS = ("mirror_promoted", "leader_elected", "queue_declared", "queue_moved")
-"""Happenings after which the queue's master or leader is on the node."""
+"""Kinds of events after which the queue's master or leader is on the node."""
 LOST, ENDANGERED = "messages_lost", "messages_endangered"
-"""What the rules say, and no log: `hawb.views.incident.lost_messages`."""
+"""Kinds that come from RabbitMQ's rules, not from a log: `hawb.views.incident.lost_messages`."""
 LATER, NEEDLESS, STOPPED = "node_back", "synchronisation_needless", "synchronisation_stopped"
-"""Kinds of their own: the boot of a node that had gone before (not how a cluster came up, but how it came back), a
-synchronisation of nothing, and one that ended before it was done."""
+"""Kinds with sentences of their own.
+
+They are the boot of a node that had gone down (the cluster's first boot is another kind), a synchronisation of no
+mirror, and a synchronisation that ended early.
+"""
 
 
 class Words(Struct, frozen=True):
-    """How a kind of happening is told: the look of its mark, a sentence, a few words for the picture, and its weight. A
-    weight of 0 prepares, 1 goes with something, 2 is what the story is about."""
+    """The sentence for a kind of event, with the look of its mark, a few words for the picture, and its weight.
+
+    A weight of 0 is a preparation, 1 accompanies something, 2 is a main event.
+    """
 
     look: str
     sentence: str
@@ -136,15 +145,18 @@ WORDS: Mapping[str, Words] = {
     LOST: Words("lost", "", weight=STORY),
     ENDANGERED: Words("endangered", "", weight=STORY),
 }  # fmt: skip
-"""How each kind is told. What is not here (a replica that misses others, which goes with what made it) is left out."""
+"""The sentence of each kind. Kinds that are missing here are consequences of others and are left out."""
 
 BY = {"pause": "{nodes} paused: {it} {was} in a minority", "autoheal": "Autoheal restarted {nodes}"}
-"""What makes a broker stop by itself."""
+"""Why a broker stops by itself."""
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence of the story, by its number, from 1: when the first and the last of it happened, and until when it
-    went on; of which queues, by which events; for a picture a few words, and when it happened to each node."""
+    """A sentence of the story with its number, from 1.
+
+    `at_us` and `last_us` are the times of its first and last event, `until_us` is when it was over, `short` has a few
+    words for a picture, and `moments` the time at each node.
+    """
 
     number: int
     kind: str
@@ -159,16 +171,16 @@ class Sentence(Struct, frozen=True):
 
     @property
     def words(self) -> Words:
-        """How its kind is told."""
+        """Return the words of its kind."""
         return WORDS[self.kind]
 
 
 Together = tuple[str, list[Happening]]
-"""A kind, and what is told of it in one sentence."""
+"""A kind, and the events that share a sentence."""
 
 
 def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Happening] = ()) -> list[Sentence]:
-    """The story of an incident, in the order of time; `before` is what had happened by then, and is not told."""
+    """Return the story of an incident in order of time; `before` are earlier events, which are not in the story."""
     gone = {one.node for one in before if one.kind in AWAY}
     alike = [part for fold in _folds(happenings, gone) for part in _alike(*fold)]
     ordered = sorted(alike, key=lambda part: part[1][0].at_us)
@@ -176,8 +188,10 @@ def sentences(happenings: Sequence[Happening], names: Names, before: Sequence[Ha
 
 
 def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[Together]:
-    """What is of one kind, and close enough to be told together. What prepares is told together as long as nothing
-    happens that the story is about. `gone` are the nodes that have been away."""
+    """Yield events of one kind that are close enough to share a sentence.
+
+    A main event ends all groups of preparations. `gone` are the nodes that have been down.
+    """
     open_: dict[tuple[object, ...], Together] = {}
     declared = [one for one in happenings if one.kind == "queue_declared"]
     for one in happenings:
@@ -196,7 +210,7 @@ def _folds(happenings: Sequence[Happening], gone: set[str | None]) -> Iterator[T
 
 
 def _kind(one: Happening, gone: set[str | None]) -> str:
-    """How a happening is told, by what went before and what came of it."""
+    """Return the kind of sentence for an event, from what happened before and how it ended."""
     if one.kind == "node_started" and one.node in gone:
         return LATER
     if one.kind == "synchronisation" and one.reason != "done":
@@ -205,7 +219,7 @@ def _kind(one: Happening, gone: set[str | None]) -> str:
 
 
 def _apart(one: Happening, weight: int) -> tuple[object, ...]:
-    """What sets a happening apart from others of its kind, so that they are not told together."""
+    """Return a key that differs for events of one kind that must not share a sentence."""
     if one.kind == "store_leader_elected":
         return (one.term,)
     if one.kind == "synchronisation":
@@ -216,13 +230,13 @@ def _apart(one: Happening, weight: int) -> tuple[object, ...]:
 
 
 def _as_declared(one: Happening, declared: Sequence[Happening]) -> bool:
-    """Whether an election is the first of a queue, which is told as it is declared."""
+    """Return True if an election is a queue's first, which belongs to its declaration."""
     return any((other.queue, other.node) == (one.queue, one.node) and abs(other.at_us - one.at_us) <= MINOR_US
                for other in declared)  # fmt: skip
 
 
 def _alike(kind: str, fold: Sequence[Happening]) -> Iterator[Together]:
-    """What one sentence can tell: the same queues on several nodes, or several queues on the same."""
+    """Yield events that fit in one sentence: the same queues on several nodes, or several queues on one node."""
     queues: dict[str | None, dict[str, None]] = {}
     for one in fold:
         queues.setdefault(one.node, {}).update({one.queue: None} if one.queue else {})
@@ -246,7 +260,7 @@ def _sentence(number: int, kind: str, part: Sequence[Happening], names: Names) -
 
 
 def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
-    """What sentences may speak of."""
+    """Return the words that sentences may contain."""
     first = part[0]
     nodes = [*dict.fromkeys(names.node(one.node) for one in part if one.node)]
     queues = [*dict.fromkeys(shown(one.queue) for one in part if one.queue)]
@@ -279,7 +293,7 @@ def _told(part: Sequence[Happening], names: Names) -> dict[str, str]:
 
 
 def _many(names: Sequence[str]) -> str:
-    """Names, or how many there are and the first."""
+    """Return the names, or their number and a short list."""
     return listing(names) if len(names) <= MOST_NAMES else f"{counted(len(names), 'queue')} ({listing(names)})"
 
 
@@ -312,12 +326,12 @@ def _times(part: Sequence[Happening]) -> str:
 
 
 def _sides(pairs: Sequence[tuple[str, str]], names: Names) -> str:
-    """Who did not see whom: a, and b and c."""
+    """Return the sides of a partition in words, from the pairs of nodes that did not see each other."""
     return told_apart(sides(pairs), names)
 
 
 def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
-    """The sides of a partition in words: a on one side and b and c on the other."""
+    """Return the sides of a partition in words: a on one side and b and c on the other."""
     told = [listing(map(names.node, side)) for side in sides]
     if all(len(side) == 1 for side in sides):
         return listing(told)
@@ -325,7 +339,10 @@ def told_apart(sides: Sequence[Sequence[str]], names: Names) -> str:
 
 
 def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """The sides of a partition by the pairs that missed each other: nodes are on one side that missed the same."""
+    """Return the sides of a partition from the pairs of nodes that did not see each other.
+
+    Nodes are on one side if they did not see the same nodes.
+    """
     nodes = sorted({node for pair in pairs for node in pair})
     of: dict[frozenset[str], list[str]] = {}
     for node in nodes:
@@ -336,7 +353,7 @@ def sides(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
 
 
 def _synchronised(part: Sequence[Happening], names: Names) -> str:
-    """What mirrors were sent, of all queues together."""
+    """Return what mirrors were sent, for all queues together."""
     one = part[0]
     many = len(one.nodes) != 1 or len({each.queue for each in part}) > 1
     where = f" on {listing(map(names.node, one.nodes))}" if one.nodes else ""

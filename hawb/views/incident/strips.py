@@ -1,9 +1,8 @@
-"""The picture of an incident in letters: how its nodes are at a moment, beside each other, as a line of the story
-begins with it.
+"""The states of all nodes at a moment as a row of letters, for each line of an incident's story.
 
-    ● ● ■    all run, and the queue's master is on the third
-    ● ≠ ■ ●  the first does not see the others
-    ✕ ■ ◌    the first is down, the third boots
+- `● ● ■`: all run, and the queue's master is on the third.
+- `● ≠ ■ ●`: the first does not see the others.
+- `✕ ■ ◌`: the first is down, the third boots.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ GLYPHS: Mapping[str, str] = {
     "paused": LOOKS["paused"].glyph,
 }
 LEADING = ("running", "booting", "doubted")
-"""States of a broker that may have a queue's master."""
+"""The states of a broker that may have a queue's master."""
 LEAST_PITCH, WIDEST = 4, 32
-"""How many letters there are from a node to the next, and for all of them."""
+"""The minimum number of letters from a node to the next, and the maximum for all nodes."""
 BEFORE, DOWN, LEADS, APART = LOOKS["none"].glyph, LOOKS["down"].glyph, LOOKS["master"].glyph, LOOKS["cut"].glyph
 WORDS = f"{GLYPHS['running']} runs, {GLYPHS['booting']} boots or stops, {GLYPHS['paused']} paused, {DOWN} down"
 
 
 def strip(picture: Picture, at_us: int) -> str:
-    """The nodes just after a moment: a letter each, and a sign between neighbours that do not see each other."""
+    """Return the states of the nodes just after a time: a letter each, and a sign between partitioned neighbours."""
     if not picture.nodes:
         return ""
     wide = _pitch(picture) - 1
@@ -42,20 +41,20 @@ def strip(picture: Picture, at_us: int) -> str:
 
 
 def head(picture: Picture) -> str:
-    """The names of the nodes, each above its letter; a word where they are too long for that."""
+    """Return the names of the nodes, each above its letter; "nodes" if they are too long for that."""
     wide = _pitch(picture)
     fits = all(len(node) < wide for node in picture.nodes[:-1])
     return "".join(f"{node:<{wide}}" for node in picture.nodes).rstrip() if fits else "nodes"
 
 
 def _pitch(picture: Picture) -> int:
-    """How many letters apart nodes stand."""
+    """Return the number of letters from a node to the next."""
     wide = max((len(node) + 1 for node in picture.nodes), default=LEAST_PITCH)
     return max(wide, LEAST_PITCH) if wide * len(picture.nodes) <= WIDEST else LEAST_PITCH
 
 
 def key(picture: Picture) -> str:
-    """What the letters mean, in a sentence."""
+    """Return a sentence that explains the letters."""
     names = ", ".join(picture.nodes)
     leads = f", {LEADS} master or leader of {picture.ways[0].words}" if picture.ways else ""
     apart = f", {APART} do not see each other" if picture.tears else ""
@@ -75,7 +74,7 @@ def _of(picture: Picture, node: str, at_us: int) -> str:
 
 
 def _is_on(one: Span | Leg, at_us: int, ends_us: int) -> bool:
-    """Whether something goes on at a moment; what goes on until the picture ends does so there, too."""
+    """Return True if a span includes a time; a span that lasts until the picture's end includes that end."""
     return one.from_us <= at_us and (at_us < one.until_us or one.until_us == ends_us)
 
 

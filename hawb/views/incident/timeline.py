@@ -1,4 +1,4 @@
-"""A cluster's events in the order of time, as a table for the terminal and as plain values for a program."""
+"""The events of a cluster's logs in order of time, as a table for a terminal and as JSON values."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ from hawb.views.terminal import columns, wrapped
 
 HEADS = ("node", "what", "about", "line")
 OF_CLIENTS = ("connection_", "channel_")
-"""How kinds of events begin that are about clients; there may be thousands of them."""
+"""The prefixes of kinds of events about clients; there may be thousands of these events."""
 ABOUT = ("queue", "vhost", "name", "peer", "nodes", "term", "count", "release", "reason", "user", "connection")
-"""The fields of an event that its row tells, in this order."""
+"""The fields of an event in its row, in this order."""
 USUAL = "vhost", "/"
-"""What goes without saying."""
+"""The field and value that rows leave out."""
 OF_FILES = ("file", "lines", "messages", "cut", "timeless", "refused", "is_log")
 MOST_TEMPLATES = 10
 NEAR_US = 100_000
-"""Clocks that are no further apart than this are told as alike: what both ends note may be as far apart."""
+"""Clocks that differ by no more count as equal: the two ends of a connection may log an event this far apart."""
 
 
 def text(reading: Reading, clients: bool = False, width: int = WIDTH, colour: bool = False) -> str:
-    """What logs tell: a sentence, the clocks, the events, and what no rule knows. Events of clients are only counted
-    unless `clients` are asked for."""
+    """Return what logs contain: a summary, the clocks, the events, and messages that no rule recognises.
+
+    Events of clients are listed only if `clients` is True, else counted.
+    """
     events = [event for event in reading.events if clients or not event.kind.startswith(OF_CLIENTS)]
     rows = [row(event, reading.clocks) for event in events]
     days = {time[:DAY] for time, *_ in rows}
@@ -48,7 +50,7 @@ def text(reading: Reading, clients: bool = False, width: int = WIDTH, colour: bo
 
 
 def summary(reading: Reading) -> str:
-    """A sentence: who wrote, from when to when, and how much of it is known."""
+    """Return a sentence with the number of events, the nodes, and the first and last time."""
     files = counted(len(reading.files), "file")
     if not reading.events:
         return f"No event in {files}."
@@ -58,7 +60,7 @@ def summary(reading: Reading) -> str:
 
 
 def notes(reading: Reading, told: int) -> Iterator[str]:
-    """What there is to know before the table is read."""
+    """Yield sentences to read before the table: about clocks, events left out, and unreadable files."""
     for clock in reading.clocks.values():
         if clock.against and abs(clock.offset_us) > NEAR_US:
             ahead = "ahead of" if clock.offset_us > 0 else "behind"
@@ -84,27 +86,27 @@ def notes(reading: Reading, told: int) -> Iterator[str]:
 
 
 def _reference(clock: Clock, clocks: dict[str, Clock]) -> str:
-    """The node by whose clock another one was set right."""
+    """Return the node whose clock was the reference for this clock."""
     while clock.against is not None:
         clock = clocks[clock.against]
     return clock.node
 
 
 def row(event: Event, clocks: dict[str, Clock]) -> tuple[str, ...]:
-    """An event as a row of the table."""
+    """Return an event as a row of the table."""
     place = f"{shown(Path(event.file).name)}:{event.line}"
     return (moment(settled_us(event, clocks)), shown(event.node), event.kind.replace("_", " "), about(event), place)
 
 
 def about(event: Event) -> str:
-    """What an event is about, field by field."""
+    """Return an event's fields in words."""
     told = [(name, getattr(event, name)) for name in ABOUT]
     return ", ".join(f"{name} {shown(', '.join(value) if isinstance(value, tuple) else value)}"
                      for name, value in told if value not in (None, ()) and (name, value) != USUAL)  # fmt: skip
 
 
 def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Iterator[str]:
-    """The templates of what no rule knows, the most frequent."""
+    """Yield a sentence and a table about the most frequent messages that no rule recognises."""
     templates = reading.unknown
     if not templates:
         return
@@ -116,7 +118,7 @@ def unknown(reading: Reading, width: int = WIDTH, colour: bool = False) -> Itera
 
 
 def plain(reading: Reading) -> dict[str, Any]:
-    """All that was read as plain values, for JSON (`hawb.views.incident_answers.LogEvents`)."""
+    """Return everything that was read as JSON values (`hawb.views.incident_answers.LogEvents`)."""
     templates: Counter[tuple[str, str]] = reading.unknown
     return {
         "events": [to_builtins(event) | {"settled_us": settled_us(event, reading.clocks)} for event in reading.events],

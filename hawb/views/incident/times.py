@@ -1,4 +1,4 @@
-"""Moments of logs as a person reads them: in UTC, by the clock that all others were set right by."""
+"""Times of logs for readers: in UTC, by the clock to which all other clocks were adjusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DAY = len("2026-11-27")
 
 
 def moment(at_us: int) -> str:
-    """A time to the millisecond, with its day: 2026-11-27 08:55:23.659."""
+    """Return a time to the millisecond, with its day: 2026-11-27 08:55:23.659."""
     try:
         return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     except OverflowError:
@@ -20,29 +20,29 @@ def moment(at_us: int) -> str:
 
 
 def day(at_us: int) -> str:
-    """The day of a moment: 2026-11-27."""
+    """Return the day of a time: 2026-11-27."""
     return moment(at_us)[:DAY]
 
 
 def time_of_day(at_us: int) -> str:
-    """The time of a moment to the second, without its day: 08:55:23."""
+    """Return a time to the second, without its day: 08:55:23."""
     return moment(at_us)[DAY + 1 : -4]
 
 
 def told_at(at_us: int) -> str:
-    """A moment to the second, with its day: 2026-11-27 08:55:23."""
+    """Return a time to the second, with its day: 2026-11-27 08:55:23."""
     return f"{day(at_us)} {time_of_day(at_us)}"
 
 
 def between(span: Asked) -> str:
-    """A span that was asked for, after what it is of: nothing for all of it."""
+    """Return a phrase for the span that the user asked for, such as " from … until …"; "" for everything."""
     since = "" if span.since_us is None else f" from {told_at(span.since_us)} on"
     until = "" if span.until_us is None else f" until {told_at(span.until_us)}"
     return f"{since.removesuffix(' on') if until else since}{until}"
 
 
 def lasted(duration_us: int) -> str:
-    """How long something took: 40 ms, 1.3 s, 40 s, 12 min."""
+    """Return a duration: 40 ms, 1.3 s, 40 s, 12 min."""
     if duration_us < 1_000_000:
         return f"{duration_us / 1000:.0f} ms"
     return f"{duration_us / 1e6:.1f} s" if duration_us < 10_000_000 else left(duration_us / 1e6)

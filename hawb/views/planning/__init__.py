@@ -1,1 +1,1 @@
-"""What `hawb.planning` answers: of stops, upgrades, moves, changes, the worst case and the linter."""
+"""Reports on the answers of `hawb.planning`: stops, upgrades, migrations, changes, the worst case and the linter."""

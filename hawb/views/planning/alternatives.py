@@ -1,7 +1,7 @@
-"""What would have kept the messages: each single change of a story, what it keeps and what it costs, as text and HTML.
+"""The changes of a story that would have kept messages, with what each keeps and costs, as text and HTML.
 
-Names come from outside and are escaped. Seconds, bytes and messages are those of the harmed queue alone, by the model's
-times.
+Names are untrusted input and are escaped. Seconds, bytes and messages are those of the harmed queue alone, by the
+model's times.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ COLUMNS: dict[str, Callable[[Result], str]] = {
     N_("copies"): lambda result: str(result.copies),
 }
 """The figures of a story: the messages that the queue lost, how many of them had been confirmed, and its costs.
-`unavailable s` has no number where it goes on after the story's end, `sync s` is how long synchronisation blocked
-it, and `sent` what its replicas were sent."""
+
+`unavailable s` has no number if the queue is still unavailable at the end, `sync s` is the time for which
+synchronisation blocked the queue, and `sent` the bytes sent to its replicas.
+"""
 
 BAD: dict[str, Callable[[Result], str]] = {
     "lost (confirmed)": lambda result: "lost" if result.lost else "",
     "at the end": lambda result: "" if result.state == "running" else "down",
 }
-"""The look that stands beside a figure, if any."""
+"""The look shown next to a figure, "" for none."""
 
 AS_IT_WENT, CANNOT_BE = N_("as it went"), N_("cannot be: {reason}")
 TEXT_CELL = "padding:1px 8px 1px 0;text-align:left;overflow-wrap:break-word;min-width:11em"
@@ -47,13 +49,13 @@ CELL = "padding:1px 5px;text-align:right;white-space:nowrap"
 
 
 def state_word(result: Result) -> str:
-    """The state of the queue at the end, in words."""
+    """Return the state of the queue at the end, in words."""
     state = STATES[result.state]
     return _(state)
 
 
 class Table:
-    """The answer as a table, in a notebook and in a terminal; `alternatives` has the runs behind it."""
+    """The answer as a table for notebooks and terminals; `alternatives` has the runs behind it."""
 
     def __init__(self, alternatives: Alternatives):
         self.alternatives = alternatives
@@ -68,7 +70,7 @@ class Table:
 
 
 def harm_in_words(harm: Harm, step: str) -> str:
-    """The harm in words, with the verb of the step behind it."""
+    """Return the harm in words, followed by the verb of the step."""
     told = (
         N_("{messages} of {queue} lost at {t} s, by step {number} ({verb})")
         if harm.lost
@@ -79,7 +81,7 @@ def harm_in_words(harm: Harm, step: str) -> str:
 
 
 def text(alternatives: Alternatives) -> str:
-    """The table for a terminal, and below it what cannot be changed and why."""
+    """Return the table for a terminal, followed by the changes that are impossible, with reasons."""
     possible, impossible = _parted(alternatives)
     rows = [[_(AS_IT_WENT), "", "", *_figures(alternatives.told)]]
     for one in possible:
@@ -90,8 +92,11 @@ def text(alternatives: Alternatives) -> str:
 
 
 def table_html(alternatives: Alternatives) -> str:
-    """The table as HTML; changes that keep messages have the mark of a synchronised mirror, those that still lose some
-    the mark of a loss."""
+    """Return the table as HTML.
+
+    A change that keeps messages has the mark of a synchronised mirror; a figure with remaining losses has the mark of a
+    loss.
+    """
     possible, impossible = _parted(alternatives)
     heads = {_("change"): TEXT_CELL} | dict.fromkeys([_("kept"), *map(_, COLUMNS)], HEAD_CELL)
     body = _row(_(AS_IT_WENT), "", "", alternatives.told)

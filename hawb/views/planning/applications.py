@@ -1,6 +1,6 @@
-"""Which applications have to change that declare queues, on each way of the move: a table and a sentence.
+"""The applications that must change how they declare queues, on each way of the migration: a table and a to-do.
 
-Queues of which the same is to be said are one row.
+Queues with the same answers share a row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTE = (
 
 
 def rows(plan: Migration) -> list[tuple[str, ...]]:
-    """Return a row for all queues of which the same is to be said, those first whose applications must change."""
+    """Return a row for each group of queues with the same answers; applications that must change come first."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for move in plan.moves:
         if move.redeclaration is not None:
@@ -46,7 +46,7 @@ def rows(plan: Migration) -> list[tuple[str, ...]]:
 
 
 def table(plan: Migration) -> Table:
-    """Return the table of applications; it has no rows where nothing is declared otherwise."""
+    """Return the table of applications; it has no rows if no queue is redeclared."""
     return Table(CAPTION, COLUMNS, rows(plan))
 
 
@@ -78,8 +78,11 @@ def _otherwise(move: Move, key: str, new: bool) -> str:
 
 
 def todo(plan: Migration) -> list[ToDo]:
-    """Return what is to be done about the applications: those that must change whichever way queues are moved, or the
-    way on which none has to."""
+    """Return the to-do about applications, if there is one.
+
+    It names the applications that must change on every way of the migration, or else the way on which no application
+    must change.
+    """
     declared = [move for move in plan.moves if move.redeclaration is not None]
     must = [move for move in declared if move.redeclaration.in_new_vhost]
     if must:

@@ -1,4 +1,4 @@
-"""What a search for the worst case has found: for a terminal, as one page and as JSON."""
+"""The result of a search for the worst case: for a terminal, as one page and as JSON."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ ASSUMED = (
 
 
 def report(question: Question, answer: Progress, with_story: bool) -> str:
-    """The answer as plain text: the story as a scenario with what was looked at above it, or that there is none."""
+    """Return the answer as plain text: the story as a scenario below a comment, or that there is no story."""
     return told(question, answer, with_story, WIDTH, colour=False)
 
 
 def told(
     question: Question, answer: Progress, with_story: bool, width: int, colour: bool, files: Files = UNNAMED
 ) -> str:
-    """The answer for a terminal. Where the story follows, all above it is a comment: the whole is a scenario."""
+    """Return the answer for a terminal.
+
+    With a story, everything above it is a comment, so that the whole is a valid scenario.
+    """
     found = report_of(question, answer, files)
     if not with_story or answer.story is None:
         return text(found, width, colour)
@@ -41,14 +44,14 @@ def told(
 
 
 def report_of(question: Question, answer: Progress, files: Files = UNNAMED) -> Report:
-    """The report on a search."""
+    """Return the report on a search."""
     goal = f"Searched for: {question.goal}. {extent(answer)}."
     asked = todo(question, answer, files)
     return Report(QUESTIONS[question.goal], goal, verdict(question, answer), asked, (), ASSUMED)
 
 
 def page(question: Question, answer: Progress, files: Files = UNNAMED) -> str:
-    """One page, with the story that was found as it is played; it fetches and runs nothing."""
+    """Return one page with the story that was found and its outcome; the page fetches and runs nothing."""
     found = report_of(question, answer, files)
     if answer.story is None:
         return report_page(found)
@@ -58,18 +61,18 @@ def page(question: Question, answer: Progress, files: Files = UNNAMED) -> str:
 
 
 def extent(answer: Progress) -> str:
-    """How much a search has looked at, in words."""
+    """Return the number of states and steps that a search has played, in words."""
     return f"{counted(answer.states, 'distinct state')}, {counted(answer.tried, 'step')} played"
 
 
 def rate(progress: Progress, elapsed_s: float) -> str:
-    """The progress of a search, in a line."""
+    """Return the progress of a search in one line."""
     each = f", {progress.states / elapsed_s:,.0f} a second" if elapsed_s else ""
     return f"{extent(progress)}{each}; stories of {progress.depth + 1}: {progress.left:,} states left"
 
 
 def plain_answer(question: Question, answer: Progress) -> dict[str, Any]:
-    """The answer as plain values: what was asked, whether the search is over, what it found."""
+    """Return the answer as plain values: the question, whether the search is over, and the story that was found."""
     return {
         "for": question.goal,
         "faults": question.most.faults,

@@ -1,4 +1,4 @@
-"""What `hawb lint` finds as issues with the file and line of what they are about, for systems that show them there."""
+"""The findings of `hawb lint` as issues with file and line, for CI systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ RULES = tuple(Rule(code, advice.severity, advice.why, advice.remedy, advice.sour
 
 
 def issues(cluster: str, found: Report, places: Mapping[Thing, Place]) -> list[Issue]:
-    """The findings about a cluster, the worst first; those about what no file names are of the file `cluster`."""
+    """Return the findings about a cluster as issues, the worst first.
+
+    A finding about a thing that no file names gets the file `cluster`.
+    """
     nowhere = Place(cluster)
     told = []
     for one in found.findings:
@@ -24,7 +27,7 @@ def issues(cluster: str, found: Report, places: Mapping[Thing, Place]) -> list[I
 
 
 def suite(cluster: str, told: list[Issue]) -> Suite:
-    """A case for each kind of finding, so that a kind that is new or gone can be followed from run to run."""
+    """Return a test case for each kind of finding, so that CI shows which kinds are new or gone between runs."""
     by_rule = defaultdict(list)
     for issue in told:
         by_rule[issue.rule].append(issue)

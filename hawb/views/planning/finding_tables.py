@@ -1,4 +1,4 @@
-"""A linter's report for a notebook: what is in force where, what was found, and what each kind of finding means."""
+"""The linter's report as tables for a notebook: policies in force, findings, and what each kind of finding means."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from hawb.views.tables import Table
 
 
 def in_force_table(found: Report) -> Table:
-    """The single policy, and the operator policy, that apply to each queue, and which others these silence."""
+    """Return the policy and operator policy that apply to each queue, with the matching policies that they override."""
     return Table("In force", IN_FORCE, [tuple(row) for row in in_force_rows(found.assigned.assignments)])
 
 
 def found_table(found: Report) -> Table:
-    """The findings, the worst first; those that differ in nothing but the queue are one row."""
+    """Return the findings, the worst first; findings that differ only in the queue share a row."""
     return Table(summary(found), FOUND, [tuple(row) for row in rows(found.findings)])
 
 
 def advice_table(found: Report) -> Table:
-    """For each kind of finding why it matters, what to do, and where that stands."""
+    """Return why each kind of finding matters, what to do, and the source."""
     return Table("Why, and what to do", ADVISED, advice_rows(finding.code for finding in found.findings))
 
 
 def tables(found: Report) -> list[Table]:
-    """The three tables of a report."""
+    """Return the three tables of a report."""
     return [in_force_table(found), found_table(found), advice_table(found)]

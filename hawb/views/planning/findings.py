@@ -1,6 +1,6 @@
-"""A linter's report for a terminal and for programs: what is in force where, what was found, and what to do about it.
+"""The linter's report for a terminal, a page and JSON: policies in force, findings, and what to do about them.
 
-Findings that differ in nothing but the queue are one row, so that a thousand queues without a policy are one line.
+Findings that differ only in the queue share a row, so that a thousand queues without a policy are one line.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ ASSUMED = (
 
 
 def report(found: Report) -> str:
-    """The report as text."""
+    """Return the report as text."""
     return text(report_of("", found))
 
 
 def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
-    """One page, which fetches and runs nothing; `notes` are what the cluster's files do not tell."""
+    """Return the report as one page, which fetches and runs nothing; `notes` say what the cluster's files lack."""
     codes = Counter(one.code for one in found.findings)
     severities = {code: ADVICE[code].severity for code in codes}
     drawn = [bars.figure(codes, "Findings by kind, the worst first", tones=severities)] if codes else []
@@ -47,7 +47,7 @@ def page(cluster: str, found: Report, notes: Sequence[str] = ()) -> str:
 
 
 def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answered:
-    """The report on a cluster: what was found, what each kind of finding means, and what is in force."""
+    """Return the report on a cluster: the findings, the meaning of each kind of finding, and the policies in force."""
     told, assigned = found.findings, found.assigned.assignments
     helps, useless = helping(found, MOST_TO_DO)
     in_force = Table("In force", IN_FORCE, [*map(tuple, in_force_rows(assigned))])
@@ -67,14 +67,16 @@ def report_of(cluster: str, found: Report, notes: Sequence[str] = ()) -> Answere
 
 
 def advice_rows(codes: Iterable[str], useless: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Why each code matters, what to do, and where that is written, with the columns of `ADVISED`. What makes nothing
-    better is left out, of the codes `useless`."""
+    """Return why each code matters, what to do, and the source, as rows with the columns of `ADVISED`.
+
+    For codes in `useless` the remedy is left out, because it improves nothing.
+    """
     known = [(code, ADVICE[code]) for code in dict.fromkeys(codes)]
     return [(code, one.why, "" if code in useless else one.remedy, one.source) for code, one in known]
 
 
 def summary(found: Report) -> str:
-    """How many findings of each severity there are, and in how many policies, queues and nodes."""
+    """Return the number of findings by severity, and the number of queues and policies."""
     counts = Counter(finding.severity for finding in found.findings)
     told = ", ".join(counted(counts[severity], severity) for severity in SEVERITIES)
     assigned = found.assigned
@@ -83,8 +85,10 @@ def summary(found: Report) -> str:
 
 
 def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
-    """The single policy, and the operator policy, that apply to each queue, and which others these silence: rows with
-    the columns of `IN_FORCE`."""
+    """Return the policy and operator policy that apply to each queue, with the matching policies that they override.
+
+    The rows have the columns of `IN_FORCE`.
+    """
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in assignments:
         silenced = [*one.policies[1:], *one.operator_policies[1:]]
@@ -96,7 +100,7 @@ def in_force_rows(assignments: Iterable[Assignment]) -> list[list[str]]:
 
 
 def rows(findings: Sequence[Finding]) -> list[list[str]]:
-    """The findings, the worst first: rows with the columns of `FOUND`."""
+    """Return the findings as rows with the columns of `FOUND`, in the order of the findings."""
     groups: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
     for one in findings:
         groups[one.severity, one.code, one.kind, one.what].append(one.name)
@@ -112,7 +116,7 @@ def _where(kind: str, names: Sequence[str]) -> str:
 
 
 def plain(found: Report) -> dict[str, object]:
-    """The report as JSON has it: every queue and every finding by itself."""
+    """Return the report as JSON values, with each queue and each finding by itself."""
     return {
         "queues": [
             {

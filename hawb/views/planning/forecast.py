@@ -1,6 +1,6 @@
-"""Is it safe to stop this node now: what a controlled stop and a kill would do to each queue, as text and as HTML.
+"""The answer to `hawb safe`: what a controlled stop and a kill of each node would do to each queue, as text and HTML.
 
-A node's mark is a word with a glyph, never a colour alone.
+Each node has a word with a glyph, never a colour alone.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hawb.views.terminal import columns, wrapped
 from hawb.views.verdicts import safe
 
 MARKS = {"safe": (N_("safe"), "running"), "outage": (N_("outage"), "waiting"), "loss": (N_("loss"), "lost")}
-"""The verdicts on a node's end: the word, and the look that stands beside it."""
+"""The verdicts on a node's stop or kill: the word, and the look shown next to it."""
 
 CHECKS = {
     "quorum_critical": "check_if_node_is_quorum_critical",
     "mirror_sync_critical": "check_if_node_is_mirror_sync_critical",
 }
-"""RabbitMQ's own checks, by the field of the forecast that has the queues for which they fail."""
+"""RabbitMQ's own checks, by the field of the forecast that lists the queues for which they fail."""
 
 REASONS = CAUSES | NO_SUCCESSOR | {"no_majority": N_("Too few of its members are left for a majority.")}
 FATES = {
@@ -46,7 +46,7 @@ CELLS = (f"{TEXT_CELL};max-width:24em;overflow-wrap:anywhere", TEXT_CELL, TEXT_C
 
 
 class Table:
-    """The forecasts as a table, in a notebook and in a terminal; they are in `forecasts`."""
+    """The forecasts as a table for notebooks and terminals; `forecasts` has them as values."""
 
     def __init__(self, found: Outlook | Sequence[Forecast]):
         self.found = Outlook.of(found)
@@ -62,19 +62,19 @@ class Table:
 
 
 def verdict(forecast: Forecast, way: str) -> str:
-    """The one word for a way to end a node: a key of MARKS."""
+    """Return the word for a way to stop a node: a key of MARKS."""
     hurt = forecast.hurt(way)
     return "loss" if any(effect.lost for effect in hurt) else "outage" if hurt else "safe"
 
 
 def mark(forecast: Forecast, way: str) -> str:
-    """The word with its glyph."""
+    """Return that word with its glyph."""
     word, look = MARKS[verdict(forecast, way)]
     return f"{style.LOOKS[look].glyph} {_(word)}"
 
 
 def summary(forecast: Forecast, way: str) -> str:
-    """What a way to end a node does, in a sentence."""
+    """Return a sentence about what a way to stop a node does."""
     hurt = forecast.hurt(way)
     told = [_("{queue} {happens}", queue=shown(effect.queue), happens=happens(effect)) for effect in hurt[:4]]
     more = [_("and {queues}", queues=counted(len(hurt) - 4, "more queue"))] if len(hurt) > 4 else []
@@ -83,7 +83,7 @@ def summary(forecast: Forecast, way: str) -> str:
 
 
 def happens(effect: Effect) -> str:
-    """What becomes of a queue."""
+    """Return what happens to a queue, in words."""
     told = []
     if effect.lost:
         words = {"messages": counted(effect.lost), "confirmed": f"{effect.lost_confirmed:,}"}
@@ -98,13 +98,13 @@ def happens(effect: Effect) -> str:
 
 
 def why(effect: Effect) -> str:
-    """Why a queue suffers; empty for a queue that only changes hands."""
+    """Return the reason for the harm to a queue; for a queue without harm, that another replica takes over."""
     reason = REASONS.get(effect.reason, "") if effect.hurts else N_("Another replica takes over.")
     return _(reason)
 
 
 def checks(forecast: Forecast) -> Iterator[str]:
-    """What RabbitMQ's own checks say of a node, in sentences."""
+    """Yield a sentence on the result of each of RabbitMQ's own checks for a node."""
     for field, command in CHECKS.items():
         queues = getattr(forecast, field)
         fails, passes = N_("{command}: fails for {queues}"), N_("{command}: passes")
@@ -112,7 +112,7 @@ def checks(forecast: Forecast) -> Iterator[str]:
 
 
 def text(found: Outlook | Sequence[Forecast]) -> str:
-    """The answer in a sentence, the table, and below it RabbitMQ's own checks."""
+    """Return the answer in a sentence, the table, and below it RabbitMQ's own checks."""
     forecasts = Outlook.of(found).forecasts
     rows = [row for forecast in forecasts for _word, row in felt_rows(forecast)]
     lines = [f"{shown(forecast.node)}: {'; '.join(checks(forecast))}" for forecast in forecasts]
@@ -122,7 +122,7 @@ def text(found: Outlook | Sequence[Forecast]) -> str:
 
 
 def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
-    """What the end of a node does, as rows of COLUMNS, each with the word for what becomes of its queue: of MARKS."""
+    """Return rows of COLUMNS about the effects of a node's stop, each with the key of MARKS for its queue."""
     rows = []
     for name, way in _ways(forecast):
         for word, (queue, happening, reason) in _told(forecast, way):
@@ -133,7 +133,7 @@ def felt_rows(forecast: Forecast) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def table_html(found: Outlook | Sequence[Forecast]) -> str:
-    """The table as HTML below the answer in a sentence, each node with RabbitMQ's own checks in its last row."""
+    """Return the answer in a sentence and the table as HTML; each node's last row has RabbitMQ's own checks."""
     forecasts, body = Outlook.of(found).forecasts, ""
     for forecast in forecasts:
         for name, way in _ways(forecast):
@@ -153,15 +153,17 @@ def table_html(found: Outlook | Sequence[Forecast]) -> str:
 
 
 def _ways(forecast: Forecast) -> list[tuple[str, str]]:
-    """The ways to end a node by their names; one for both where they do the same."""
+    """Return the ways to stop a node with their names; if both have the same effects, return one entry for both."""
     same = len({frozenset(_told(forecast, way)) for way in WAYS}) == 1
     return [(EITHER, WAYS[0])] if same else [(way, way) for way in WAYS]
 
 
 def _told(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]]:
-    """A row for each queue that is hurt, the worst first, and one row for all that feel the same and are not hurt, each
-    with the word for what becomes of its queue; or one row that says there are none. Of very many queues the last one
-    tells the number."""
+    """Return rows about the queues of a way to stop a node, each with the verdict on its queue.
+
+    Each harmed queue has a row, the worst first, up to MOST_QUEUES; one more row counts the rest. Queues that suffer no
+    harm and have the same effects share a row. If no queue is affected, one row says so.
+    """
     hurt, others = forecast.hurt(way), defaultdict(list)
     rows = [("loss" if effect.lost else "outage", (effect.queue, happens(effect), why(effect)))
             for effect in hurt[:MOST_QUEUES]]  # fmt: skip
@@ -176,7 +178,7 @@ def _told(forecast: Forecast, way: str) -> list[tuple[str, tuple[str, str, str]]
 
 
 def many(names: Sequence[str]) -> str:
-    """One name, or several with their number."""
+    """Return the name, or for several names their number and a list."""
     return names[0] if len(names) == 1 else f"{len(names):,}: {listing(names)}"
 
 

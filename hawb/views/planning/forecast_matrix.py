@@ -1,5 +1,6 @@
-"""Which queue feels which node's end: a matrix of nodes and queues as a picture, the worst on top. Queues that feel the
-same are one row. A cell says in words what its colour says; its ground follows the page's.
+"""A matrix of nodes and queues as a picture: the effect of each node's stop on each queue, the worst on top.
+
+Queues with the same effects share a row. Each cell says in words what its colour says; the background follows the page.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from hawb.views.formatting import counted, html, seconds, shortened
 from hawb.views.planning.forecast import EITHER, MARKS
 
 NAMES, COLUMN, ROW, HEAD, GAP = 300, 190, 38, 34, 6
-"""Pixels: the room for names, a node's column, a row, the head, and what is between cells."""
+"""Pixels: width of the names, width of a node's column, height of a row, height of the head, gap between cells."""
 LEAST_COLUMN, WHOLE = 120, 1120
 LETTER, LETTER_SHARE = 7, 0.56
-"""About how wide a letter is: in a name in pixels, and in a cell as a share of its height."""
+"""The approximate width of a letter: of names in pixels, in cells as a share of the font size."""
 MOST_ROWS = 20
 FEW, NAME_ROW, AFTER = 2, 20, 14
-"""Of a slim picture: how many nodes stand beside each other, and pixels of a row with a name, and after a matrix."""
+"""For a slim picture: nodes side by side, and pixels of a row with a name, and after a matrix."""
 BRIEFLY = {"waits": "down", "deleted": "deleted", "stuck": "down for good"}
-"""The fates of a queue that cannot be used, in a word."""
+"""The fates of a queue that is down, in one word."""
 
 Row = tuple[Sequence[str], Sequence[dict[str, Effect]]]
-"""Queues that feel the same, and for each node what each way to end it does."""
+"""Queues with the same effects, and for each node the effect of each way to stop it."""
 
 
 def svg(forecasts: Sequence[Forecast], rows: Sequence[Row], *, slim: bool = False) -> str:
-    """The matrix as an SVG element; rows beyond MOST_ROWS are counted. A `slim` picture has names above their cells,
-    and a matrix for every few nodes below each other."""
+    """Return the matrix as an SVG element; rows beyond MOST_ROWS are only counted.
+
+    A `slim` picture has names above their cells, and one matrix for every FEW nodes, below each other.
+    """
     shown, more = rows[:MOST_ROWS], sum(len(names) for names, _ in rows[MOST_ROWS:])
     places = [range(first, min(first + FEW, len(forecasts))) for first in range(0, len(forecasts), FEW)]
     names, nodes = (0, places) if slim else (NAMES, [range(len(forecasts))])
@@ -72,7 +75,7 @@ def _name(names: Sequence[str], room: int, y: int, *, at_end: bool) -> str:
 
 
 def _cell(ways: dict[str, Effect], left: int, top: int, width: int) -> str:
-    """One node's cell: what a stop does, and below it a kill where it does something else."""
+    """Draw a node's cell: the effect of a stop, and below it that of a kill if it differs."""
     lines = _lines(ways)
     tones = [style.tone(line) for _, line in lines]
     tone = next((one for one in ("no", "but") if one in tones), "")
@@ -97,12 +100,12 @@ def _lines(ways: dict[str, Effect]) -> list[tuple[str, str]]:
 
 
 def cell(ways: dict[str, Effect]) -> str:
-    """A cell in words: what each way does, both at once where they do the same."""
+    """Return a cell in words: the effect of each way, once for both if they have the same effect."""
     return "; ".join(f"{way or f'{EITHER}: '}{words}" for way, words in _lines(ways))
 
 
 def brief(effect: Effect) -> str:
-    """What becomes of a queue, with the glyph that stands for it."""
+    """Return the effect on a queue in a few words, with its glyph if it is harmed."""
     if effect.lost:
         down = f" and is {BRIEFLY[effect.fate]}" if effect.down else ""
         return f"{style.LOOKS[MARKS['loss'][1]].glyph} loses {effect.lost:,}{down}"

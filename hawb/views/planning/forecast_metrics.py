@@ -1,5 +1,7 @@
-"""Whether nodes may be stopped, as gauges: what an alert or a dashboard asks for, node by node and never by queue, of
-which there may be a hundred thousand."""
+"""Gauges about whether nodes may be stopped, for alerts and dashboards.
+
+They are by node and never by queue, because a cluster may have a hundred thousand queues.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ OF_EFFECTS: dict[str, tuple[str, Callable[[list[Effect]], int]]] = {
 
 
 def gauges(outlook: Outlook) -> list[Gauge]:
-    """Of each node whether a stop of it is safe, what its end would do, and for how many queues RabbitMQ's own checks
-    fail there. No node is safe to stop while a queue is out of use, or where it cannot be told."""
+    """Return gauges by node: if it is safe to stop, the effects of its stop and kill, and failing checks of RabbitMQ.
+
+    No node is safe to stop while a queue is out of use, or while the files do not say enough.
+    """
     forecasts = outlook.forecasts
     calm = not outlook.out_of_use and outlook.live.known
     safe = [({"node": one.node}, int(calm and not one.hurt("stop"))) for one in forecasts]

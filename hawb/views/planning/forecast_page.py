@@ -1,4 +1,4 @@
-"""Is it safe to stop a node: the report, the matrix of nodes and queues, and where RabbitMQ's checks say otherwise."""
+"""The page of `hawb safe`: the report, the matrix of nodes and queues, and harm that RabbitMQ's own checks miss."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ ASSUMED = (
 
 
 def rows(forecasts: Sequence[Forecast]) -> list[Row]:
-    """Queues that feel any node's end, the worst first; those that feel the same are one row."""
+    """Return the queues that any node's stop or kill affects, the worst first.
+
+    Queues with the same effects share a row.
+    """
     felt: dict[str, dict[str, dict[str, Effect]]] = defaultdict(lambda: defaultdict(dict))
     for forecast in forecasts:
         for way in WAYS:
@@ -43,8 +46,10 @@ def rows(forecasts: Sequence[Forecast]) -> list[Row]:
 
 
 def by_queue(forecasts: Sequence[Forecast]) -> Table:
-    """A column for each node: what its stop and its kill do to queues, as `rows` has them; queues that feel no node's
-    end are left out."""
+    """Return a table with a column for each node: the effects of its stop and kill on queues, as in `rows`.
+
+    Queues that no node affects are left out.
+    """
     nodes = (f"{forecast.node} ends" for forecast in forecasts)
     cells = [(many(names), *map(forecast_matrix.cell, ways)) for names, ways in rows(forecasts)]
     return Table(QUEUES, ("queues", *nodes), cells)
@@ -57,7 +62,7 @@ def _harm(by_node: dict[str, dict[str, Effect]]) -> tuple:
 
 
 def missed(forecasts: Sequence[Forecast]) -> Table:
-    """The queues that a controlled stop hurts and of which RabbitMQ's checks say nothing."""
+    """Return the queues that a controlled stop harms although RabbitMQ's own checks pass."""
     unseen = [
         (forecast.node, effect.queue, happens(effect), why(effect))
         for forecast in forecasts
@@ -70,7 +75,7 @@ def report_of(
     title: str, found: Outlook | Sequence[Forecast], notes: Sequence[str] = (), files: Sequence[str] = (),
     node: str = "",
 ) -> Report:  # fmt: skip
-    """The report on a cluster's nodes, or on one `node` of it; `notes` are what the cluster's `files` do not tell."""
+    """Return the report on a cluster's nodes, or on one `node`; `notes` say what the cluster's `files` lack."""
     found = Outlook.of(found)
     forecasts, known = found.forecasts, bool(found.forecasts) and found.live.queues_listed
     unseen = missed(forecasts)
@@ -98,7 +103,7 @@ def page(
     title: str, found: Outlook | Sequence[Forecast], notes: Sequence[str] = (), files: Sequence[str] = (),
     node: str = "",
 ) -> str:  # fmt: skip
-    """One page, which fetches and runs nothing; the arguments are those of `report_of`."""
+    """Return the report as one page, which fetches and runs nothing; the arguments are those of `report_of`."""
     forecasts = Outlook.of(found).forecasts
     felt = rows(forecasts)
     broad, slim = (forecast_matrix.svg(forecasts, felt, slim=slim) for slim in (False, True))

@@ -1,6 +1,6 @@
-"""A plan for moving to quorum queues: for a terminal, for programs, and as one page.
+"""A plan for a migration to quorum queues: for a terminal, for programs, and as one page.
 
-Queues with the same verdict and reasons are one row. The value of an argument that was left out is never shown.
+Queues with the same verdict and reasons share a row. The value of an argument that was left out is never shown.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LEFT_OUT = (
 )
 
 def summary(plan: Migration) -> str:
-    """How many queues have each verdict."""
+    """Return the number of queues with each verdict."""
     counts = plan.counts
     told = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS)
     return f"To RabbitMQ {plan.target.release}, {counted(len(plan.moves), 'queue')}: {told}"
 
 def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
-    """Return the report on a plan; `files` are those it was made of, for the command that writes the runbook."""
+    """Return the report on a plan; `files`, from which it was made, go into the command that writes the runbook."""
     declared = applications.table(plan)
     told = [(table, ()) for table in (*tables(plan), *([declared] if declared.rows else []), *road_tables(plan))]
     if told and plan.moves:
@@ -61,7 +61,7 @@ def report_of(plan: Migration, files: Sequence[str] = ()) -> Report:
     )  # fmt: skip
 
 def queue_rows(plan: Migration) -> list[list[str]]:
-    """A row for all queues with the same verdict and reasons."""
+    """Return a row for each group of queues with the same verdict and reasons."""
     groups: dict[tuple[int, str], list[str]] = defaultdict(list)
     for move in plan.moves:
         said = "; ".join(one.what for one in move.reasons) or NOTHING.get(move.verdict, "")
@@ -72,7 +72,7 @@ def queue_rows(plan: Migration) -> list[list[str]]:
     ]
 
 def policy_rows(plan: Migration) -> list[list[str]]:
-    """What becomes of each policy."""
+    """Return a row for each policy with the policies that replace it."""
     return [[shown(join_queue(one.policy.vhost, one.policy.name)), _becomes(one)] for one in plan.splits]
 
 def _becomes(split: Split) -> str:
@@ -84,11 +84,11 @@ def _becomes(split: Split) -> str:
     return "; ".join(told) or shown(f"is removed: it contained {split.said}")
 
 def clash_rows(plan: Migration) -> list[list[str]]:
-    """A row for each clash."""
+    """Return a row for each clash."""
     return [[one.code, shown(one.name), shown(one.what)] for one in plan.clashes]
 
 def road_rows(crossing: Crossing, moves: bool = True) -> list[list[str]]:
-    """Return a row for each step of the road, the move of the queues among them if there is one."""
+    """Return a row for each step of the upgrade; the migration of the queues is one of them if `moves` is True."""
     rows = []
     for number, leg in enumerate(crossing.legs):
         if number == crossing.moves_before and moves:
@@ -101,19 +101,19 @@ def road_rows(crossing: Crossing, moves: bool = True) -> list[list[str]]:
 
 
 def refused_rows(crossing: Crossing) -> list[list[str]]:
-    """A row for each thing that the release at the end refuses."""
+    """Return a row for each thing that the target release refuses."""
     return [[f"{len(one.names):,}: {listing(sorted(one.names))}", f"{one.what}; {one.do}"] for one in crossing.refused]
 
 
 def sources(plan: Migration) -> Table:
-    """The sources of the reasons and clashes."""
+    """Return the sources of the reasons and clashes."""
     told = {one.what: one.source for move in plan.moves for one in move.reasons}
     told |= {clash.code: clash.source for clash in plan.clashes}
     told |= {one.what: one.source for one in plan.crossing.refused} if plan.crossing else {}
     return Table("Sources", ("source", "of"), [(source, what) for what, source in told.items()])
 
 def plain(plan: Migration) -> dict[str, object]:
-    """The whole plan as JSON has it."""
+    """Return the whole plan as JSON values."""
     return {
         "to": plan.target.version,
         "release": plan.target.release,
@@ -143,7 +143,7 @@ def plain(plan: Migration) -> dict[str, object]:
     }  # fmt: skip
 
 def plain_leg(leg: Leg) -> dict[str, object]:
-    """A step of a road as JSON has it."""
+    """Return a step of the upgrade as JSON values."""
     return {
         "from": leg.older.series,
         "to": leg.newer.series,
@@ -171,7 +171,7 @@ def _plain_move(move: Move) -> dict[str, object]:
     }
 
 def tables(plan: Migration) -> list[Table]:
-    """Queues, policies and clashes, as a notebook and a page show them; empty tables are left out."""
+    """Return queues, policies and clashes as tables for a notebook and a page; empty tables are left out."""
     found = [
         Table(summary(plan), QUEUES, [tuple(row) for row in queue_rows(plan)]),
         Table("Policies", POLICIES, [tuple(row) for row in policy_rows(plan)]),
@@ -181,7 +181,7 @@ def tables(plan: Migration) -> list[Table]:
 
 
 def road_tables(plan: Migration) -> list[Table]:
-    """The road to the release, and what it refuses there; empty tables are left out."""
+    """Return the steps to the target release, and what it refuses; empty tables are left out."""
     if plan.crossing is None:
         return []
     found = [
@@ -192,7 +192,7 @@ def road_tables(plan: Migration) -> list[Table]:
 
 
 def every_queue(plan: Migration) -> Table:
-    """A row for each queue, with the arguments that it is to be declared with."""
+    """Return a row for each queue, with the arguments for its new declaration."""
     rows = [
         (move.queue.full_name, move.verdict, move.type, json.dumps(move.arguments, ensure_ascii=False))
         for move in plan.moves
@@ -201,13 +201,13 @@ def every_queue(plan: Migration) -> Table:
 
 
 def counts(plans: Sequence[Migration]) -> Table:
-    """How many queues have each verdict, plan by plan."""
+    """Return the number of queues with each verdict, a row for each plan."""
     rows = [(plan.target.release, *(plan.counts[verdict] for verdict in VERDICTS)) for plan in plans]
     return Table("Queues by verdict", ("to", *VERDICTS), rows)
 
 
 def page(plan: Migration, text: str, files: Sequence[str] = ()) -> str:
-    """One page with the report, every queue and the runbook, whose text is given; it fetches and runs nothing."""
+    """Return one page with the report, every queue and the runbook `text`; the page fetches and runs nothing."""
     told, every = report_of(plan, files), every_queue(plan)
     where = sources(plan)
     parts = (*told.parts, Part("Queue by queue", every, kinds=tuple(str(row[1]) for row in every.rows)),

@@ -1,4 +1,4 @@
-"""A plan for moving to quorum queues as files: made from a cluster's files, and written to others."""
+"""Make a plan for a migration to quorum queues from a cluster's files, and write it to other files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ RUNBOOK, REPORT = "runbook.md", "report.html"
 
 
 def planned(sources: Sequence[str | Path], to: str) -> Migration:
-    """The plan for the cluster of a definitions export and listings, or either alone, with the road to a newer release.
-    Raises ImportRefused for other files, KeyError for a version without a profile."""
+    """Return the plan for a cluster given by a definitions export, listings, or both, and the upgrades on the way.
+
+    Raise ImportRefused for other files, KeyError for a version without a profile.
+    """
     return crossed(inventory.of_files(sources), to, matrix(), read_routing(sources))
 
 
 def texts(plan: Migration) -> dict[str, str]:
-    """The texts of a plan, by the names of their files."""
+    """Return the content of a plan's files by file name."""
     first = plan.crossing.before if plan.crossing else None
     moving, steps = plan.moving, _runbook(plan)
     standing = {} if first is None else {STANDING: json.dumps(definitions(first), indent=1) + "\n"}
@@ -40,7 +42,7 @@ def texts(plan: Migration) -> dict[str, str]:
 
 
 def page(plan: Migration, files: Sequence[str]) -> str:
-    """The plan as one page; `files` are those that it was made of."""
+    """Return the plan as one page; `files` are those from which it was made."""
     return view.page(plan, _runbook(plan), files)
 
 

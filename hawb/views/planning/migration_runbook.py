@@ -1,7 +1,7 @@
-"""The runbook of a move to quorum queues, as Markdown: what to do, in which order, what is unavailable when, and the
-commands.
+"""The runbook of a migration to quorum queues, as Markdown: what to do in which order, commands, and outages.
 
-Names come from outside. In text they stand in code spans, in commands quoted for a shell, and no name ends either.
+Names are untrusted input. In text they are in code spans, in commands they are quoted for a shell, and no name can end
+either.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from hawb.views.planning import applications, road_runbook
 from hawb.views.rules.policy_commands import clear_arguments, set_arguments
 
 DEFINITIONS, BESIDE, STANDING = "definitions.json", "definitions-beside.json", "definitions-in-place.json"
-"""The files to import: into a new cluster (and in place, where no step of an upgrade lies between), into new virtual
-hosts, and in place before such a step."""
+"""The files to import.
+
+The first is for a new cluster, and in place if no upgrade step comes in between; the second for new virtual hosts; the
+third in place before such a step.
+"""
 
 MOST_DRAINS = 10
-"""How many of the deepest queues are listed."""
+"""The maximum number of queues in the list of the deepest queues."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -116,7 +119,7 @@ move with `hawb migrate` and `--to {version}`."""
 
 
 def runbook(plan: Migration, drains: Sequence[Drain], matrix: Mapping[str, Feature]) -> str:
-    """The text of the runbook."""
+    """Return the text of the runbook."""
     parts = [
         f"# To quorum queues of RabbitMQ {plan.target.release}",
         _summary(plan),
@@ -151,7 +154,7 @@ def _is_bare(move: Move) -> bool:
 
 
 def _all_steps(plan: Migration, crossing: Crossing) -> Iterator[str]:
-    """The steps of the road in their order, and between them the move."""
+    """Yield the steps of the upgrade in order, with the migration among them."""
     moves_before, goal = crossing.moves_before, plan.target.version
     moves = bool(plan.moving.moved)
     for number, leg in enumerate(crossing.legs):
@@ -166,8 +169,7 @@ def _all_steps(plan: Migration, crossing: Crossing) -> Iterator[str]:
 
 
 def _unmirror(plan: Migration) -> list[str]:
-    """The commands after which no policy mirrors: the policies as they stand today, as the release at the end has
-    them."""
+    """Return the commands after which no policy mirrors: today's policies in the form of the target release."""
     lines = []
     for one in plan.splits:
         if HA_SETTINGS & one.policy.definition.keys():
@@ -188,7 +190,7 @@ def _move(plan: Migration, turn: int, series: str) -> list[str]:
 
 
 def _lower(parts: list[str]) -> list[str]:
-    """A section as part of a step."""
+    """Return a section with its heading one level lower, as part of a step."""
     return [f"#{parts[0]}", *parts[1:]]
 
 
@@ -262,7 +264,7 @@ def _waiting(drains: Sequence[Drain]) -> list[str]:
 
 
 def _least(drain: Drain) -> tuple[str, str]:
-    """How fast a queue can be read, and how long that takes."""
+    """Return the maximum rate at which a queue can be read, and the minimum time to empty it, in words."""
     if drain.rate is None:
         return "not measured", "not known"
     rate, (least, about, most) = drain.rate, drain.seconds
@@ -275,7 +277,7 @@ def _time(duration_s: float) -> str:
 
 
 def _new_vhosts(plan: Migration) -> list[str]:
-    """The move by new virtual hosts."""
+    """Return the section on the migration through new virtual hosts."""
     names = beside(plan)
     moved = plan.moved
     used = [vhost for vhost in vhosts(plan) if any(move.queue.vhost == vhost for move in moved)]

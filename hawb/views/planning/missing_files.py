@@ -1,4 +1,4 @@
-"""Which files lack for an answer about a cluster as it runs, and the commands that write them."""
+"""The facts that the given files lack about a running cluster, and the commands that write the missing files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hawb.views.report import ToDo
 NODES, QUEUES = "nodes.json", "queues.txt"
 COLUMNS = "name type state messages pid members online leader"
 MIRRORED = "slave_pids synchronised_slave_pids"
-"""The columns that tell where queues stand; those of mirrors only where the release has mirrors."""
+"""The columns of mirrors, for releases that have mirrored queues."""
 
 
 def listed_in(file: str, vhost: str = "/", mirrors: bool = True) -> str:
@@ -23,7 +23,7 @@ def listed_in(file: str, vhost: str = "/", mirrors: bool = True) -> str:
 
 
 def what_is_missing(live: Live) -> str:
-    """What no file tells, as the rest of a sentence."""
+    """Return the rest of a sentence that says what no file contains."""
     told = []
     if not live.nodes_listed:
         told.append("which nodes there are and which of them run")
@@ -35,8 +35,10 @@ def what_is_missing(live: Live) -> str:
 
 
 def missing(live: Live, files: Sequence[str], command: str = "safe", mirrors: bool = True) -> Iterator[ToDo]:
-    """Which files to write, and the command that is to be given them beside the `files` that there are. `mirrors` is
-    whether the release has mirrored queues."""
+    """Yield a to-do with the commands that write the missing files, to be passed to `hawb` with the given `files`.
+
+    `mirrors` is True if the release has mirrored queues.
+    """
     if live.known:
         return
     commands, written = [], []

@@ -1,4 +1,4 @@
-"""A cluster's own times beside the plan of an upgrade: what they are, where from, and what they leave open."""
+"""The times of a particular cluster next to an upgrade plan: values, sources and remaining uncertainty."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hawb.views.formatting import listing, shown
 
 
 def sentences(own: OwnTimes, found: Within | None) -> tuple[str, ...]:
-    """What the times are, and within which figures the plan's lie."""
+    """Return sentences with the times and their sources, and with the range of the plan's figures."""
     values = {TAKEN[0]: own.times.away_s} | {f"timing.{name}": value for name, value in own.times.timing.items()}
     told = "; ".join(f"{path} {values[path]:.12g} ({shown(source)})" for path, source in own.sources.items())
     title = shown(own.title)
@@ -30,12 +30,12 @@ def _within(found: Within) -> str:
 
 
 def paragraph(own: OwnTimes | None, found: Within | None) -> str:
-    """The same as one paragraph; empty without own times."""
+    """Return these sentences as one paragraph; "" without own times."""
     return "" if own is None else " ".join(sentences(own, found))
 
 
 def plain(own: OwnTimes, found: Within | None) -> dict[str, Any]:
-    """The same as JSON has it (`hawb.views.answers.OwnTimes`)."""
+    """Return the times as JSON values (`hawb.views.answers.OwnTimes`)."""
     return {
         "numbers": own.title, "away_s": own.times.away_s, "timing": own.times.timing, "sources": own.sources,
         "within": to_builtins(found),

@@ -1,6 +1,4 @@
-"""A planned upgrade, whether nodes go one after the other or all at once, and what is written of it: tables, a
-runbook, and a scenario that rehearses it.
-"""
+"""A planned upgrade, rolling or with a full stop, with its tables, its runbook, and a scenario that rehearses it."""
 
 from __future__ import annotations
 
@@ -38,8 +36,11 @@ RUNBOOK, REHEARSAL, REPORT = "runbook.md", "rehearsal.yaml", "report.html"
 
 
 class PlannedUpgrade(Struct, frozen=True):
-    """An answer, the task that it is for, the cluster that it is about, notes on what that cluster's files do not tell,
-    the cluster's own times, with what their draws come to, and how it stands before."""
+    """An upgrade plan with the task that it solves and the title of its cluster.
+
+    `notes` say what the cluster's files lack, `own` are the cluster's own times, `within` the ranges from their draws,
+    and `before` the state of the cluster before the upgrade.
+    """
 
     found: Answer | Stopped
     task: Task
@@ -51,22 +52,22 @@ class PlannedUpgrade(Struct, frozen=True):
 
     @property
     def plan(self) -> Plan | FullStop:
-        """The plan of the answer."""
+        """Return the plan of the answer."""
         return self.found.plan
 
     def verdict(self) -> Verdict:
-        """What the plan costs; no where a queue is out of use before it."""
+        """Return the verdict on the plan's cost; no if a queue is out of use before it."""
         planned = upgrade_verdict.verdict(self.found) if self._rolls else upgrade_verdict.stop_verdict(self.found)
         return out_verdict(self.before) or planned
 
     def todo(self) -> tuple[ToDo, ...]:
-        """What to do: what makes the cluster better before, then the plan."""
+        """Return the to-dos: improvements of the cluster beforehand, then the plan."""
         files = self.before.files
         planned = upgrade_verdict.todo(self.found, files) if self._rolls else upgrade_verdict.stop_todo(self.found)
         return before_a_plan(self.before, planned)
 
     def report(self) -> Report:
-        """The answer, for a page and a terminal."""
+        """Return the report, for a page and a terminal."""
         question = ROLLING if self._rolls else "Can all nodes stop and start again?"
         return Report(
             question, self.title, self.verdict(), self.todo(), self.parts(),
@@ -75,7 +76,7 @@ class PlannedUpgrade(Struct, frozen=True):
         )  # fmt: skip
 
     def parts(self, where: str = "") -> tuple[Part, ...]:
-        """The tables, below headings that begin with `where`."""
+        """Return the tables as parts of a report, with headings that begin with `where`."""
         *others, last = self.tables()
         more = upgrade.more_felt(self.plan.prediction)
         told = tuple(self.remarks()[:-1])
@@ -85,32 +86,35 @@ class PlannedUpgrade(Struct, frozen=True):
         return (*parts, *([Part(f"{where}Beside it", None, told)] if told else []))
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the plan as JSON values."""
         found = upgrade.plain_answer(self.found) if self._rolls else upgrade.plain_stop(self.found)
         return found if self.own is None else found | {"own_times": own_times.plain(self.own, self.within)}
 
     def runbook(self) -> str:
-        """What to type, in Markdown."""
+        """Return the runbook, in Markdown."""
         written = upgrade_runbook.runbook if self._rolls else upgrade_runbook.stop_runbook
         return written(self.found, self.task, self.title, own_times.paragraph(self.own, self.within))
 
     def rehearsal(self) -> str:
-        """The scenario that plays the plan, as the text of its file."""
+        """Return the scenario that plays the plan, as the text of its file."""
         return dump(self.plan.rehearsal)
 
     def tables(self) -> list[Table]:
-        """The plan, what it is compared with, and the queues that feel it."""
+        """Return the plan, its comparison with other plans, and the affected queues, as tables."""
         return upgrade.tables(self.found) if self._rolls else upgrade.stop_tables(self.found)
 
     def remarks(self) -> list[str]:
-        """Remarks that stand beside the tables."""
+        """Return remarks that go with the tables; the last one says what was searched."""
         if self._rolls:
             return [*filter(None, [upgrade.never(self.found)]), upgrade.extent(self.found)]
         return [*upgrade.orders(self.found).splitlines(), f"{upgrade.stop_extent(self.found)}."]
 
     def by(self, own: OwnTimes, scenario: Scenario) -> PlannedUpgrade:
-        """The same with what one's own times, by which it was planned, leave open: played in each of their draws from
-        where a scenario ends. Raises ScenarioRefused."""
+        """Return the plan with the cluster's own times, by which it was made, and the ranges of its figures.
+
+        The ranges come from playing the plan with each draw of these times, from the end of the scenario. Raise
+        ScenarioRefused if a rehearsal is refused.
+        """
         return replace(self, own=own, within=within(scenario, self.task, self.plan, own))
 
     @property
@@ -119,7 +123,7 @@ class PlannedUpgrade(Struct, frozen=True):
 
 
 def in_no_plan(before: Beforehand) -> tuple[str, ...]:
-    """What is said of nodes that are not planned with."""
+    """Return a sentence about nodes that do not run and so are not in the plan."""
     return (f"Not running, so not in the plan: {listing(before.down)}.",) if before.down else ()
 
 
@@ -128,7 +132,7 @@ def rolling(
     told: OnLevel | None = None, orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (),
     before: Beforehand | None = None,
 ) -> PlannedUpgrade:  # fmt: skip
-    """The best plan for nodes that go one after the other (`upgrade_search.search`)."""
+    """Return the best plan for nodes that restart one after the other (`upgrade_search.search`)."""
     found = search(run, task, objective, waits or CAREFUL, told, orders)
     return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
@@ -137,7 +141,7 @@ def all_at_once(
     run: Run, task: Task, objective: Sequence[str] = MEASURES, notes: Sequence[str] = (),
     before: Beforehand | None = None,
 ) -> PlannedUpgrade:  # fmt: skip
-    """The best full stop and start (`full_stop.plan_full_stop`)."""
+    """Return the best full stop and start (`full_stop.plan_full_stop`)."""
     found = plan_full_stop(run, task, objective)
     return PlannedUpgrade(found, task, run.scenario.scenario, tuple(notes), before=before or beforehand(run.scenario))
 
@@ -145,7 +149,10 @@ def all_at_once(
 def unplanned(
     profile: Profile, before: Beforehand, title: str, notes: Sequence[str], command: str
 ) -> Report | None:
-    """The answer where no plan can be made: a file lacks that decides it, or no node runs. None where one can."""
+    """Return the report for a cluster without a plan: a decisive file is missing, or no node runs.
+
+    Return None if a plan is possible.
+    """
     live, mirrors = before.live, profile.mirroring
     if live.known and before.runs:
         return None
@@ -155,8 +162,10 @@ def unplanned(
 
 
 def upgrade_of(files: Sequence[str | Path], at_once: bool = False) -> PlannedUpgrade:
-    """The plan for the cluster of a definitions export and listings, with what is assumed by default. Raises
-    ImportRefused, also where no node runs, and ScenarioRefused."""
+    """Return the plan for the cluster of a definitions export and listings, with the default assumptions.
+
+    Raise ImportRefused for unusable files or if no node runs, and ScenarioRefused if the cluster is refused.
+    """
     imported = imported_of(files)
     scenario, notes = read_scenario(imported.scenario), imported.notes
     run = Run.of(scenario)

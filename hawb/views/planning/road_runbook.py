@@ -1,11 +1,12 @@
-"""The steps of an upgrade's road as Markdown: what each removes, what is typed before the first node, at each node and
-after the last, and what does not work meanwhile.
+"""The steps of an upgrade across several releases as Markdown, with the commands before, at and after each node.
+
+Each step says what the newer release removes, and what does not work while both releases run.
 
 Sources of the commands: `rabbitmqctl`, `rabbitmq-upgrade`, `rabbitmq-diagnostics` and `rabbitmq-queues` of 3.8 to 4.3.6
-(`await_online_synchronized_mirror` up to 3.13, `check_if_any_deprecated_features_are_used` and
-`metadata_store_status` since 3.13). In 4.2, khepri_db is one of the stable flags that `enable_feature_flag all` enables
-(`rabbit_core_ff`, `rabbit_feature_flags:enable_all`), so there the others are enabled by name. Of Khepri:
-`rabbit_khepri` (khepri_db_migration_enable, migrate_mnesia_tables, setup) and the documentation of `mnesia_to_khepri`.
+(`await_online_synchronized_mirror` up to 3.13, `check_if_any_deprecated_features_are_used` and `metadata_store_status`
+since 3.13). In 4.2, khepri_db is one of the stable flags that `enable_feature_flag all` enables (`rabbit_core_ff`,
+`rabbit_feature_flags:enable_all`), so there the other flags are enabled by name. On Khepri: `rabbit_khepri`
+(khepri_db_migration_enable, migrate_mnesia_tables, setup) and the documentation of `mnesia_to_khepri`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from hawb.views.formatting import counted, listing
 from hawb.views.markdown import bash_word, block, code, plain, table
 
 MOST_NAMES = 20
-"""How many names of what is refused are listed."""
+"""The maximum number of listed names of refused things."""
 
 TIMEOUT_S = 3600
 UNSTABLE_KHEPRI = ("3.13", "4.0", "4.1")
-"""The releases in which khepri_db is an experiment, which `all` leaves out."""
+"""The releases in which khepri_db is experimental, so that `all` leaves it out."""
 STABLE_KHEPRI = "4.2"
-"""The release in which khepri_db is among all stable flags, and not required yet."""
+"""The release in which khepri_db is a stable flag but not required yet."""
 
 ROAD = ("step", "to", "Erlang", "flags enabled before", "ends, or changes")
 ENDS = ("with", "what", "before it", "source")
@@ -54,7 +55,10 @@ WITHOUT = "If one is missing, {without}."
 
 
 def overview(legs: Sequence[Leg], move_at: int | None) -> list[str]:
-    """The whole road as a table; `move_at` is before which step queues are moved, None if no step asks for it."""
+    """Return a table of all steps.
+
+    `move_at` is the index of the step before which the queues are migrated; None if no step needs that.
+    """
     rows = []
     for number, leg in enumerate(legs):
         if number == move_at:
@@ -73,7 +77,7 @@ def _ends(leg: Leg) -> str:
 
 
 def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
-    """What a release refuses of what there is, counted and named."""
+    """Return a table of the things in the cluster that a release refuses, with number and names; empty if none."""
     if not refused:
         return []
     return [
@@ -85,7 +89,10 @@ def refused_parts(refused: Sequence[Refused], release: str) -> list[str]:
 
 
 def never_more(names: Sequence[str]) -> list[str]:
-    """A warning of quorum queues that never have more than a bare majority, on whose nodes checks would never pass."""
+    """Return a warning about quorum queues that never have more than a bare majority; empty if there are none.
+
+    On their nodes RabbitMQ's checks never pass.
+    """
     if not names:
         return []
     return [
@@ -104,8 +111,10 @@ def _names(names: Sequence[str]) -> str:
 def step(
     leg: Leg, title: str, goal: str, nodes: Sequence[str] = (), mirrors: bool = False, first: Sequence[str] = ()
 ) -> list[str]:
-    """A step from its first check to its last; `mirrors` is whether queues may be mirrored while it is taken, `first`
-    what else is to be done before it."""
+    """Return the text of a step, from its first check to its last.
+
+    `mirrors` is True if mirrored queues may exist during the step; `first` has further paragraphs to put before it.
+    """
     return [
         f"## {title}",
         *before(leg, nodes, first),
@@ -118,7 +127,7 @@ def step(
 
 
 def before(leg: Leg, nodes: Sequence[str] = (), first: Sequence[str] = ()) -> list[str]:
-    """What a step removes, and what is typed before its first node."""
+    """Return what a step removes, and the commands to type before its first node."""
     newer = leg.newer
     parts = [NEWEST.format(name=newer.series, latest=newer.latest, source=newer.source)]
     if leg.least is not None:
@@ -199,7 +208,7 @@ def _checks(leg: Leg) -> Iterator[str]:
 
 
 def node_lines(leg: Leg, mirrors: bool, nodes: Sequence[str] = ()) -> list[str]:
-    """What is typed for each node of a step, whose name stands for $NODE."""
+    """Return the commands for each node of a step; the shell variable NODE has the node's name."""
     name, *others = nodes or ("rabbit@host",)
     then = f"then {listing(others)}" if others else "the node whose turn it is"
     new = f"RabbitMQ {leg.newer.latest}" + (f" and Erlang {leg.newer.erlang} or later" if leg.new_erlang else "")
@@ -225,18 +234,21 @@ def node_lines(leg: Leg, mirrors: bool, nodes: Sequence[str] = ()) -> list[str]:
 
 
 def _alarms(leg: Leg) -> str:
-    """What asks an upgraded node for alarms: 4.3.6 answers check_local_alarms with none, whatever there is."""
+    """Return the check for alarms of an upgraded node.
+
+    In 4.3.6 check_local_alarms always answers that there are none.
+    """
     return "alarms   # none" if leg.moves_metadata else "check_local_alarms"
 
 
 def meanwhile(leg: Leg) -> list[str]:
-    """What a cluster of both releases does not do."""
+    """Return what does not work while nodes of both releases run."""
     rows = [(plain(fact.what), plain(fact.source)) for fact in leg.mixed]
     return [f"While nodes of {leg.older.series} and {leg.newer.series} run together:", table(("what", "source"), rows)]
 
 
 def afterwards(leg: Leg) -> list[str]:
-    """What is typed once all nodes are upgraded."""
+    """Return the commands to type after all nodes are upgraded."""
     return [
         "### After the last node",
         block([*_enable(leg), "rabbitmqctl list_feature_flags name state", "rabbitmq-queues rebalance all"]),

@@ -1,10 +1,9 @@
-"""Rolling upgrades along a road: a plan for each release that runs on the way, by its rules, and all that is written of
-them.
+"""Rolling upgrades across several releases: a plan for each release on the way, by its rules, and a runbook.
 
-A roll from one release is planned with the rules of that release, or of the newest profile that is not newer
-(`hawb.rules.upgrade_road.rules_of`); steps with the same rules and the same queues have one plan. From the step on that
-ends mirroring, mirrored queues count as moved (`hawb.planning.standing`). What two releases do together is not played:
-it is told beside each step.
+The roll away from a release is planned with the rules of that release, or of the newest profile that is not newer
+(`hawb.rules.upgrade_road.rules_of`); steps with the same rules and the same queues share a plan. From the step that
+ends mirroring, mirrored queues count as migrated (`hawb.planning.standing`). The simulation does not mix two releases:
+what does not work while both run is listed for each step.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ MEANWHILE = ("step", "while both releases run")
 
 
 class Roll(Struct, frozen=True):
-    """A plan and the steps that it is for; `version` is whose rules it goes by, `moved` whether mirrored queues count
-    as moved."""
+    """A plan and its steps; `version` gives the rules, and `moved` is True if mirrored queues count as migrated."""
 
     legs: tuple[Leg, ...]
     version: str
@@ -58,13 +56,16 @@ class Roll(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The steps, and whose rules."""
+        """Return the names of the steps, and the release whose rules were used."""
         return f"{', '.join(leg.name for leg in self.legs)}: by the rules of {PROFILES[self.version].release}"
 
 
 class RoadUpgrade(Struct, frozen=True):
-    """The plans along a road, the cluster that they are about, notes on what its files do not tell, whether it has
-    mirrored queues, and how it stands before."""
+    """The plans of an upgrade across several releases, and the title of its cluster.
+
+    `notes` say what the cluster's files lack, `mirrored` is True if the cluster has mirrored queues, and `before` is
+    the state of the cluster before the upgrade.
+    """
 
     rolls: tuple[Roll, ...]
     title: str
@@ -74,21 +75,21 @@ class RoadUpgrade(Struct, frozen=True):
 
     @property
     def moves(self) -> bool:
-        """Whether mirrored queues have to be moved on the way."""
+        """Return True if mirrored queues have to be migrated on the way."""
         return self.mirrored and any(leg.drops_mirrors for leg in self.legs)
 
     @property
     def legs(self) -> list[Leg]:
-        """The steps in their order."""
+        """Return the steps in order."""
         return [leg for roll in self.rolls for leg in roll.legs]
 
     def verdict(self) -> Verdict:
-        """What the plans cost; no where a queue is out of use before them."""
+        """Return the verdict on the plans' cost; no if a queue is out of use before them."""
         judged = [(", ".join(leg.name for leg in roll.legs), roll.planned.verdict()) for roll in self.rolls]
         return out_verdict(self.before) or road_verdict(len(self.legs), judged)
 
     def report(self) -> Report:
-        """The answer, for a page and a terminal."""
+        """Return the report, for a page and a terminal."""
         road, *_, meanwhile = self.tables()
         rolls = [part for roll in self.rolls for part in roll.planned.parts(f"{roll.title}. ")]
         return Report(
@@ -100,8 +101,11 @@ class RoadUpgrade(Struct, frozen=True):
         )  # fmt: skip
 
     def todo(self) -> tuple[ToDo, ...]:
-        """What to do: what makes the cluster better before, the move of mirrored queues if a step asks for it, and then
-        what the worst plan asks for."""
+        """Return the to-dos.
+
+        They are: improvements of the cluster beforehand, the migration of mirrored queues if a step needs it, the
+        command that writes the runbook, and the to-dos of the worst plan.
+        """
         goal, files = f"--to {self.legs[-1].newer.series}", self.before.files
         moved = [ToDo("Move mirrored queues to quorum queues before the step that ends mirroring.",
                       asking("migrate", files, goal, "--plan plan/"))]  # fmt: skip
@@ -112,12 +116,12 @@ class RoadUpgrade(Struct, frozen=True):
         return before_a_plan(self.before, [*(moved if self.moves else []), read, *rest])
 
     def steps(self) -> list[list[str]]:
-        """A row for each step: to which release, and what has to be done before."""
+        """Return a row for each step: the target release, and what has to be done before."""
         return [[leg.name, f"{leg.newer.latest}, Erlang {leg.newer.erlang} to {leg.newer.erlang_most}.x",
                  "; ".join(_before(leg)) or "nothing"] for leg in self.legs]  # fmt: skip
 
     def meanwhile(self) -> list[list[str]]:
-        """A row for each thing that does not work while two releases run, named once for all its steps."""
+        """Return a row for each thing that does not work while two releases run, with the steps that it concerns."""
         found: dict[str, list[str]] = {}
         for leg in self.legs:
             for fact in leg.mixed:
@@ -126,7 +130,7 @@ class RoadUpgrade(Struct, frozen=True):
         return [["every step" if len(steps) == every > 1 else ", ".join(steps), what] for what, steps in found.items()]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the plans as JSON values."""
         rolls = [
             {"steps": [leg.name for leg in roll.legs], "rules": roll.version, "moved": roll.moved,
              **roll.planned.plain()}
@@ -135,7 +139,7 @@ class RoadUpgrade(Struct, frozen=True):
         return {"road": [plain_leg(leg) for leg in self.legs], "rolls": rolls}
 
     def runbook(self) -> str:
-        """What to type, in Markdown."""
+        """Return the runbook, in Markdown."""
         title = f"# Upgrades, one after the other: {plain(self.title)}"
         parts = [title, WRITTEN, *road_runbook.overview(self.legs, None)]
         number = 0
@@ -153,7 +157,7 @@ class RoadUpgrade(Struct, frozen=True):
         return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
     def tables(self) -> list[Table]:
-        """The road, each plan, and what does not work meanwhile."""
+        """Return the steps, the tables of each plan, and what does not work while two releases run."""
         found = [Table("The steps", ("step", "to", "before it"), [tuple(row) for row in self.steps()])]
         for roll in self.rolls:
             found += [one._replace(caption=f"{roll.title}. {one.caption}") for one in roll.planned.tables()]
@@ -174,7 +178,7 @@ def _in_line(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """A runbook as part of another: its headings two levels lower, its commands as they are."""
+    """Return a runbook as part of another: with headings two levels lower, and commands unchanged."""
     lines, fence = [], ""
     for line in text.splitlines():
         if fence:
@@ -192,8 +196,10 @@ def along(
     objective: Sequence[str] = MEASURES, waits: Sequence[str] = CAREFUL, told: OnLevel | None = None,
     orders: Sequence[tuple[str, ...]] = (), notes: Sequence[str] = (), before: Beforehand | None = None,
 ) -> RoadUpgrade:  # fmt: skip
-    """The best plan for each release that runs on a road. Raises ScenarioRefused where a later release refuses what the
-    cluster has."""
+    """Return the best plan for each release on the way.
+
+    Raise ScenarioRefused if a later release refuses something that the cluster has.
+    """
     grouped: dict[tuple[str, bool], list[Leg]] = {}
     for number, leg in enumerate(legs):
         moved = any(each.drops_mirrors for each in legs[: number + 1])

@@ -19,11 +19,11 @@ PREDICTED = "What is predicted"
 STOPPED = ("plan", *MEASURED, "deadlock")
 FELT = ("queue", "lost", "confirmed", "it cannot be used", "blocked")
 MOST_FELT = 20
-"""How many queues are shown."""
+"""The maximum number of affected queues in the table."""
 
 
 def tables(answer: Answer) -> list[Table]:
-    """The plan, what it is compared with, and the queues that feel it, as a notebook and a page show them."""
+    """Return the plan, its comparison with other plans, and the affected queues, for a notebook and a page."""
     stages = [tuple(row) for row in stage_rows(answer)]
     return [
         Table("The plan, node by node", STAGES, stages),
@@ -33,7 +33,7 @@ def tables(answer: Answer) -> list[Table]:
 
 
 def stage_rows(answer: Answer) -> list[list[str]]:
-    """A row for each node's restart."""
+    """Return a row for each node's restart."""
     rows, before = [], None
     for number, stage in enumerate(answer.plan.stages, 1):
         ends = stage.end_s if stage.end_s is not None else stage.start_s
@@ -51,14 +51,14 @@ def _compared(answer: Answer) -> list[list[str]]:
 
 
 def compared(name: str, told: Prediction) -> list[str]:
-    """A plan's name and prediction, a cell for each of MEASURED."""
+    """Return a plan's name and predicted figures: a cell for the name, and one for each of MEASURED."""
     away = f" ({listing(told.away)}: not back)" if told.away else ""
     return [name + away, f"{told.lost:,}", f"{told.lost_confirmed:,}", f"{told.outage_s:,.2f} s", f"{told.skew:,}",
             f"{told.duration_s:,.1f} s"]  # fmt: skip
 
 
 def felt(told: Prediction) -> list[Table]:
-    """The queues that feel a plan as a table; no table where none does."""
+    """Return a table of the queues that a plan affects, in a list; an empty list if there are none."""
     rows: list[tuple[object, ...]] = [
         (shown(one.queue), f"{one.lost:,}", f"{one.lost_confirmed:,}", f"{one.down_s:,.3f} s",
          f"{one.blocked_s:,.3f} s")
@@ -68,13 +68,13 @@ def felt(told: Prediction) -> list[Table]:
 
 
 def more_felt(told: Prediction) -> str:
-    """How many queues feel a plan beside those of the table; nothing where there are none."""
+    """Return a sentence with the number of affected queues that are not in the table; "" if all are."""
     more = len(told.effects) - MOST_FELT
     return f"And {counted(more, 'more queue')}." if more > 0 else ""
 
 
 def never(answer: Answer) -> str:
-    """The queues for which RabbitMQ's own command would wait in vain, in a sentence; empty if there are none."""
+    """Return a sentence about quorum queues for which RabbitMQ's own command would never end; "" if there are none."""
     if not answer.never:
         return ""
     return (
@@ -84,7 +84,7 @@ def never(answer: Answer) -> str:
 
 
 def extent(answer: Answer) -> str:
-    """What was searched, and how far the answer can be relied on."""
+    """Return what was searched, and how far the answer can be relied on."""
     how = (
         "every order and wait was tried" if answer.exact
         else f"after each node only the best {answer.width:,} plans were continued, so a better plan may have been"
@@ -98,7 +98,7 @@ def extent(answer: Answer) -> str:
 
 
 def orders(stopped: Stopped) -> str:
-    """In which order nodes stop and start, and why it cannot deadlock."""
+    """Return the orders in which nodes stop and start, and why no deadlock is possible."""
     plan = stopped.plan
     lines = [
         f"stop:  {', '.join(map(shown, plan.stops))}",
@@ -109,12 +109,12 @@ def orders(stopped: Stopped) -> str:
 
 
 def stop_extent(stopped: Stopped) -> str:
-    """Which orders of nodes were tried."""
+    """Return which orders of nodes were tried."""
     return "every order was tried" if stopped.exact else "each node was tried as the last to stop, but not every order"
 
 
 def stop_tables(stopped: Stopped) -> list[Table]:
-    """A full stop and start as tables."""
+    """Return a full stop and start as tables."""
     rows = [tuple(_stop_row(plan)) for plan in (stopped.plan, *stopped.others)]
     return [Table(PREDICTED, STOPPED, rows), *felt(stopped.plan.prediction)]
 
@@ -124,18 +124,18 @@ def _stop_row(plan: FullStop) -> list[str]:
 
 
 def stuck(plan: FullStop) -> str:
-    """Who waits for whom for ever; empty if nobody does."""
+    """Return which node waits for which others forever; "" if none does."""
     return f"{shown(plan.stuck)} waits for {listing(plan.waits_for)}" if plan.stuck is not None else ""
 
 
 def plain_answer(answer: Answer) -> dict[str, Any]:
-    """The answer as plain values."""
+    """Return the answer as plain values."""
     found = {field: getattr(answer, field) for field in answer.__struct_fields__ if field not in ("plan", "others")}
     return to_builtins(found) | {"plan": _plain(answer.plan), "others": [_plain(plan) for plan in answer.others]}
 
 
 def plain_stop(stopped: Stopped) -> dict[str, Any]:
-    """A full stop and start as plain values."""
+    """Return a full stop and start as plain values."""
     others = [_plain(plan) for plan in stopped.others]
     return {"plan": _plain(stopped.plan), "others": others, "tried": stopped.tried, "exact": stopped.exact}
 

@@ -1,8 +1,7 @@
-"""A rolling upgrade over time: a band for each node, the first to go on top, and above it how long it takes and what is
-waited for longest.
+"""A figure of a rolling upgrade over time: a band for each node, the first to restart on top.
 
-What a node does is told by hatching as well as by colour, and in words where a band is long enough: waited for, away,
-booting.
+The title says how long the upgrade takes, and before which node the longest wait is. The parts of a band (wait, stops,
+away, boots) differ in hatching and colour, and have their names where the band is long enough.
 """
 
 from __future__ import annotations
@@ -24,16 +23,18 @@ PARTS = {
     "away": (LOOKS["down"].colour, "////"),
     "boots": (LOOKS["running"].colour, "\\\\\\\\"),
 }
-"""The parts of a node's band: the colour and the hatching of each."""
+"""The parts of a node's band, each with colour and hatching."""
 
 LONGEST_NAME = 32
 WIDTH, LETTER, TITLE_LETTERS = 9, 0.099, 10
-"""The figure's width in inches, a letter's, and how many letters of the title there are to an inch."""
+"""The width of the figure and of a letter, in inches, and the letters of the title per inch."""
 
 
 def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade", *, slim: bool = False) -> Figure:
-    """The stages of a plan, in seconds of the scenario; `title` is what it is the plan of. A `slim` figure is for a
-    phone."""
+    """Draw the stages of a plan, in seconds of the scenario; `title` names the plan.
+
+    A `slim` figure is for a phone.
+    """
     width, columns = (SLIM, 2) if slim else (WIDTH, len(PARTS))
     named = int(LONGEST_NAME * width / WIDTH)
     style = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
@@ -52,7 +53,7 @@ def upgrade_figure(stages: Sequence[Stage], title: str = "rolling upgrade", *, s
 
 
 def sentence(stages: Sequence[Stage]) -> str:
-    """How long the upgrade takes, which node is waited for longest, and which does not come back."""
+    """Return how long the upgrade takes, before which node the longest wait is, and which nodes do not come back."""
     if not stages:
         return "No node is restarted."
     gone = [literal(stage.node) for stage in stages if stage.end_s is None]
@@ -70,7 +71,10 @@ def sentence(stages: Sequence[Stage]) -> str:
 
 
 def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]]:
-    """The beginning and the end of each part of a node's restart; `before_s` is when the node before was back."""
+    """Return the begin and end of each part of a node's restart, in seconds.
+
+    `before_s` is the time at which the previous node was back.
+    """
     found = {"wait": (stage.begin_s if before_s is None else before_s, stage.stop_s)}
     found |= {"stops": (stage.stop_s, stage.down_s), "away": (stage.down_s, stage.start_s)}
     if stage.end_s is not None:
@@ -79,7 +83,7 @@ def spans(stage: Stage, before_s: float | None) -> dict[str, tuple[float, float]
 
 
 def literal(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name that matplotlib does not take for mathematics."""
+    """Return a name, shortened, in which matplotlib sees no mathematics."""
     return shortened(shown(name), longest).replace("$", r"\$")
 
 
@@ -89,8 +93,10 @@ def _all_spans(stages: Sequence[Stage]) -> list[tuple[Stage, dict[str, tuple[flo
 
 
 def _bands(axes: Axes, stages: Sequence[Stage], letter: float) -> set[str]:
-    """Draws each node's band, and writes into it what it does where that fits; the parts that are told so once.
-    `letter` is the width of a letter as a share of the whole time."""
+    """Draw each node's band, with labels where they fit, and return the parts that have a label somewhere.
+
+    `letter` is the width of a letter as a share of the whole time.
+    """
     all_spans, said = _all_spans(stages), set()
     whole_s = max((end_s for _, found in all_spans for _, end_s in found.values()), default=1.0)
     for row, (stage, found) in enumerate(all_spans):

@@ -1,5 +1,4 @@
-"""A planned upgrade, or those along a road, as one page with everything: also what is drawn, which text and JSON do
-without."""
+"""A planned upgrade, or the plans across several releases, as one page with figures, which text and JSON lack."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ PLAN, ROLL = "Each node's restart over time, as in the table", "Each node's rest
 
 
 def page(found: PlannedUpgrade | RoadUpgrade) -> str:
-    """A plan, or the plans along a road, as one page, which fetches and runs nothing."""
+    """Return a plan, or the plans across several releases, as one page, which fetches and runs nothing."""
     below = [closed("The runbook", found.runbook())]
     if isinstance(found, RoadUpgrade):
         drawn = [_over_time(roll.planned, ROLL.format(roll.title), roll.title) for roll in found.rolls]
@@ -26,7 +25,7 @@ def page(found: PlannedUpgrade | RoadUpgrade) -> str:
 
 
 def texts(planned: PlannedUpgrade) -> dict[str, str]:
-    """Everything that a reader can save, by the name of its file."""
+    """Return the content of all files of a plan by file name."""
     return {REPORT: page(planned), RUNBOOK: planned.runbook(), REHEARSAL: planned.rehearsal()}
 
 

@@ -1,4 +1,4 @@
-"""A plan as a runbook in Markdown: what to type, in bash, what to wait for and why, and what is predicted.
+"""A plan as a runbook in Markdown: the commands (bash), what to wait for and why, and what is predicted.
 
 Source: `rabbitmqctl`, `rabbitmq-upgrade` and `rabbitmq-queues` of 3.8.9 to 4.0.5. Their `await_online_…` commands end
 when RabbitMQ's checks pass; those about mirrors do nothing in 4.0, which has none.
@@ -18,7 +18,7 @@ from hawb.views.markdown import bash_word, block, plain, table
 from hawb.views.planning.upgrade import MEASURED, compared, extent, never, stuck
 
 TIMEOUT_S = 3600
-"""After how long a waiting command fails, and with it the upgrade."""
+"""Seconds after which a waiting command fails, and with it the upgrade."""
 
 MOST_EFFECTS = 20
 
@@ -40,13 +40,13 @@ between. A node that waits for others gives up after five minutes."""
 
 
 def line(tool: str, verb: str, node: str, *options: str, names: Sequence[str] = ()) -> str:
-    """A command that is asked of a node; names come last, also those that begin with a dash."""
+    """Return a command addressed to a node; names come last, after "--" if one begins with a dash."""
     dashes = ["--"] if any(name.startswith("-") for name in names) else []
     return " ".join([tool, f"--node={bash_word(node)}", verb, *options, *dashes, *map(bash_word, names)])
 
 
 def commands(stage: Stage, task: Task, before: str | None = None) -> list[str]:
-    """What is typed to restart a node; `before` is the node that was restarted before it."""
+    """Return the commands that restart a node; `before` is the previously restarted node."""
     node = stage.node
     return [
         *([] if before is None or stage.wait == "none" else [started(before)]),
@@ -61,12 +61,12 @@ def commands(stage: Stage, task: Task, before: str | None = None) -> list[str]:
 
 
 def started(node: str) -> str:
-    """The command that waits until a node runs."""
+    """Return the command that waits until a node runs."""
     return line("rabbitmqctl", "await_startup", node, f"--timeout={TIMEOUT_S}")
 
 
 def sync_lines(node: str, queues: Sequence[str]) -> Iterator[str]:
-    """Commands that synchronise queues, all at once: each ends when its queue is synchronised."""
+    """Yield commands that synchronise queues in parallel and wait until all are synchronised."""
     for queue in queues:
         vhost, name = split_queue(queue)
         yield line("rabbitmqctl", "sync_queue", node, f"--vhost={bash_word(vhost)}", names=[name]) + " &"
@@ -75,7 +75,7 @@ def sync_lines(node: str, queues: Sequence[str]) -> Iterator[str]:
 
 
 def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
-    """The plan of a rolling upgrade as Markdown; `beside` is told below what is predicted."""
+    """Return the plan of a rolling upgrade as Markdown, with the text `beside` below the predictions."""
     plan, before = answer.plan, None
     parts = [
         f"# Rolling upgrade: {plain(title)}",
@@ -96,7 +96,7 @@ def runbook(answer: Answer, task: Task, title: str, beside: str = "") -> str:
 
 
 def _about(stage: Stage) -> str:
-    """What to wait for, why, and when it happens."""
+    """Return what to wait for, why, and the times of the stage."""
     told = [f"Wait for: {stage.wait}. {plain(stage.reason)}"]
     if stage.sync:
         told.append(f"{counted(len(stage.sync), 'queue')} will not synchronise automatically.")
@@ -125,7 +125,7 @@ def _felt(told: Prediction) -> Iterator[str]:
 
 
 def stop_runbook(stopped: Stopped, task: Task, title: str, beside: str = "") -> str:
-    """A full stop and start as Markdown; `beside` is told below what is predicted."""
+    """Return a full stop and start as Markdown, with the text `beside` below the predictions."""
     plan = stopped.plan
     first, others = plan.starts[: plan.together], plan.starts[plan.together :]
     starts = [typed for node in first for typed in _start(node)] + [started(node) for node in first]
@@ -154,5 +154,5 @@ def _start(node: str) -> list[str]:
 
 
 def in_cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
-    """Rows of any values, as text."""
+    """Return rows of any values as rows of Markdown text."""
     return [[plain(cell) for cell in row] for row in rows]

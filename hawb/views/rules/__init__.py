@@ -1,1 +1,1 @@
-"""What RabbitMQ decides, as tables of features, and policies as commands."""
+"""RabbitMQ's rules as tables of features, and policies as commands."""

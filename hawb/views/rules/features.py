@@ -1,4 +1,4 @@
-"""What the two types of queues can do, as tables for a notebook: in one release side by side, and release by release.
+"""The features of classic and quorum queues as tables for a notebook: side by side, and by release.
 
 The matrix is the checkout's `data/feature-matrix.yaml`; each of its cells names RabbitMQ's code.
 """
@@ -14,13 +14,16 @@ from hawb.views.tables import Table
 
 
 def matrix(data: Path | None = None) -> dict[str, Feature]:
-    """The features by name. Raises FileNotFoundError outside a checkout."""
+    """Return the features by name. Raise FileNotFoundError outside a checkout."""
     folder = data or data_folder_for("the matrix of features")
     return read_matrix((folder / "feature-matrix.yaml").read_text(encoding="utf-8"))
 
 
 def side_by_side(version: str, data: Path | None = None) -> Table:
-    """What classic and quorum queues can do in the release of a profile. Raises KeyError for a version that is none."""
+    """Return the features of classic and quorum queues in the release of a profile.
+
+    Raise KeyError for a version without a profile.
+    """
     release = PROFILES[version].release
     rows = [
         (feature.feature, feature.what, words(feature.cell("classic", version)), words(feature.cell("quorum", version)))
@@ -30,7 +33,7 @@ def side_by_side(version: str, data: Path | None = None) -> Table:
 
 
 def through_releases(queue_type: QueueType, data: Path | None = None) -> Table:
-    """What each release does when a queue of a type asks for a feature, behind what the guide of 2018 says."""
+    """Return what each release does if a queue of a type asks for a feature, after what the guide of 2018 says."""
     rows = [
         (
             feature.feature,
@@ -43,12 +46,12 @@ def through_releases(queue_type: QueueType, data: Path | None = None) -> Table:
 
 
 def words(cell: Cell) -> str:
-    """A cell in full: whether a release has the feature, how it refuses it, and how it works there."""
+    """Return a cell in full: if a release has the feature, how it refuses it, and how it works there."""
     return ": ".join(filter(None, (brief(cell), cell.how)))
 
 
 def brief(cell: Cell) -> str:
-    """A cell in a few words."""
+    """Return a cell in a few words."""
     if cell.refused:
         return f"{cell.answer}, refused with {cell.refused.code}"
     return f"{cell.answer}, ignored" if cell.ignored else cell.answer

@@ -1,7 +1,7 @@
-"""A policy as a person would set it: `rabbitmqctl` on Unix and on Windows, the HTTP API, the management UI.
+"""A policy as a user sets it: `rabbitmqctl` on Unix and on Windows, the HTTP API, the management UI.
 
-The default of these tools is not that of a scenario: a policy set without apply-to applies to exchanges as well
-(`all`), so only that value is left out here. Options are written with `=`, which also takes values that begin with a
+The default of these tools differs from that of a scenario: a policy set without apply-to applies to exchanges as well
+(`all`), so only that value is left out here. Options are written with `=`, which also accepts values that begin with a
 dash; a `--` goes before a name or pattern that does. JSON is written in ASCII, so that no code page can spoil it.
 
 Sources: `set_policy_command.ex` and Elixir's OptionParser, `rabbitmqctl.bat`, `rabbit_mgmt_wm_policy`, the UI's
@@ -20,7 +20,7 @@ from msgspec import Struct
 from hawb.rules.policies import Policy
 
 PLAIN_ON_WINDOWS = re.compile(r"[A-Za-z0-9_.@/:=+-]+")
-"""What cmd and the program after it both leave alone."""
+"""Arguments that neither cmd nor the program after it changes."""
 
 APPLY_TO_IN_UI = {
     "all": "Exchanges and queues",
@@ -33,7 +33,7 @@ APPLY_TO_IN_UI = {
 
 
 class HttpRequest(Struct, frozen=True):
-    """A request to the management HTTP API. `body` is JSON, None where there is none."""
+    """A request to the management HTTP API; `body` is JSON, or None."""
 
     method: str
     path: str
@@ -41,7 +41,7 @@ class HttpRequest(Struct, frozen=True):
 
 
 def set_arguments(policy: Policy, operator: bool = False) -> list[str]:
-    """The arguments of `rabbitmqctl` that set a policy."""
+    """Return the arguments of `rabbitmqctl` that set a policy."""
     options = [
         *([f"--vhost={policy.vhost}"] if policy.vhost != "/" else []),
         *([f"--priority={policy.priority}"] if policy.priority != 0 else []),
@@ -52,31 +52,35 @@ def set_arguments(policy: Policy, operator: bool = False) -> list[str]:
 
 
 def clear_arguments(policy: Policy, operator: bool = False) -> list[str]:
-    """The arguments of `rabbitmqctl` that clear a policy."""
+    """Return the arguments of `rabbitmqctl` that clear a policy."""
     options = [f"--vhost={policy.vhost}"] if policy.vhost != "/" else []
     return ["clear_operator_policy" if operator else "clear_policy", *options, *_positional(policy.name)]
 
 
 def unix_line(arguments: list[str]) -> str:
-    """A line for any POSIX shell that calls `rabbitmqctl` with exactly these arguments. Raises ValueError for a NUL."""
+    """Return a line for any POSIX shell that calls `rabbitmqctl` with exactly these arguments.
+
+    Raise ValueError for a NUL.
+    """
     _refuse(arguments, "\0", "a Unix command")
     return shlex.join(["rabbitmqctl", *arguments])
 
 
 def windows_line(arguments: list[str]) -> str:
-    """A line for the command prompt (cmd, not PowerShell), typed in, not put into a batch file, where % reads
-    differently.
+    """Return a line to type at the Windows command prompt (cmd, not PowerShell).
 
-    A line break cannot be typed there: ValueError. Everything special is quoted, and a quote inside is doubled, which
-    cmd and the program agree on, while backslashes before a quote are doubled for the program alone. A % cannot be
-    quoted: it is left outside the quotes behind a ^, which no variable's name contains, so nothing is filled in.
+    It is not for a batch file, which reads % differently. Raise ValueError for a line break, which cannot be typed.
+
+    Everything special is quoted. A quote inside is doubled, which cmd and the program both understand, and backslashes
+    before a quote are doubled for the program alone. A % cannot be quoted: it goes outside the quotes after a ^, which
+    no variable's name contains, so cmd substitutes nothing.
     """
     _refuse(arguments, "\0\r\n", "a Windows command line")
     return " ".join(["rabbitmqctl.bat", *map(_windows_quoted, arguments)])
 
 
 def http_set(policy: Policy, operator: bool = False) -> HttpRequest:
-    """The request that sets a policy."""
+    """Return the request that sets a policy."""
     fields = {
         "pattern": policy.pattern,
         "definition": policy.definition,
@@ -87,12 +91,12 @@ def http_set(policy: Policy, operator: bool = False) -> HttpRequest:
 
 
 def http_clear(policy: Policy, operator: bool = False) -> HttpRequest:
-    """The request that clears a policy."""
+    """Return the request that clears a policy."""
     return HttpRequest("DELETE", _path(policy, operator))
 
 
 def ui_set(policy: Policy, operator: bool = False) -> list[str]:
-    """What to do in the management UI to set a policy, step by step; what has to be entered ends its step."""
+    """Return the steps that set a policy in the management UI; the value to enter is at the end of its step."""
     kind = "operator policy" if operator else "policy"
     return [
         f'Open Admin > Policies and unfold "Add / update {"an" if operator else "a"} {kind}"',
@@ -107,7 +111,7 @@ def ui_set(policy: Policy, operator: bool = False) -> list[str]:
 
 
 def ui_clear(policy: Policy, operator: bool = False) -> list[str]:
-    """What to do in the management UI to clear a policy, step by step."""
+    """Return the steps that clear a policy in the management UI."""
     where = f" of the virtual host {policy.vhost}" if policy.vhost != "/" else ""
     if operator:
         return ["Open Admin > Policies", f'Press "Clear" in the row of the operator policy {policy.name}{where}']

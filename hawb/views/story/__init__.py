@@ -1,1 +1,1 @@
-"""What happened until then and why, in sentences and over time, and reports of all of it."""
+"""The story of an outcome: events in sentences and over time, their causes, and reports. Start with `telling`."""

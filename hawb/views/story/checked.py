@@ -1,4 +1,4 @@
-"""What `hawb check` finds as issues with file and line, for systems that show them there."""
+"""The findings of `hawb check` as issues with file and line, for CI systems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RULES = (
 
 
 class Checked(Struct, frozen=True):
-    """A scenario's file, its title, and where it differs from what it expects, or why it was refused."""
+    """A scenario file with its title, and either its differences from the expected outcome or the refusal."""
 
     file: Path
     title: str = ""
@@ -35,18 +35,18 @@ class Checked(Struct, frozen=True):
 
     @property
     def exit_status(self) -> int:
-        """2: refused; 1: it differs; 0: neither."""
+        """Return 2 if the scenario was refused, 1 if its outcome differs from what it expects, else 0."""
         return 2 if self.refused is not None else 1 if self.differences else 0
 
 
 def case(checked: Checked) -> Case:
-    """The file as a case, named by its title where it could be read."""
+    """Return the file as a case for JUnit, named by its title if the file could be read."""
     title = f"{checked.file}: {checked.title}" if checked.title else str(checked.file)
     return Case(title, issues(checked), broken=checked.refused is not None)
 
 
 def issues(checked: Checked) -> list[Issue]:
-    """What is wrong with a file, each with the line of the expectation that is not met."""
+    """Return the issues of a file, each with the line of the expectation that is not met, or of the refused field."""
     file = None if str(checked.file) == "-" else str(checked.file)
     if checked.refused is not None:
         refused, first = checked.refused, str(checked.refused).splitlines()
@@ -59,7 +59,7 @@ def issues(checked: Checked) -> list[Issue]:
 
 
 def _line(file: Path, difference: Difference) -> int | None:
-    """The line of the expectation in a file, if it can be read again."""
+    """Return the line of an expectation in its file; None if the file cannot be read again or has no such line."""
     path = ("expect",) if difference.step is None else ("steps", difference.step, "expect")
     try:
         place = text.locate(inputs.content(file), path)

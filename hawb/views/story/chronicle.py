@@ -1,6 +1,7 @@
-"""A chronicle: the events of an outcome, to be looked up by what they are and which queue they are about.
+"""A chronicle: look up the events of an outcome by name and queue.
 
-A loss is explained by what happened to its queue and to the nodes, and a long story has many losses and many queues.
+A loss is explained by events of its queue and of the nodes. A long story has many losses and many queues, so the lookup
+must not scan all events.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from itertools import product
 
 
 class Chronicle:
-    """An outcome with its events in order, sorted by name and queue when the first of them is looked up."""
+    """An outcome with its events in order, indexed by name and queue at the first lookup."""
 
     def __init__(self, outcome: dict):
         self.outcome = outcome
         self.events: list[dict] = outcome["events"]
 
     def places(self, names: Iterable[str], queue: str | None, since: int = 0, until: int | None = None) -> list[int]:
-        """The places of the events of these names that are about a queue or about none, from `since` to before
-        `until`."""
+        """Return the sorted places of events with these names, about `queue` or about no queue.
+
+        `since` is the first place that counts, `until` the first that does not.
+        """
         end = len(self.events) if until is None else until
         found = []
         for key in product(names, {queue, None}):
@@ -31,7 +34,7 @@ class Chronicle:
     def events_of(
         self, names: Iterable[str], queue: str | None, since: int = 0, until: int | None = None
     ) -> list[dict]:
-        """The events whose `places` these arguments give."""
+        """Return the events at the `places` that these arguments give."""
         return [self.events[place] for place in self.places(names, queue, since, until)]
 
     @cached_property

@@ -1,11 +1,11 @@
-"""The sentences about what clients send, get and are told, and about what is lost of it: a part of `sentences`."""
+"""The sentences for events of clients and messages: published, confirmed, delivered, lost. Part of `sentences`."""
 
 from __future__ import annotations
 
 from hawb.languages import N_, Plural
 
 Told = str | Plural
-"""A sentence with places to be filled in; one with two forms has them for one message (`ids`) and for several."""
+"""A sentence template. A plural has one form for one message (`ids`) and one for several."""
 
 CLIENT_SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "messages_published": (

@@ -1,7 +1,7 @@
-"""Where the copies of a message were, and what became of each, from the events of an outcome.
+"""The nodes that held a copy of a message, and what ended each copy, from the events of an outcome.
 
-A copy counts while the process runs that could serve it: what a dead node has on its disk is deleted when it comes
-back, unless it is the master's and nobody has taken over meanwhile.
+A copy counts while the replica's process runs. RabbitMQ deletes the copy on a stopped node's disk when the node boots,
+unless it is the master's copy and no mirror was promoted in between.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from hawb.views.story.chronicle import Chronicle
 
 
 class End(Struct, frozen=True):
-    """How a copy ended, as in "a was killed", and whether its node may still have it on disk."""
+    """The end of a copy: its time in seconds, and a phrase such as "was killed".
+
+    `on_disk` is True if the copy may still be on the node's disk.
+    """
 
     t: float
     how: str
@@ -50,14 +53,17 @@ NODE_ENDS = ("node_killed", "node_lost_power", "node_stopping")
 
 
 def published(chronicle: Chronicle, queue: str, number: int) -> int | None:
-    """The event with which a message reached its queue; None if it was there from the start."""
+    """Return the place of the event with which a message reached its queue; None if it was there from the start."""
     places = chronicle.places(("messages_published",), queue)
     return next((place for place in places if holds(chronicle.events[place]["detail"]["ids"], number)), None)
 
 
 def copies(chronicle: Chronicle, queue: str, first: int, last: int) -> dict[str, End | None]:
-    """The nodes that had the messages published with event `first`, up to and with event `last`, as long as the queue
-    had them: how their copy ended, or None where it is still there."""
+    """Return the nodes that had the messages of publish event `first`, each with the end of its copy.
+
+    The value is None for a copy that has not ended by event `last`. Assume that the queue has the messages all this
+    time.
+    """
     found: dict[str, End | None] = dict.fromkeys(chronicle.events[first]["detail"]["replicas"])
     for event in chronicle.events_of(MOVES, queue, first + 1, last + 1):
         if event["event"] in ("sync_finished", "queue_recovered"):

@@ -1,11 +1,11 @@
-"""Sentences in the making: which events of a story are told by one sentence.
+"""Drafts of sentences: group the events of a story that share one sentence.
 
-An event that follows as a matter of course (a confirm, a mirror of an empty queue that is synchronised at once) goes
-into the sentence of the event that it follows from. And events that happen to several queues at the same moment for the
-same reason are one sentence about all of them.
+An event that always follows from another (a confirm, the immediate synchronisation of a mirror of an empty queue)
+shares the sentence of that event. Events that happen to several queues at the same time for the same reason share one
+sentence about all these queues.
 
-Earlier events alone decide whether an event needs a sentence of its own. So the drafts of a story, cut off at any
-event, are those of the story that ends there, and looking about in a story need not draft it again.
+Earlier events alone decide whether an event gets its own sentence. So the drafts of a story, truncated at any event,
+equal the drafts of the story that ends there, and a reader can move through a story without new drafts.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from bisect import bisect_left
 from operator import itemgetter
 
 Draft = list[int]
-"""The events that one sentence tells, by their places in the outcome's `events`; the first one is its subject."""
+"""The places of the events that share a sentence; the first event is its subject."""
 
 FIRST_TERM = 1
 """The term of the election that is part of a quorum queue's declaration."""
 
 NOTICED_AT_ONCE_S = 1.0
-"""If the others notice a node's end within this time, that needs no second sentence."""
+"""A failure detection within this time of a node's end needs no sentence of its own."""
 
 POLICY_APPLIED = ("policy_applied", "operator_policy_applied")
 SHARED = (
     *("mirror_added", "mirror_removed", "mirror_synchronised", "master_down", *POLICY_APPLIED),
     *("leader_elected", "queue_unavailable", "queue_available", "member_added", "member_removed"),
 )
-"""Events that are one sentence about all queues to which they happen alike at the same moment."""
+"""Events that share one sentence about all queues to which they happen at the same time with the same details."""
 
 
 class Drafts:
-    """The drafts of the story that was asked for last; a beginning that the next story shares is not drafted again."""
+    """The drafts of the last story; the next story reuses the drafts of the events that both begin with."""
 
     def __init__(self) -> None:
         self._events: list[dict] = []
         self._drafts: list[Draft] = []
         self._open: dict[tuple, Draft] = {}
         self._joined: list[tuple[Draft, dict[tuple, Draft | None]]] = []
-        """For each event the draft that it joined, and what was open before where it opened something else."""
+        """For each event: the draft that it joined, and the previous value of each key of `_open` that it set."""
 
     def of(self, events: list[dict], latest: int | None = None) -> list[Draft]:
-        """The drafts of a story by its events, or the `latest` so many."""
+        """Return the drafts of a story's events, or only the last `latest` drafts."""
         self._follow(events)
         until = bisect_left(self._drafts, len(events), key=itemgetter(0))
         since = 0 if latest is None else max(until - latest, 0)
@@ -78,7 +78,7 @@ class Drafts:
 
 
 def _alike(events: list[dict], others: list[dict]) -> int:
-    """How many first events two stories share."""
+    """Return the number of leading events that two stories share."""
     shortest = min(len(events), len(others))
     if events[:shortest] == others[:shortest]:
         return shortest
@@ -86,15 +86,17 @@ def _alike(events: list[dict], others: list[dict]) -> int:
 
 
 def _shared(event: dict, index: int) -> tuple:
-    """A key that two events share if one sentence tells them of several queues. An event with content of its own shares
-    it with no other."""
+    """Return a key that is equal for events that share one sentence about several queues.
+
+    An event with its own content gets a unique key.
+    """
     if event["event"] in SHARED:
         return (event["event"], event["node"], event["t"], event["step"], *map(str, event["detail"].values()))
     return (index,)
 
 
 def _brings(event: dict) -> list[tuple]:
-    """Keys of the events that follow from this one as a matter of course."""
+    """Return the keys of the events that always follow from this one."""
     detail, queue, node = event["detail"], event["queue"], event["node"]
     match event["event"]:
         case "messages_published":
@@ -114,7 +116,7 @@ def _brings(event: dict) -> list[tuple]:
 
 
 def _follows_from(event: dict) -> tuple | None:
-    """The key by which an event follows from another as a matter of course; None if it does not."""
+    """Return the key of the event from which this event always follows; None if there is no such event."""
     detail, queue, node = event["detail"], event["queue"], event["node"]
     match event["event"]:
         case "messages_confirmed":
@@ -131,7 +133,7 @@ def _follows_from(event: dict) -> tuple | None:
 
 
 def _joins(event: dict, first: dict) -> bool:
-    """Whether an event needs no sentence of its own after the `first` one of a draft."""
+    """Return True if an event needs no sentence of its own in a draft that begins with `first`."""
     if event["event"] != "node_down_noticed":
         return True
     return not event["detail"]["by"] or event["t"] - first["t"] <= NOTICED_AT_ONCE_S

@@ -1,5 +1,7 @@
-"""The headline of an outcome: what is lost, what no queue took, what cannot be used, and what RabbitMQ refused. Every
-number in it is one of the ledger's."""
+"""The headline of an outcome: messages lost or refused, what is unusable, and steps that RabbitMQ refused.
+
+Every number comes from the ledger.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ LOST = {
         "{messages} of {queues} are lost, {confirmed} of them confirmed",
     ),
 }
-"""What is lost, by how much of it had been confirmed."""
+"""Clauses about lost messages, by how many of them had been confirmed."""
 
 UNTAKEN = {
     "none": Plural("no queue took {messages} for {queues}", "no queue took {messages} for {queues}"),
@@ -36,14 +38,14 @@ UNTAKEN = {
         "no queue took {messages} for {queues}, though {confirmed} of them were confirmed",
     ),
 }
-"""What no queue took, by how much of it had been confirmed all the same."""
+"""Clauses about messages that no queue took, by how many of them were confirmed nevertheless."""
 
 TROUBLE = {
     "down": Plural("{queues} is down", "{queues} are down"),
     "minority": Plural("{queues} is without a majority", "{queues} are without a majority"),
     "syncing": Plural("{queues} is blocked by a synchronisation", "{queues} are blocked by a synchronisation"),
 }
-"""The states of a queue in which it cannot be used, in words."""
+"""Clauses about queues that cannot be used, by their state."""
 
 COMMITS_NOTHING = Plural("{queues} commits nothing", "{queues} commit nothing")
 
@@ -51,7 +53,7 @@ BLOCKED = {
     "memory": N_("publishers are blocked by a memory alarm"),
     "disk": N_("publishers are blocked by a disk alarm"),
 }
-"""What alarms do, by what a node is short of."""
+"""Clauses about alarms, by the resource that a node is short of."""
 
 CLOSED = Plural(
     "RabbitMQ closed consumer {consumers}, which had not acknowledged in time",
@@ -67,21 +69,24 @@ REFUSED = Plural("RabbitMQ refused step {numbers}", "RabbitMQ refused steps {num
 
 
 class Toll(Struct, frozen=True):
-    """Messages of one fate: how many of each queue, and how many of them had been confirmed."""
+    """The messages with one fate: their number by queue, and how many of them had been confirmed."""
 
     messages: dict[str, int]
     confirmed: int
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """Return the number of messages in all queues."""
         return sum(self.messages.values())
 
 
 class Headline(Struct, frozen=True):
-    """What a person is to know first of an outcome: messages, what is in `trouble`, which queues are `disputed` between
-    the sides of a partition and what is `unnoticed`, all in words, and the indices of the steps that RabbitMQ
-    refused."""
+    """The first facts to show about an outcome.
+
+    `trouble`, `disputed` (queues that the partitions see differently) and `unnoticed` (failures that no node has
+    detected) are clauses. `refused` has the indices of the steps that RabbitMQ refused, and `queues` is True if there
+    is any queue.
+    """
 
     lost: Toll
     untaken: Toll
@@ -92,7 +97,7 @@ class Headline(Struct, frozen=True):
     unnoticed: tuple[str, ...] = ()
 
     def text(self, more: Iterable[str] = ()) -> str:
-        """Return the sentence without its full stop, and not begun with a capital letter; `more` are parts behind."""
+        """Return the headline without capital letter and full stop, followed by the clauses in `more`."""
         of_messages = [_clause(*told) for told in ((LOST, self.lost), (UNTAKEN, self.untaken)) if told[1].count]
         trouble = joined([*self.trouble, *self.disputed])
         if of_messages:
@@ -152,12 +157,12 @@ def _trouble(outcome: Mapping) -> tuple[str, ...]:
 
 
 def is_closed(outcome: Mapping, consumer: str) -> bool:
-    """Return True if a consumer has no channel any more."""
+    """Return True if a consumer's channel is closed."""
     return outcome["consumers"][consumer]["state"] == "closed"
 
 
 def _disputed(outcome: Mapping) -> tuple[str, ...]:
-    """The queues that running nodes see differently; what a paused node had last counts for nothing."""
+    """Return a clause about the queues that running nodes see differently; ignore the last view of a paused node."""
     running = {node for node, status in outcome["nodes"].items() if status == "running"}
     names = [
         name for name, queue in _queues(outcome).items()
@@ -187,6 +192,6 @@ def _queues(outcome: Mapping) -> dict[str, dict]:
 
 
 def commits_nothing(queue: Mapping) -> bool:
-    """Return True if the leader of a queue reaches no majority, though enough members run."""
+    """Return True if a queue's leader reaches no majority although enough members run."""
     roles = [replica["role"] for replica in queue.get("replicas", {}).values()]
     return queue["state"] == "running" and "leader_alone" in roles

@@ -1,4 +1,4 @@
-"""What would have kept messages that are lost, in words: changes of the story that were played, the best first."""
+"""To-dos that say which changes of the story would have kept lost messages, best change first."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ TRIED = Plural(
 def keeping(
     kept: Sequence[Alternatives], lost: Callable[[Sequence[Harm]], str], words: Callable[[Alternative], str]
 ) -> Iterator[ToDo]:
-    """Yield what would have kept what was lost, once for queues for which it is the same; then for what no change was
-    found. `lost` is what several harms lost, in words, and `words` a change."""
+    """Yield a to-do for each loss: first the losses that a change prevents, then those for which no change was found.
+
+    Queues of one step for which the same changes help share a to-do. `lost` describes the messages of several harms,
+    `words` a change.
+    """
     alike: dict[tuple, list[Alternatives]] = {}
     for one in kept:
         alike.setdefault((one.harm.step, bool(one.harm.lost), *map(words, one.helping)), []).append(one)
@@ -56,5 +59,5 @@ def _kept(one: Alternatives) -> int:
 
 
 def placed(one: Alternative) -> str:
-    """Return a change in words, with where it is made."""
+    """Return a change in words, with the place where to make it."""
     return f"{shown(one.change.what)} ({shown(one.change.where)})"

@@ -1,12 +1,12 @@
-"""Lanes: one for each node, time to the right, with what happened to it and, for one queue, its role.
+"""Lanes: a picture with one row for each node and time to the right, with events and, for one queue, the node's role.
 
-Time is stretched where much happens and cut where nothing does. Each gap between two moments at which something
-happens is drawn in proportion to its length, but never narrower than MOMENT and never wider than GAP; where a gap was
-cut for that, two strokes stand on the axis. So a failover of half a millisecond can be seen beside a boot of five
-seconds and a night of idling. Lanes that are then narrower than WIDTH are stretched as a whole; wider ones stay so.
+The time axis is not linear. The gap between two moments with events is drawn in proportion to its length, but never
+narrower than MOMENT and never wider than GAP; two strokes on the axis mark a gap that was cut. So a failover of half a
+millisecond is visible beside a boot of five seconds and an idle night. If the axis is then narrower than WIDTH, it is
+stretched as a whole; a wider axis stays as it is.
 
-Bands differ in height and filling before they differ in colour: a master is high and full, a synchronised mirror low
-and full, an unsynchronised one low and hollow; a node that runs is a bar, one that is down a thin line.
+Bands differ in height and filling before they differ in colour: a master is tall and filled, a synchronised mirror low
+and filled, an unsynchronised mirror low and outlined. A running node is a bar, a stopped node a thin line.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hawb.views.story.roles import node_states, outages, partings, roles
 
 LEFT, RIGHT, TOP, AXIS = 110, 30, 8, 26
 LANE, LANES, LOWEST_LANE, TALLEST_BAND = 30, 100, 12, 14
-"""Pixels: a lane's height, that of all lanes together if they do not fit, the least of a lane, and a master's band."""
+"""Pixels: height of a lane, of all lanes if they do not fit, minimum height of a lane, height of a master's band."""
 
 WIDTH = 900
 MOMENT, GAP, SCALE = 16, 110, 20
-"""Pixels: least and most for a gap, and for a second between these."""
+"""Pixels: minimum and maximum width of a gap, and the width of a second between these limits."""
 
 LABEL = 46
-"""Room that a time on the axis needs."""
+"""Pixels that a time label on the axis needs."""
 
 NAME_LENGTH, SLIM_LEFT, LETTER = 15, 80, 7
 
@@ -50,7 +50,7 @@ BANDS: dict[str, tuple[str, int, bool]] = {
     "paused": ("paused", 4, False),
     "down": ("down", 1, True),
 }
-"""How a role or state is drawn as a band: its look, its height, and whether it is filled."""
+"""The band of a role or state: its look, its height in pixels, and whether it is filled."""
 
 WORDS = {
     "master": N_("master"),
@@ -65,11 +65,11 @@ WORDS = {
     "paused": N_("paused"),
     "down": N_("down"),
 }
-"""What a band is called."""
+"""The word for each band."""
 
 
 class Axis(Struct, frozen=True):
-    """Where moments lie: x by time, the gaps that were cut, the whole width, and the height of a lane."""
+    """The time axis in pixels: x of each moment and of each cut gap, width, height of a lane, and left edge."""
 
     places: dict[float, float]
     cuts: list[float]
@@ -78,11 +78,11 @@ class Axis(Struct, frozen=True):
     left: int = LEFT
 
     def middle(self, lane: int) -> int:
-        """The y of the middle of a lane, by its number."""
+        """Return the y of the middle of a lane."""
         return TOP + lane * self.lane + self.lane // 2
 
     def at(self, t: float) -> float:
-        """The x of any time."""
+        """Return the x of any time in seconds, interpolated between moments."""
         times = list(self.places)
         left = min(max(bisect_right(times, t) - 1, 0), len(times) - 1)
         since, then = times[left], times[min(left + 1, len(times) - 1)]
@@ -91,8 +91,10 @@ class Axis(Struct, frozen=True):
 
 
 def axis(moments: list[float], *, slim: bool = False) -> Axis:
-    """The axis for moments in order of time, each of them once. A `slim` one is as wide as a phone, however many there
-    are."""
+    """Return the axis for moments (seconds, ascending, each once).
+
+    A `slim` axis is as wide as a phone, however many moments there are.
+    """
     width, begin, least = (style.SLIM, SLIM_LEFT, 0.0) if slim else (WIDTH, LEFT, 1.0)
     wanted = [(then - moment) * SCALE for moment, then in pairwise(moments)]
     steps = [min(max(step, MOMENT), GAP) for step in wanted]
@@ -103,7 +105,7 @@ def axis(moments: list[float], *, slim: bool = False) -> Axis:
 
 
 class Lanes(Struct, frozen=True):
-    """The lanes of an outcome: their axis, the nodes from top to bottom, the marks, and the picture as SVG."""
+    """The lanes of an outcome: the axis, the nodes from top to bottom, the marks, and the picture as SVG."""
 
     scale: Axis
     nodes: list[str]
@@ -112,22 +114,27 @@ class Lanes(Struct, frozen=True):
 
     @property
     def height(self) -> int:
-        """Pixels of the lanes alone, without what stands on the axis."""
+        """Return the height of the lanes in pixels, without the axis."""
         return TOP + self.scale.lane * len(self.nodes)
 
     def place(self, mark: Mark) -> tuple[float, int]:
-        """Where a mark stands."""
+        """Return the position (x, y) of a mark."""
         return _place(mark, self.nodes, self.scale)
 
 
 def svg(outcome: dict, queue: str | None = None, *, slim: bool = False) -> str:
-    """The lanes of an outcome as an SVG element; with a queue, its roles are the bands. Raises ValueError for a queue
-    that the outcome does not have."""
+    """Return the lanes of an outcome as an SVG element; with a queue, the bands show its roles.
+
+    Raise ValueError if the outcome does not have the queue.
+    """
     return lanes(outcome, queue, slim=slim).svg
 
 
 def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lanes:
-    """The lanes of an outcome, as `svg` draws them."""
+    """Return the lanes of an outcome, as `svg` draws them.
+
+    Raise ValueError if the outcome does not have the queue.
+    """
     end = outcome["time_s"]
     spans = node_states(outcome) if queue is None else roles(outcome, queue)
     told = marks(outcome, queue)
@@ -157,7 +164,7 @@ def lanes(outcome: dict, queue: str | None = None, *, slim: bool = False) -> Lan
 
 
 def _partings(node: str, spans: list[tuple[float, float, set[str]]], scale: Axis, lane: int) -> str:
-    """A dashed line at the foot of the lane while links of its node are cut."""
+    """Draw a dashed line at the bottom of a node's lane while links of the node are cut."""
     y = scale.middle(lane) + scale.lane // 2 - 3
     return "".join(
         f'<path d="M{scale.places[since]:.1f} {y}H{scale.places[then]:.1f}" stroke="{style.LOOKS["cut"].colour}"'
@@ -172,7 +179,7 @@ def _parted(node: str, since: float, then: float, others: set[str]) -> str:
 
 
 def _outages(queue: str | None, spans: list[tuple[float, float]], scale: Axis, bottom: int) -> str:
-    """A thick line on the axis while nobody leads the queue."""
+    """Draw a thick line on the axis while the queue has no leader."""
     drawn = ""
     for since, then in spans:
         words = {"queue": shown(queue), "since": seconds(since), "until": seconds(then)}
@@ -210,7 +217,7 @@ def _band(node: str, what: str, since: float, then: float, scale: Axis, middle: 
 
 
 def _mark(mark: Mark, nodes: list[str], scale: Axis) -> str:
-    """A mark on its node's lane; a mark without a known node stands on the first lane."""
+    """Draw a mark on its node's lane; a mark without a known node goes on the first lane."""
     shape = SHAPES[mark.look][0]
     x, y = _place(mark, nodes, scale)
     return f'<g transform="translate({x:.1f} {y})"><title>{escape(mark.text)}</title>{shape}</g>'
@@ -235,8 +242,10 @@ SHAPES = {
         -10,
     ),
 }
-"""The shapes of marks, and how far below the middle of the lane they stand, so that a loss does not hide the promotion
-that caused it."""
+"""The shape of each mark, and its distance below the middle of the lane.
+
+The distance keeps a loss from hiding the promotion that caused it.
+"""
 
 
 def _axis(scale: Axis, top: int) -> str:

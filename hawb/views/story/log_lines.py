@@ -1,9 +1,9 @@
-"""The lines that a broker writes into its log for the events of an outcome, in the words of its version.
+"""The lines that a broker logs for the events of an outcome, in the words of its version.
 
-They stand here as `hawb.broker.node_logs` keeps a real broker's, and `data/texts.csv` has both beside each other: a
-process is its node in angle brackets, or `<pid>` where the broker tells no node, and nodes have no quotes. Lines about
-nodes are written by those that stay. Events for which nothing is written, such as a mirror that becomes synchronised
-because messages left the queue, have no line here either.
+The lines have the form in which `hawb.broker.node_logs` stores a real broker's log; `data/texts.csv` has both side by
+side. A process is its node in angle brackets, or `<pid>` where the broker names no node, and nodes have no quotes.
+Lines about a node are logged by the nodes that stay up. Events that a broker does not log, such as a mirror that
+becomes synchronised because messages left the queue, have no line here.
 
 Sources, at v3.8.9, v3.10.8 and v3.13.7: `rabbit_mirror_queue_misc` (`add_mirror`, `drop_mirror`),
 `rabbit_mirror_queue_slave` (`promote_me`), `rabbit_mirror_queue_master` (`sync_mirrors`, `terminate`),
@@ -24,8 +24,11 @@ from hawb.views.story.policies_in_force import PoliciesInForce
 PAUSING = "Cluster minority/secondary status detected - awaiting recovery\nRabbitMQ is asked to stop..."
 
 HELD = "cancelled while it was held"
-"""A synchronisation that is cancelled between two batches is logged as if it were complete, for the syncer has asked
-for the next batch before it hears of it (`rabbit_mirror_queue_sync:master_done`); one that an alarm holds is not."""
+"""The key for a synchronisation that is cancelled while an alarm holds it.
+
+One that is cancelled between two batches is logged as complete, because the syncer asks for the next batch before it
+receives the cancel message (`rabbit_mirror_queue_sync:master_done`). One that an alarm holds is logged as cancelled.
+"""
 
 LINES: dict[tuple[str, str | None], str] = {
     ("queue_declared", None): "Mirrored {queue}: Adding mirror on node {mirror}: <pid>",
@@ -66,33 +69,34 @@ LINES: dict[tuple[str, str | None], str] = {
     ("node_down_noticed", None): "rabbit on node {node} down\nnode {node} down: {why_down}",
     ("node_forgotten", None): "Removing node {node} from cluster",
 }
-"""The lines by event and, where that decides, by the `reason` or `until` of its detail."""
+"""The lines by event and, where it decides, by the `reason` or `until` of the event's detail."""
 
 SILENCE = ("links_timed_out", "node_lost_power")
-"""The events that others notice by net_ticktime alone."""
+"""The events that other nodes detect only by net_ticktime."""
 COMING, GOING = ("node_running",), ("node_stopped", "node_killed", "node_lost_power", "node_paused")
-"""The events after which a node runs, and after which it does not."""
+"""The events after which a node runs, and those after which it does not."""
 
 OF_MNESIA = ("node_booting",)
-"""The events of which only Mnesia writes."""
+"""The events that are logged only with Mnesia as metadata store."""
 
 OF_RAFT = ("leader_elected", "member_added", "member_removed")
-"""The events of which a quorum queue writes so, and a stream otherwise: by an identifier that holds the time."""
+"""The events that a quorum queue logs in this form; a stream logs them by an identifier that contains the time."""
 
 MASTER = {"3.8": "master"}
-"""What a version calls the master; later ones say leader."""
+"""The log's word for a master where it is not "leader", by version."""
 
 MACHINE_VERSIONS = {"3.8": 0, "3.10": 2, "3.13": 3, "4.0": 5, "4.3": 8}
-"""The version of rabbit_fifo, a quorum queue's state machine."""
+"""The version of rabbit_fifo, a quorum queue's state machine, by release."""
 
 
 def log_lines(
     outcome: dict, chosen: Iterable[int] | None = None, chronicle: Chronicle | None = None
 ) -> list[str | None]:
-    """Return the log of each event of an outcome, or of those `chosen` by their places: a line, several where the
-    broker logs more than one or one for each mirror or node, or None.
+    """Return the log of each event of an outcome, or of the events at the `chosen` places.
 
-    Callers that choose a few events at a time give the outcome's `chronicle`, which is costly to make.
+    An event's log is None if the broker logs nothing. It has several lines if the broker logs more than one, or one for
+    each mirror or node. Callers that choose a few events at a time pass the outcome's `chronicle`, which is costly to
+    make.
     """
     chronicle = Chronicle(outcome) if chronicle is None else chronicle
     places = range(len(outcome["events"])) if chosen is None else chosen
@@ -100,9 +104,11 @@ def log_lines(
 
 
 def _is_quiet(chronicle: Chronicle, index: int) -> bool:
-    """Whether no node writes the line of an event: Khepri says nothing as a node boots, streams write others, mirrors
-    of a queue that is not to be mirrored any more stop without one, and lines about other nodes need a node that
-    runs."""
+    """Return True if no node logs the line of an event.
+
+    Khepri logs nothing while a node boots, streams log other lines, mirrors of a queue that no policy mirrors any more
+    stop without a line, and a line about another node needs a running node that detects it.
+    """
     event = chronicle.events[index]
     if event["detail"].get("by") == [] or (event["event"] in OF_MNESIA and "metadata_store" in chronicle.outcome):
         return True
@@ -114,13 +120,13 @@ def _is_quiet(chronicle: Chronicle, index: int) -> bool:
 
 
 def _type_of(chronicle: Chronicle, queue: str, index: int) -> str:
-    """The type of the queue that had a name at an event."""
+    """Return the type of the queue that had this name at an event."""
     declared = chronicle.events_of(("queue_declared",), queue, until=index)
     return declared[-1]["detail"]["type"] if declared else chronicle.outcome["queues"].get(queue, {}).get("type", "")
 
 
 def _others(chronicle: Chronicle, index: int) -> list[str]:
-    """The nodes that run when another one comes up."""
+    """Return the other nodes that run when the event's node comes up."""
     changes = (*COMING, *GOING)
     runs = {name: state == "running" for name, state in chronicle.outcome["nodes"].items()}
     runs |= {event["node"]: event["event"] in GOING for event in reversed(chronicle.events_of(changes, None))}
@@ -129,7 +135,7 @@ def _others(chronicle: Chronicle, index: int) -> list[str]:
 
 
 def _reason(chronicle: Chronicle, index: int) -> str | None:
-    """The reason that decides between the lines of an event."""
+    """Return the reason that selects the line of an event."""
     event = chronicle.events[index]
     reason = event["detail"].get("reason", event["detail"].get("until"))
     if (event["event"], reason) != ("sync_ended", "cancelled"):
@@ -139,14 +145,14 @@ def _reason(chronicle: Chronicle, index: int) -> str | None:
 
 
 def _why_down(chronicle: Chronicle, event: dict) -> str:
-    """Why a node counts as down, in the words of Erlang's net_kernel: silence, or a connection that was closed."""
+    """Return why a node is down in the words of Erlang's net_kernel: a tick timeout or a closed connection."""
     because = event.get("because")
     silent = because is not None and chronicle.events[because]["event"] in SILENCE
     return "net_tick_timeout" if silent else "connection_closed"
 
 
 def _log_line(chronicle: Chronicle, index: int) -> str | None:
-    """The log of one event in the outcome's version."""
+    """Return the log of one event in the words of the outcome's version; None if the version logs nothing."""
     event, version = chronicle.events[index], chronicle.outcome["version"]
     name, detail = event["event"], event["detail"]
     line = LINES.get((name, None)) or LINES.get((name, _reason(chronicle, index)))

@@ -1,7 +1,7 @@
-"""Why messages were lost: for each loss of an outcome its explanation, clause by clause from events and policies.
+"""Explain each loss of an outcome, clause by clause, from events and policies.
 
-Messages that are lost together need not have the same history: some may have had copies elsewhere that went before. So
-a loss is explained in parts, each published together and with the same fate.
+Messages that are lost together need not have the same history: some may have had copies on other nodes that went down
+earlier. So a loss is explained in parts; the messages of a part were published together and had the same fate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hawb.views.story.policies_in_force import PoliciesInForce
 from hawb.views.story.telling import at
 
 Explain = Callable[[Chronicle, dict, int | None], str]
-"""Explains those messages of a loss that one event published, or that were there from the start."""
+"""A function that explains the messages of a loss that one event published (None: that were there from the start)."""
 
 MASTER_ENDS = {
     "node_killed": N_("was killed"),
@@ -36,11 +36,11 @@ MASTER_ENDS = {
 """How a master ended, by the reason of `master_down`."""
 
 DEFAULTS = {"ha-sync-mode": "manual", "ha-promote-on-shutdown": "when-synced", "ha-promote-on-failure": "always"}
-"""The defaults of settings that a policy leaves out."""
+"""The defaults of policy keys that a policy leaves out."""
 
 
 def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], str]]:
-    """The parts of a loss: message numbers, and why they were lost."""
+    """Return the parts of a loss: message numbers, and a paragraph that says why they were lost."""
     explain = EXPLANATIONS.get(loss["cause"], _by_chain)
     parts: dict[str, runs.Runs] = {}
     for first, numbers in _published_together(chronicle, loss):
@@ -55,7 +55,7 @@ def paragraphs(chronicle: Chronicle, loss: dict) -> list[tuple[list[list[int]], 
 
 
 def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
-    """That messages were lost, and when, if that is known."""
+    """Return the sentence that messages were lost, with the time if it is known."""
     words = {"Ids": begun(messages(ids)), "queue": shown(queue)}
     if event is None:
         return ngettext("{Ids} of {queue} was lost.", "{Ids} of {queue} were lost.", size(ids), **words)
@@ -64,13 +64,13 @@ def _lost(ids: list[list[int]], queue: str, event: dict | None) -> str:
 
 
 def _event(chronicle: Chronicle, loss: dict) -> dict | None:
-    """The event that tells of a loss; an outcome that was recorded from a broker may have none."""
+    """Return the event of a loss; None if the outcome, recorded from a broker, has no such event."""
     index = loss.get("event")
     return None if index is None else chronicle.events[index]
 
 
 def _published_together(chronicle: Chronicle, loss: dict) -> list[tuple[int | None, runs.Runs]]:
-    """The lost numbers by the event that published them; None for those that were there from the start."""
+    """Return the lost numbers by the place of their publish event; None for messages that were there from the start."""
     left = as_runs(loss["ids"])
     parts: list[tuple[int | None, runs.Runs]] = []
     for index in reversed(chronicle.places(("messages_published",), loss["queue"])):
@@ -83,27 +83,27 @@ def _published_together(chronicle: Chronicle, loss: dict) -> list[tuple[int | No
 
 
 def as_runs(ids: list[list[int]]) -> runs.Runs:
-    """Runs as an outcome has them, as the engine has them."""
+    """Return an outcome's lists of runs as the engine's tuples of runs."""
     return tuple((first, last) for first, last in ids)
 
 
 def master_down(chronicle: Chronicle, queue: str, index: int) -> dict | None:
-    """The last event before `index` with which the queue lost its master; None if it never did."""
+    """Return the last event before `index` with which the queue lost its master; None if there is none."""
     return next(reversed(chronicle.events_of(("master_down",), queue, until=index)), None)
 
 
 def told_of(fault: dict) -> str:
-    """A sentence about the end of a master."""
+    """Return the sentence about a master's end."""
     return _("The master on {node} {how} at {t} s.", node=shown(fault["node"]), **_end(fault))
 
 
 def _end(fault: dict) -> dict[str, str]:
-    """How a master ended, and when."""
+    """Return the words for how a master ended, and the time."""
     how = MASTER_ENDS[fault["detail"]["reason"]]
     return {"how": _(how), "t": seconds(fault["t"])}
 
 
-# A mirror took over that did not have the messages
+# Losses by promotion of a mirror that did not have the messages
 
 
 def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | None) -> str:
@@ -123,15 +123,17 @@ def _unsynchronised_promotion(chronicle: Chronicle, loss: dict, first: int | Non
 
 
 def _last_event(chronicle: Chronicle, queue: str, name: str, loss: dict) -> int | None:
-    """The last event of that name for a queue up to a loss."""
+    """Return the place of the last event of this name for a queue up to a loss; None if there is none."""
     until = -1 if loss.get("event") is None else loss["event"]
     return next(reversed(chronicle.places((name,), queue, until=until + 1)), None)
 
 
 def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
-    """Which nodes had the messages, and how the last of these copies went. An empty `had` means that the messages were
-    there from the start. No mirror that is left can have them: none holds what an older one does not, and the oldest
-    took over."""
+    """Return the clause about the nodes that had the messages and the end of their copies.
+
+    If `had` is empty, the messages were there from the start. No remaining mirror can have them: the promoted mirror is
+    the oldest, and no mirror holds messages that an older mirror lacks.
+    """
     heir = chronicle.events[index]
     was = heir["detail"]["was"]
     words = {"was": shown(was)} | (_end(fault) if fault else {})
@@ -155,7 +157,7 @@ def _holders(chronicle: Chronicle, had: dict[str, End | None], index: int, fault
 
 
 def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, fault: dict | None) -> str:
-    """Why the mirror that took over did not have the messages."""
+    """Return the clause that says why the promoted mirror did not have the messages."""
     node = chronicle.events[index]["node"]
     name = shown(node)
     emptied = _emptied(chronicle, queue, node, index)
@@ -175,7 +177,10 @@ def _newcomer(chronicle: Chronicle, queue: str, first: int | None, index: int, f
 
 
 def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float | None:
-    """When a synchronisation of a mirror ended early, if nothing has happened to the mirror since; else None."""
+    """Return the time at which a synchronisation of a mirror ended early, leaving it empty; None if there is none.
+
+    A later complete synchronisation, or a later start of the mirror, cancels the earlier one.
+    """
     invited: list[str] = []
     emptied = None
     names = ("sync_started", "sync_ended", "sync_finished", "mirror_added")
@@ -190,7 +195,7 @@ def _emptied(chronicle: Chronicle, queue: str, node: str, index: int) -> float |
 
 
 def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dict[str, str]) -> str:
-    """When a mirror joined, and why nothing had synchronised it since."""
+    """Return the clause about when the mirror joined, and why it was not synchronised afterwards."""
     definition = PoliciesInForce(chronicle).definition(queue, index)
     if definition is None:
         return _(
@@ -212,8 +217,10 @@ def _no_synchronisation(chronicle: Chronicle, queue: str, index: int, words: dic
 
 
 def setting(chronicle: Chronicle, queue: str, index: int, key: str) -> str | None:
-    """Return the value of a setting in force for a queue at event `index`, and who set it; None where the outcome does
-    not tell, or no policy asks for mirrors."""
+    """Return the value of a policy key in force for a queue at event `index`, and the operator policy that set it.
+
+    Return None if the outcome does not have the definitions, or if no policy asks for mirrors.
+    """
     definition = PoliciesInForce(chronicle).definition(queue, index)
     return _said(chronicle, queue, index, key) if definition is not None and "ha-mode" in definition else None
 
@@ -223,7 +230,7 @@ def _setting(definition: dict, key: str) -> str:
 
 
 def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
-    """The value of a setting in force, and who set it where that is not the queue's policy."""
+    """Return the value of a policy key in force, with the operator policy that set it, if one did."""
     in_force = PoliciesInForce(chronicle)
     definition, operators = in_force.definition(queue, index), in_force.decided_by_operator(queue, index, key)
     words = {"key": key, "value": _setting(definition, key)}
@@ -235,7 +242,7 @@ def _said(chronicle: Chronicle, queue: str, index: int, key: str) -> str:
 
 
 def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None) -> str:
-    """The setting or circumstance that let an unsynchronised mirror take over."""
+    """Return the clause about the setting or circumstance that permitted the promotion of an unsynchronised mirror."""
     heir = chronicle.events[index]
     has = heir["detail"]["messages"]
     with_them = N_("{node} took over with the {messages} that it had")
@@ -264,7 +271,7 @@ def _permission(chronicle: Chronicle, queue: str, index: int, fault: dict | None
 
 
 def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, fault: dict | None) -> str:
-    """What will happen to copies on the disks of nodes that were not back by then."""
+    """Return the clause about copies on the disks of nodes that are still down; RabbitMQ deletes them at boot."""
     was = chronicle.events[index]["detail"]["was"]
     dropped = fault is not None and fault["detail"]["reason"] in ("policy", "transfer")
     nodes = [] if dropped else [was]
@@ -281,7 +288,7 @@ def _left_behind(chronicle: Chronicle, had: dict[str, End | None], index: int, f
 
 
 def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
-    """Whether a node that had gone was back at event `index`."""
+    """Return True if a node that had gone down was running again at event `index`."""
     told = [event for event in chronicle.events_of(NODE_EVENTS, None, until=index) if event["node"] == node]
     return bool(told) and told[-1]["event"] == "node_running"
 
@@ -289,7 +296,7 @@ def _is_up(chronicle: Chronicle, node: str, index: int) -> bool:
 NODE_EVENTS = (*NODE_ENDS, "node_running")
 
 
-# The queue went down and came back with less, or not at all
+# Losses with a queue that went down and came back without them, or not at all
 
 
 def _went_down(words: str) -> Explain:
@@ -313,11 +320,11 @@ NO_SUCCESSOR = {
     ),
     "promotion_refused": N_("No mirror was synchronised, and ha-promote-on-failure is when-synced, so none took over."),
 }
-"""Why nobody took over, by the reason of `queue_down`."""
+"""Why no mirror was promoted, by the reason of `queue_down`."""
 
 
 def _by_chain(chronicle: Chronicle, loss: dict, first: int | None) -> str:
-    """The cause in words, and the events that led to it."""
+    """Return the cause in words, followed by the events that led to it."""
     event = _event(chronicle, loss)
     chain = [] if event is None else [*noticed(chronicle.events, event)]
     told = (at(one) for one in reversed(chain))
@@ -334,4 +341,4 @@ EXPLANATIONS: dict[str, Explain] = {
     "dropped_replicas": _went_down(N_("Every replica but one mirror was dropped, and their copies deleted.")),
     "exclusive_queue": _went_down(N_("The queue was exclusive, and such a queue is never mirrored.")),
 }
-"""How each cause is explained; a cause that is not listed, by the chain of its events."""
+"""How each cause is explained; `_by_chain` explains causes that are not listed."""

@@ -1,5 +1,6 @@
-"""The marks of a timeline: faults, promotions, losses, redeliveries and links, each at its moments and nodes, with its
-sentence and the sentences of its chain of causes, the first cause included.
+"""The marks of a timeline: faults, promotions, losses, redeliveries and links, at their times and nodes.
+
+Each mark has its sentences and those of its chain of causes back to the first cause.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ MARKED = {
     "messages_requeued": "redelivered",
     "messages_delivered": "redelivered",
 }
-"""The events that have a mark, and the look of the mark; a delivery has one only if it repeats another."""
+"""The events that have a mark, and the look of the mark. A delivery has a mark only if it is a redelivery."""
 
 
 class Mark(Struct, frozen=True):
-    """The sentences of all that happened at a moment to a node under one look. `node` is None where it is unknown."""
+    """The sentences of all events with one look at one time on one node; `node` is None if it is unknown."""
 
     t: float
     node: str | None
@@ -50,12 +51,12 @@ class Mark(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
+        """Return the time and all sentences in one line."""
         return _("{t} s: {sentence}", t=seconds(self.t), sentence=paragraph(one.text for one in self.told))
 
 
 def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
-    """The marks of an outcome in order; with a `queue`, of the marks about queues only those about that one."""
+    """Return the marks of an outcome in order; with a `queue`, leave out marks that are only about other queues."""
     places: dict[tuple[float, str | None, str], list[Sentence]] = {}
     roles_of = cache(lambda name: roles(outcome, name) if name in outcome["ledger"] else {})
     for one in sentences(outcome):
@@ -67,8 +68,11 @@ def marks(outcome: dict, queue: str | None = None) -> list[Mark]:
 
 
 def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
-    """A mark explained in times and sentences: its chain of causes, oldest first, then the mark itself, and for a loss
-    the paragraph that tells why."""
+    """Return the explanation of a mark as times and sentences.
+
+    The chain of causes comes first, oldest first, then the mark's own sentences, and for a loss the paragraph that says
+    why.
+    """
     outcome, lines = chronicle.outcome, dict[tuple[float, str], None]()
     for one in mark.told:
         lines |= dict.fromkeys([*because(outcome, one.index), (one.t, one.text)])
@@ -78,7 +82,7 @@ def explained(chronicle: Chronicle, mark: Mark) -> list[tuple[float, str]]:
 
 
 def because(outcome: dict, index: int) -> list[tuple[float, str]]:
-    """The chain of causes of an event, oldest first, as times and sentences."""
+    """Return the chain of causes of an event, oldest first, as times and sentences."""
     events = outcome["events"]
     chain = [*noticed(events, events[index])]
     return [(one["t"], sentence(one)) for one in reversed(chain)]
@@ -89,8 +93,10 @@ def _is_marked(event: dict) -> bool:
 
 
 def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans]) -> list[str | None]:
-    """The nodes whose lanes an event belongs to: the ends of links, its own node, that of its cause, or that of its
-    queue's master."""
+    """Return the nodes on whose lanes an event is marked.
+
+    These are the ends of links, the event's own node, the node of its cause, or that of its queue's leader.
+    """
     if MARKED[event["event"]] in ("cut", "healed"):
         return sorted({node for link in event["detail"].get("links", [outcome["nodes"]]) for node in link})
     because = event.get("because")
@@ -99,7 +105,7 @@ def _nodes_of(outcome: dict, event: dict, roles_of: Callable[[str | None], Spans
 
 
 def _leading(spans: Spans, t: float) -> str | None:
-    """The node that led a queue at a time, or first did after it."""
+    """Return the node that led a queue at a time, or the first leader after it; None if the queue had no leader."""
     led = [(since, node) for node, told in spans.items() for since, role in told if role in LEADS]
     before = [one for one in led if one[0] <= t]
     return max(before)[1] if before else min(led)[1] if led else None

@@ -1,6 +1,7 @@
-"""Who had which role in the group of a quorum queue or stream at every moment, from the events of an outcome.
+"""The role of each member of a quorum queue or stream at every moment, from the events of an outcome.
 
-A role is what a member takes itself for: a leader that reaches no majority remains one until it hears of another.
+A role is what the member itself believes: a leader that reaches no majority stays leader until it receives a higher
+term from another leader.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ Change = tuple[float, str, str]
 
 DOWN = ("node_killed", "node_lost_power", "node_stopping", "node_pausing")
 STOPS_LEADERS_ONLY = ("3.8", "4.3")
-"""The versions in which a node that is drained stops only the members that lead, or the others later. It stops no
-replica of a stream."""
+"""The versions in which a drained node stops only members that lead, or stops followers later.
+
+It never stops a replica of a stream.
+"""
 
 
 def member_roles(outcome: dict, queue: str, events: Iterable[dict], running: Iterable[str]) -> Iterator[Change]:
-    """The changes of role that `events` tell of, beginning with the role of each node. `running` are the nodes that ran
-    at the start."""
+    """Yield the changes of role that `events` cause, beginning with the role of each node at 0 s.
+
+    `running` are the nodes that ran at the start.
+    """
     group = _Group(outcome, set(running), _at_the_start(outcome, queue, events))
     group.type = outcome["queues"].get(queue, {}).get("type")
     for node in outcome["nodes"]:
@@ -32,7 +37,7 @@ def member_roles(outcome: dict, queue: str, events: Iterable[dict], running: Ite
 
 
 def _at_the_start(outcome: dict, queue: str, events: Iterable[dict]) -> set[str]:
-    """The members of a queue that stood at the start."""
+    """Return the nodes with a member of the queue at the start; none if the queue is declared later."""
     if any(event["event"] == "queue_declared" for event in events):
         return set()
     changed = {name: {e["node"] for e in events if e["event"] == name} for name in ("member_added", "member_removed")}
@@ -41,7 +46,7 @@ def _at_the_start(outcome: dict, queue: str, events: Iterable[dict]) -> set[str]
 
 
 class _Group:
-    """The members, the nodes that run, and the role of each node."""
+    """The members, the running nodes, and the role of each node."""
 
     def __init__(self, outcome: dict, running: set[str], members: set[str]):
         self.version, self.type, self.latest = outcome["version"], None, None
@@ -49,7 +54,7 @@ class _Group:
         self.roles = {node: "follower" if node in members & running else "none" for node in outcome["nodes"]}
 
     def hear(self, event: dict) -> None:
-        """Takes an event in."""
+        """Apply an event to the roles."""
         node, name = event["node"], event["event"]
         if name in DOWN:
             self.running.discard(node)
@@ -75,67 +80,70 @@ class _Group:
             CHANGES[name](self, event)
 
     def begin(self, node: str) -> None:
-        """A member's process has started, if there is one and it had not."""
+        """Start a node's member as a follower, if the node has one and runs."""
         if node in self.members & self.running:
             self.roles[node] = "follower"
 
     def drain(self, node: str) -> None:
-        """A member that leads stops if another node could have the leader, one that follows where that is at once."""
+        """Stop the member on a drained node.
+
+        A leader stops if another node can take leadership; a follower stops in versions that stop it at once.
+        """
         self.drained.add(node)
         leads, others = self.roles[node] in LEADERS, self.running - self.drained
         if self.type != "stream" and (others if leads else self.version not in STOPS_LEADERS_ONLY):
             self.roles[node] = "none"
 
     def revive(self, node: str) -> None:
-        """A member that was stopped is started."""
+        """Start the member on a revived node, if it had been stopped."""
         self.drained.discard(node)
         if self.roles[node] == "none":
             self.begin(node)
 
     def step_down(self) -> None:
-        """Leaders that the latest one reaches hear of it."""
+        """Make leaders that the latest leader reaches followers; leaders that it does not reach have no majority."""
         for node, role in self.roles.items():
             if role in LEADERS and node != self.latest:
                 reached = not any({node, self.latest} == set(link) for link in self.cut)
                 self.roles[node] = "follower" if reached else "leader_alone"
 
     def declare(self, event: dict) -> None:
-        """A new group."""
+        """Set the members and the type of a declared queue, and start the members."""
         self.members, self.type = set(event["detail"].get("members", ())), event["detail"]["type"]
         for node in self.members:
             self.begin(node)
 
     def elect(self, event: dict) -> None:
-        """A member leads from now on, and those that see it follow."""
+        """Make a member leader, and make the earlier leaders that it reaches followers."""
         self.latest = event["node"]
         self.step_down()
         self.roles[event["node"]] = "leader"
 
     def lose_majority(self, event: dict) -> None:
-        """The leader that there is, if there is one that runs, goes on without a majority."""
+        """Mark the leader as one without a majority, if it runs."""
         if self.roles.get(event["node"], "none") != "none":
             self.roles[event["node"]] = "leader_alone"
 
     def reach_majority(self, event: dict) -> None:
-        """A leader can commit."""
+        """Mark the leader as one that can commit."""
         self.roles[event["node"]] = "leader"
 
     def add(self, event: dict) -> None:
-        """A node has a member."""
+        """Add a node's member and start it."""
         self.members.add(event["node"])
         self.begin(event["node"])
 
     def remove(self, event: dict) -> None:
-        """A node has none any more."""
+        """Remove a node's member."""
         self.members.discard(event["node"])
         self.roles[event["node"]] = "none"
 
     def stay_away(self, event: dict) -> None:
-        """The queue is on record, and the members named, or all where none is, do not run."""
+        """Set the role of the named members, or of all if the event names none, to none; the queue stays on record."""
         self.roles |= dict.fromkeys(event["detail"].get("members", self.roles), "none")
 
     def disband(self, event: dict) -> None:
-        """The queue is gone."""
+        """Remove all members of a deleted queue."""
         self.members = set()
         self.roles = dict.fromkeys(self.roles, "none")
 
@@ -150,4 +158,4 @@ CHANGES = {
     "queue_down": _Group.stay_away,
     "queue_deleted": _Group.disband,
 }
-"""The method that takes in each event of the queue itself."""
+"""The method that applies each event of the queue itself."""

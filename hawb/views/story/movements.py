@@ -1,8 +1,7 @@
-"""The last step of a story as movements, in the order of simulated time: what goes from where to where when.
+"""The last step of a story as movements, in the order of simulated time: what moves, from where to where, and when.
 
-A movement is an event of the trace (`hawb.engine.core.trace.EVENTS`) that can be seen: messages on their way, a confirm
-that comes back, a mirror that takes over, votes, an end. It has plain values, so a page can play it forwards and
-backwards.
+A movement is a visible event of the trace (`hawb.engine.core.trace.EVENTS`): messages that are published, a confirm, a
+promotion, votes, the end of a node. It consists of plain values, so a page can play it forwards and backwards.
 """
 
 from __future__ import annotations
@@ -14,19 +13,20 @@ from hawb.views.formatting import size
 from hawb.views.story.telling import sentence
 
 MOST = 40
-"""How many phases a step is played in; of more the last are."""
+"""The maximum number of phases of a step; earlier phases are left out."""
 
 CLIENT = "client"
-"""The place of whoever has no node of its own."""
+"""The place of clients, which have no node of their own."""
 
 
 def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -> list[dict]:
-    """The movements that lead to an outcome from the one before, `was`; without that, those of its last step. `cuts`
-    are the logs that were cut off on the way (`hawb.views.cluster.raft_entries.cut_off`).
+    """Return the movements that lead from the outcome `was` to this outcome; without `was`, those of the last step.
 
-    Each has a `kind`, its time `t`, its event, its `text`, the `queue` if it is about one, `routes` (from, to) between
-    places (nodes, or CLIENT), how many messages go along (`count`), and at which `places` what came of it is seen. What
-    is of one kind and happens at one moment has one `phase`: it is seen at once.
+    `cuts` are the logs that were truncated in between (`hawb.views.cluster.raft_entries.cut_off`).
+
+    Each movement has a `kind`, its time `t` in seconds, its event, its `text`, the `queue` if it is about one, `routes`
+    (from, to) between places (nodes, or CLIENT), the number of messages that move (`count`), and the `places` that show
+    the result. Movements of one kind at one time have the same `phase` and are shown together.
     """
     leads = {name: _leader(queue) for name, queue in (was or outcome)["queues"].items()}
     phases: dict[tuple[float, str], list[dict]] = {}
@@ -40,8 +40,10 @@ def movements(outcome: dict, was: dict | None, cuts: list[dict] | None = None) -
 
 
 def first_new(outcome: dict, was: dict | None) -> int:
-    """The place of the first event of an outcome that another has not; if that has them all, or there is none, of the
-    first of its last step."""
+    """Return the place of the first event that another outcome does not have.
+
+    If the other outcome has all events, or there is none, return the place of the first event of the last step.
+    """
     events, known = outcome["events"], [] if was is None else was["events"]
     place = min(len(events), len(known))
     while place and events[place - 1] != known[place - 1]:
@@ -57,7 +59,7 @@ def _leader(queue: dict) -> str | None:
 
 
 def _follow(event: dict, leads: dict[str, str | None]) -> None:
-    """Keeps up with who leads a queue."""
+    """Keep `leads`, the leader of each queue, up to date."""
     if event["event"] in ("promoted", "leader_elected", "queue_recovered"):
         leads[event["queue"]] = event["node"]
     elif event["event"] == "queue_declared":
@@ -93,7 +95,7 @@ def _cut(cut: dict, t: float) -> dict:
 
 Routes = list[tuple[str | None, str | None]]
 Of = Callable[[dict, str | None, dict], Routes]
-"""The routes of an event, by who leads its queue then and the outcome that the step leads to."""
+"""A function that returns the routes of an event, from its queue's leader at that time and the outcome of the step."""
 
 
 def _nowhere(_event: dict, _master: str | None, _outcome: dict) -> Routes:
@@ -101,7 +103,7 @@ def _nowhere(_event: dict, _master: str | None, _outcome: dict) -> Routes:
 
 
 def _published(event: dict, master: str | None, _outcome: dict) -> Routes:
-    """To the master or leader, and from there to whoever holds them now."""
+    """Return the routes from the client to the leader, and from there to the replicas that have the messages."""
     replicas = event["detail"]["replicas"]
     first = master if master in replicas or not replicas else replicas[0]
     return [(CLIENT, first), *((first, node) for node in replicas if node != first)]
@@ -112,7 +114,10 @@ def _back(_event: dict, master: str | None, _outcome: dict) -> Routes:
 
 
 def _off(event: dict, master: str | None, outcome: dict) -> Routes:
-    """Out of the place where they were: where somebody took over, of whom that was taken."""
+    """Return the route of messages that leave a queue: within the leader's node.
+
+    For messages that a promotion lost this is the node of the replaced master.
+    """
     cause = event.get("because")
     was = None if cause is None else outcome["events"][cause]["detail"].get("was")
     place = was if was in outcome["nodes"] else master
@@ -120,7 +125,7 @@ def _off(event: dict, master: str | None, outcome: dict) -> Routes:
 
 
 def _delivered(event: dict, master: str | None, _outcome: dict) -> Routes:
-    """From the master by the node to which the client is connected."""
+    """Return the routes from the leader to the client, through the node to which the client is connected."""
     node = event["node"] or master
     return [(master, node), (node, CLIENT)] if node != master else [(master, CLIENT)]
 
@@ -130,7 +135,7 @@ def _in(_event: dict, master: str | None, _outcome: dict) -> Routes:
 
 
 def _to_mirrors(event: dict, master: str | None, outcome: dict) -> Routes:
-    """From the master to the mirrors that are synchronised, or to the one that the event is about."""
+    """Return the routes from the leader to the event's mirrors, to its node, or else to all synchronised mirrors."""
     told = event["detail"].get("mirrors")
     if told is None:
         queue = outcome["queues"].get(event["queue"], {})
@@ -139,7 +144,7 @@ def _to_mirrors(event: dict, master: str | None, outcome: dict) -> Routes:
 
 
 def _votes(event: dict, _master: str | None, outcome: dict) -> Routes:
-    """From the members that the elected one reaches."""
+    """Return the routes of votes: from the running members that the elected member reaches."""
     queue = outcome["queues"].get(event["queue"])
     store = outcome.get("metadata_store")
     if queue is not None:
@@ -218,4 +223,4 @@ KINDS: dict[str, tuple[str, Of]] = {
     "consumer_closed": ("end", _nowhere),
     "step_refused": ("refuse", _nowhere),
 }  # fmt: skip
-"""The events that are seen: the kind of movement, and along which routes."""
+"""The visible events: the kind of movement, and the function that returns its routes."""

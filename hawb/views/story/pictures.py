@@ -1,9 +1,9 @@
-"""Moments of a cluster beside each other, as a picture that needs no page: before and after, or the same story under
-two policies; and the logs of a Raft group.
+"""Pictures of moments of a cluster side by side, and of the logs of a Raft group, for pages and files.
 
-Nodes are places beside each other, and a replica is a stack of messages on its side: from the first number that any
-replica holds to the last, filled where this one holds them. Both panels have the same scale, and what differs from the
-panel before is marked. The picture brings its own ground, because a stored notebook is shown on pages of any colour.
+The moments may be before and after a step, or the same story under two policies. Each node is a column, and a replica
+is a stack of messages on its side: it spans the first to the last number that any replica holds, and is filled where
+this replica holds them. All panels have the same scale, and changes since the previous panel are marked. The picture
+has its own background, because notebooks with stored pictures are shown on pages of any colour.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from hawb.views.formatting import brief, counted, shortened, shown, size, whole
 from hawb.views.style import LOOKS, PAPER, PRINTED, PRINTED_FAINT
 
 NAMES, NODE, HEAD, ROW, FOOT, PAD = 112, 108, 62, 40, 26, 12
-"""Pixels: the queues' names, a node's column, the head of a panel, a queue's row, the verdict, and the margin."""
+"""Pixels: width of queue names, width of a node, height of a panel's head, of a row, of the verdict, and the margin."""
 
 CAPTION = 24
-"""What a panel without a caption is lower by."""
+"""Pixels by which a panel without a caption is lower."""
 
 WIDEST = 940
-"""Panels stand beside each other up to here, and below each other beyond."""
+"""Pixels: panels that are wider together stand below each other."""
 
 BAR, TALL = NODE - 22, 11
-"""A stack's width and height."""
+"""Pixels: width and height of a stack."""
 
 SMALL, LETTER = 11, 6.3
-"""A small letter's size, and about how wide one is."""
+"""Pixels: the size of a small letter, and about its width."""
 
 
 IN_STATE, UNUSABLE = N_("{queue} is {state}"), {"minority": N_("{queue} is without a majority")}
-"""What is said of a queue that cannot be used, and where that is not the state's own word."""
+"""The clause about a queue that cannot be used, and the states that have a clause of their own."""
 
 
 class Panel(Struct, frozen=True):
-    """A moment with its caption: the outcome, and of each queue what the nodes hold, by number."""
+    """A moment with its caption: the outcome, and the message numbers that each node holds, by queue."""
 
     caption: str
     outcome: dict
@@ -55,7 +55,7 @@ class Panel(Struct, frozen=True):
 
 
 def panel(caption: str, outcome: dict, state: State, names: Sequence[str]) -> Panel:
-    """A moment's outcome, with what its nodes hold; `names` are theirs."""
+    """Return a moment's outcome with the messages that its nodes hold; `names` are the nodes' names."""
     return Panel(caption, outcome, scene.held(state, names))
 
 
@@ -63,7 +63,7 @@ def panel(caption: str, outcome: dict, state: State, names: Sequence[str]) -> Pa
 
 
 def text(panels: Sequence[Panel]) -> str:
-    """What the panels show, in words."""
+    """Return the content of the panels as text."""
     return "\n".join(_text(panel) for panel in panels)
 
 
@@ -73,7 +73,10 @@ def _text(panel: Panel) -> str:
 
 
 def verdicts(outcome: dict) -> list[tuple[str, str]]:
-    """What is lost of each queue, or that nothing is, and which queues cannot be used: each a look and a line."""
+    """Return the lines below a panel, each with its look.
+
+    They say what each queue lost, or that nothing is lost, and which queues cannot be used.
+    """
     lost = [("lost", _lost(name, size(account["lost"]), account["lost_confirmed"]))
             for name, account in outcome["ledger"].items() if account["lost"]]  # fmt: skip
     unusable = [("waiting", _unusable(name, queue["state"]))
@@ -99,7 +102,10 @@ def _unusable(queue: str, state: str) -> str:
 
 
 def svg(panels: Sequence[Panel], was: dict | None = None) -> str:
-    """The panels as an SVG element, each marked against the one before, the first against `was`."""
+    """Return the panels as an SVG element.
+
+    Changes since the previous panel are marked, in the first panel those since `was`.
+    """
     widths = [_width(panel) for panel in panels]
     heights = [_height(panel) for panel in panels]
     beside = sum(widths) + PAD * (len(panels) - 1) <= WIDEST
@@ -117,7 +123,7 @@ def svg(panels: Sequence[Panel], was: dict | None = None) -> str:
 
 
 def page(drawn: str, width: float, height: float, title: str, about: str) -> str:
-    """A picture with its ground, its title and the same in words."""
+    """Return a picture with background, title and text description."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:g}" height="{height:g}"'
         f' viewBox="0 0 {width:g} {height:g}" font-family="{style.FONT}" font-size="12" fill="{PRINTED}"'
@@ -135,12 +141,12 @@ def _height(panel: Panel) -> int:
 
 
 def _bottom(rows: Sequence[Row]) -> int:
-    """Where the nodes end, which have room for their own state where there is no queue."""
+    """Return the y at which the nodes end; a panel without queues has room for the nodes' states."""
     return HEAD + max(ROW * len(rows), PAD)
 
 
 def _scales(panels: Sequence[Panel]) -> dict[str, tuple[int, int]]:
-    """The first and the last number of each queue in any of the panels."""
+    """Return the first and the last message number of each queue over all panels."""
     found: dict[str, tuple[int, int]] = {}
     for panel in panels:
         for queue, nodes in panel.held.items():
@@ -171,12 +177,12 @@ def _title(words: str, top: int) -> str:
 
 
 def _order(outcome: dict) -> list[str]:
-    """The nodes, those that see each other beside each other."""
+    """Return the nodes, grouped by network partition."""
     return list(dict.fromkeys([node for side in outcome["partitions"] for node in side] + list(outcome["nodes"])))
 
 
 def _gaps(outcome: dict, order: Sequence[str]) -> list[int]:
-    """Before which columns another side begins."""
+    """Return the columns at which another network partition begins."""
     side = {node: number for number, nodes in enumerate(outcome["partitions"]) for node in nodes}
     return [place + 1 for place, (one, other) in enumerate(pairwise(order)) if side.get(one) != side.get(other)]
 
@@ -241,7 +247,7 @@ def _replica(
 
 
 def _stack(now: Replica, left: int, top: int, content: Runs, first: int, last: int) -> str:
-    """A replica's messages by number; those of a replica that is down are pale, with dashed edges."""
+    """Draw a replica's messages by number; those of a replica that is down are pale, with dashed edges."""
     each = BAR / (last - first + 1)
     frame = f'<rect x="{left}" y="{top}" width="{BAR}" height="{TALL}" fill="{PAPER}" stroke="{style.LINE}"/>'
     fill = f'fill="{now.look.colour}"'
@@ -269,15 +275,18 @@ def _verdicts(outcome: dict, top: int) -> str:
 
 
 ENTRY, LINE, LEFT, INDEX_LETTER = 30, 30, 190, 6.5
-"""Pixels: an entry's width, a member's line, the room for its name and role, and for a letter of an index."""
+"""Pixels: width of a log entry, height of a member's line, width of its name and role, and of an index's letter."""
 
 LATEST = 16
-"""So many indices stand beside each other."""
+"""The number of indices that a picture shows."""
 
 
 def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str) -> str:
-    """The logs of a Raft group at several moments, each with its caption: in each box an entry's term; filled what the
-    member knows to be committed, dashed what it does not. Raises ValueError for what has no group."""
+    """Return the logs of a Raft group at several moments, each with its caption, as an SVG element.
+
+    Each box is an entry with its term: filled if the member knows that it is committed, else dashed. Raise ValueError
+    if `queue` has no Raft group.
+    """
     drawn, top, words = "", 0, []
     widest = 0
     for caption, state in told:
@@ -301,7 +310,7 @@ def logs_svg(told: Sequence[tuple[str, State]], names: Sequence[str], queue: str
 
 
 def _log(member: dict, top: int) -> str:
-    """A member's line, as `raft_entries` tells of it."""
+    """Draw a member's line of `raft_entries.logs`."""
     name, words = shortened(member["node"], 10), f"{member['role']}, term {member['term']}"
     drawn = (
         f'<text x="{PAD}" y="{top + 18}"><tspan fill="{LOOKS[member["look"]].colour}">{member["glyph"]}</tspan> '

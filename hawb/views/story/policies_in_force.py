@@ -1,6 +1,6 @@
-"""Which policies were in force for a queue at any event of an outcome, and what they said, as the events tell it.
+"""The policies in force for a queue at any event of an outcome, and their definitions, as far as events have them.
 
-The kind of a policy is the name of its field in a queue's record: `policy`, or `operator_policy`.
+The kind of a policy is the name of its field in a queue record: `policy`, or `operator_policy`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ KINDS = ("policy", "operator_policy")
 
 
 class PoliciesInForce:
-    """The policies of an outcome over its events."""
+    """The policies of an outcome at its events."""
 
     def __init__(self, chronicle: Chronicle):
         self._chronicle = chronicle
 
     def name(self, queue: str, index: int, kind: str = "policy") -> str | None:
-        """The policy that applies to a queue after event `index`; None if there is none."""
+        """Return the policy of a kind that applies to a queue after event `index`; None if there is none."""
         applied = f"{kind}_applied"
         told = self._chronicle.events_of((applied, "queue_declared"), queue, until=index + 1)
         if told:
@@ -28,17 +28,17 @@ class PoliciesInForce:
         return later[0]["detail"]["was"] if later else self._chronicle.outcome["queues"].get(queue, {}).get(kind)
 
     def names(self, queue: str, index: int) -> list[str]:
-        """The policies of both kinds that apply to a queue after event `index`."""
+        """Return the policies of both kinds that apply to a queue after event `index`."""
         return [name for kind in KINDS if (name := self.name(queue, index, kind)) is not None]
 
     def definition(self, queue: str, index: int) -> dict | None:
-        """What these policies said together; None if there were none, or if the outcome does not tell each of them."""
+        """Return the merged definition of these policies; None if there are none or the outcome lacks a definition."""
         found = self._policies(queue, index)
         told = found is not None and any(found)
         return effective_definition(*found) if told else None
 
     def decided_by_operator(self, queue: str, index: int, key: str) -> str | None:
-        """The operator policy whose value of `key` is in force; None where the value is not an operator policy's."""
+        """Return the operator policy whose value of `key` is in force; None if the value has another source."""
         policy, operator_policy = self._policies(queue, index) or (None, None)
         if operator_policy is None or key not in operator_policy.definition:
             return None
@@ -46,8 +46,7 @@ class PoliciesInForce:
         return operator_policy.name if decided else None
 
     def _policies(self, queue: str, index: int) -> tuple[Policy | None, Policy | None] | None:
-        """The policy and the operator policy that applied then; None if the outcome does not tell what one of them
-        said."""
+        """Return the policy and the operator policy that applied; None if the outcome lacks a definition of them."""
         found = [self._policy(queue, index, kind) for kind in KINDS]
         return None if len(self.names(queue, index)) > len([one for one in found if one]) else (found[0], found[1])
 

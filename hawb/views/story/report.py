@@ -1,6 +1,6 @@
-"""A report: where a story has led and how, as one web page with its figures.
+"""The report of a run as one web page: the end of a story, how it came about, and its figures.
 
-Names come from outside and are escaped.
+Names are untrusted input and are escaped.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hawb.views.story.why import whys
 from hawb.views.verdicts.run import NO_ADVICE, QUESTION, todo, verdict
 
 MOST_LANES = 6
-"""How many queues have lanes of their own, beside those of the nodes: the ones that lost most, or were longest away."""
+"""The number of queues with lanes of their own: those that lost most, then those that were unavailable longest."""
 
 
 def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
-    """The report on an outcome: what was lost and why, and what RabbitMQ refused."""
+    """Return the report on an outcome: what was lost and why, and what RabbitMQ refused."""
     lost, refused = tuple(whys(outcome)), tuple(refusal(error) for error in outcome["errors"])
     parts = [Part(_(title), None, notes) for title, notes in ((LOST, lost), (REFUSED, refused)) if notes]
     about_it = _("{words}.", words=about(outcome))
@@ -33,12 +33,12 @@ def report_of(outcome: dict, advice: Advice = NO_ADVICE) -> Report:
 
 
 def page(outcome: dict, scenario: str, advice: Advice = NO_ADVICE) -> str:
-    """The page of an outcome; `scenario` is the text of the file that leads to it."""
+    """Return the page of an outcome; `scenario` is the text of the scenario file."""
     return report_page(report_of(outcome, advice), pictures(outcome), below(outcome, scenario))
 
 
 def pictures(outcome: dict) -> list[str]:
-    """Who has what at the end, and when that came about: the nodes, and the queues that came off worst."""
+    """Return the pictures of the page: replicas at the end, and lanes of the nodes and of the queues with most harm."""
     drawn = [figure(matrix.svg(outcome), _("Who has what at the end"), slim=matrix.svg(outcome, slim=True))]
     for queue in (None, *worst(outcome)):
         of_queue = N_("Who was what for {queue}, over time")
@@ -48,7 +48,7 @@ def pictures(outcome: dict) -> list[str]:
 
 
 def below(outcome: dict, scenario: str) -> list[str]:
-    """The figures of queues and nodes, all that happened, and the scenario."""
+    """Return the sections below: figures of queues and nodes, the story, and the scenario."""
     tables = (ledger.html(outcome), queue_table.html(outcome), load.table_html(outcome))
     title = _("In figures")
     scroll = (f'<div class="wide" role="region" tabindex="0" aria-label="{html(title)}, {at}">{table}</div>'
@@ -58,7 +58,7 @@ def below(outcome: dict, scenario: str) -> list[str]:
 
 
 def worst(outcome: dict) -> list[str]:
-    """The queues whose lanes are worth a look: those that lost messages or could not be used, the worst first."""
+    """Return the queues that get lanes: those that lost messages or were unavailable, the worst first."""
     harm = {
         name: (size(account["lost"]), outcome["availability"][name]["publish_down_s"])
         for name, account in outcome["ledger"].items()
@@ -67,7 +67,7 @@ def worst(outcome: dict) -> list[str]:
 
 
 def story(outcome: dict) -> str:
-    """What happened in sentences, with the lines that the broker logs."""
+    """Return the story as an HTML list of sentences, with the lines that the broker logs."""
     items = []
     for one in sentences(outcome):
         logged = pre(one.log_line) if one.log_line else ""

@@ -1,11 +1,11 @@
-"""Who had which role for a queue, and which state each node was in, at every moment: from the events of an outcome.
+"""The role of each node for a queue, and the state of each node, at every moment, from the events of an outcome.
 
-A span begins with an event and lasts until the next one of its node. What was there before the first event is known
-only as far as the outcome tells: nodes and replicas that no event touches were all the time as they are at the end, and
-the master that is the first to go was the master from the start.
+A span begins with an event and lasts until the next event of its node. The outcome says little about the time before
+the first event: nodes and replicas without events have been all the time as they are at the end, and the first master
+to go down was master from the start.
 
-A node has the role that it takes itself to have: that others lost sight of it changes nothing for the node itself,
-which may remain a master on its side of a partition.
+A node has the role that it believes to have. Failure detections by other nodes change nothing for the node itself,
+which may remain master in its partition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from operator import itemgetter
 from hawb.views.story.members import member_roles
 
 Spans = dict[str, list[tuple[float, str]]]
-"""By node the spans in order of time: (seconds at which it began, role or state)."""
+"""By node: the spans in order of time as (seconds at which it began, role or state)."""
 
 NODE_STATES = {
     "node_killed": "down",
@@ -30,15 +30,15 @@ NODE_STATES = {
     "node_waiting": "waiting",
     "node_running": "running",
 }
-"""The events after which a node is in another state."""
+"""The state of a node after each event."""
 
 
 LEADS = ("master", "leader", "leader_alone")
-"""The roles of who leads a queue."""
+"""The roles of a queue's leader."""
 
 
 def node_states(outcome: dict) -> Spans:
-    """The states of all nodes; one that boots is `booting`."""
+    """Return the states of all nodes; a node that boots is `booting`."""
     spans: Spans = {}
     for node, state in outcome["nodes"].items():
         told = [e for e in outcome["events"] if e["node"] == node and e["event"] in NODE_STATES]
@@ -48,8 +48,11 @@ def node_states(outcome: dict) -> Spans:
 
 
 def roles(outcome: dict, queue: str) -> Spans:
-    """The roles of all nodes for a queue: of a classic one master, synchronised, unsynchronised or none; of a quorum
-    queue those of `members`. Raises ValueError for a queue that the outcome does not have."""
+    """Return the roles of all nodes for a queue.
+
+    The roles of a classic queue are master, synchronised, unsynchronised and none; those of a quorum queue or stream
+    are listed in `members`. Raise ValueError if the outcome does not have the queue.
+    """
     if queue not in outcome["ledger"]:
         known = ", ".join(map(repr, outcome["ledger"]))
         raise ValueError(f"there is no queue {queue!r}; those of this outcome are {known}")
@@ -62,7 +65,10 @@ def roles(outcome: dict, queue: str) -> Spans:
 
 
 def partings(outcome: dict) -> dict[str, list[tuple[float, float, set[str]]]]:
-    """By node the cuts of its links: (since when, until when, the nodes to which its links dropped everything)."""
+    """Return by node the times in which its links were cut.
+
+    Each is (from, until, the nodes to which the links dropped everything), in seconds.
+    """
     since: dict[str, tuple[float, set[str]]] = {}
     found: dict[str, list[tuple[float, float, set[str]]]] = {}
 
@@ -84,7 +90,10 @@ def partings(outcome: dict) -> dict[str, list[tuple[float, float, set[str]]]]:
 
 
 def outages(outcome: dict, queue: str) -> list[tuple[float, float]]:
-    """Since when and until when no node led a queue, once it was there and until it was deleted."""
+    """Return the times (from, until, in seconds) in which a queue had no leader.
+
+    The time before its declaration and after its deletion does not count.
+    """
     gone = [event["t"] for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_deleted", queue)]
     led: dict[str, bool] = {}
     found, since = [], None
@@ -101,7 +110,7 @@ def outages(outcome: dict, queue: str) -> list[tuple[float, float]]:
 
 
 def has_leader(outcome: dict, queue: str) -> bool:
-    """Whether the queue that had this name last is a quorum queue or a stream."""
+    """Return True if the last queue with this name is a quorum queue or a stream."""
     declared = [event for event in outcome["events"] if (event["event"], event["queue"]) == ("queue_declared", queue)]
     if queue in outcome["queues"]:
         return outcome["queues"][queue]["type"] != "classic"
@@ -109,8 +118,10 @@ def has_leader(outcome: dict, queue: str) -> bool:
 
 
 def spans_of(changes: Iterable[tuple[float, str, str]]) -> Spans:
-    """The spans between changes: (seconds, node, role or state from then on). A node's first span begins with its first
-    change."""
+    """Return the spans between changes (seconds, node, role or state from then on).
+
+    A node's first span begins with its first change.
+    """
     spans: Spans = {}
     for t, node, what in changes:
         told = spans.setdefault(node, [])
@@ -138,7 +149,7 @@ def _at_the_end(entry: dict, node: str) -> str:
 
 
 def _changes(event: dict) -> Iterator[tuple[str, str]]:
-    """The nodes whose role an event changes, and to what."""
+    """Yield the nodes whose role an event changes, each with its new role."""
     if event["event"] == "queue_declared":
         yield from ((mirror, "unsynchronised") for mirror in event["detail"]["mirrors"])
         yield event["node"], "master"
@@ -163,7 +174,7 @@ ROLES = {
     "node_stopping": "none",
     "node_pausing": "none",
 }
-"""The role of an event's node after it."""
+"""The role of an event's node after the event."""
 
 LOST_SIGHT = ("node_down", "out_of_reach")
-"""The reasons of events that tell of a node as others see it."""
+"""The reasons of events that say how other nodes see a node."""

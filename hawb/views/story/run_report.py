@@ -1,4 +1,4 @@
-"""The report of `hawb run`: for a terminal how a story has ended, what was lost and why, and what happened."""
+"""The report of `hawb run` for a terminal: how the story ended, what was lost and why, and what happened."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ LOST, REFUSED, HAPPENED = N_("What was lost, and why"), N_("What RabbitMQ refuse
 
 
 def report(outcome: dict, width: int = WIDTH, colour: bool = False, advice: Advice = NO_ADVICE) -> str:
-    """What a person wants to know of an outcome: how it ended and what to do, the queues, what was lost and why, what
-    RabbitMQ refused, and what happened when."""
+    """Return the report on an outcome.
+
+    Its parts are the verdict with to-dos, the queues, what was lost and why, what RabbitMQ refused, and the timeline.
+    """
     top = Report(_(QUESTION), about(outcome), verdict(outcome, advice.unknown), todo(outcome, advice))
     refused = [refusal(error) for error in outcome["errors"]]
     parts = [
@@ -38,7 +40,7 @@ def report(outcome: dict, width: int = WIDTH, colour: bool = False, advice: Advi
 
 
 def about(outcome: dict) -> str:
-    """What was played, on what, and how the nodes are."""
+    """Return a line with the scenario's title, the RabbitMQ version, the time and the states of the nodes."""
     told = N_("{title}. RabbitMQ {version}, after {t} s: {states}")
     states = commas(f"{shown(name)} {LOOKS[state].told}" for name, state in outcome["nodes"].items())
     words = {"version": outcome["version"], "t": seconds(outcome["time_s"]), "states": states}
@@ -65,7 +67,7 @@ def _paragraphs(texts: Iterable[str], width: int) -> list[str]:
 
 
 def refusal(error: dict) -> str:
-    """RabbitMQ's refusal, and the step that it refused."""
+    """Return RabbitMQ's error with the number of the step that it refused."""
     code = "" if error["code"] is None else f"{error['code']} "
     step = numbering.number(error["step"])
     return _("step {number}: {refusal}", number=step, refusal=f"{code}{shown(one_line(error['text']))}")

@@ -1,5 +1,7 @@
-"""The sentences for the events of `hawb.engine.core.trace.EVENTS`: the one table that `telling` fills in, of which
-`client_sentences` is a part."""
+"""The sentences for the events of `hawb.engine.core.trace.EVENTS`, filled in by `telling`.
+
+`client_sentences` has the part about clients and messages.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ VARIED_BY = {
     "promoted": "synchronised",
     "queue_declared": "type",
 }
-"""The field of its detail that an event's sentence depends on, where that is not `reason`. See also `_variant`."""
+"""The field of an event's detail that selects its sentence, where it is not `reason`. See also `telling._variant`."""
 
 SENTENCES: dict[str, tuple[str, Told | dict[object, Told]]] = {
     "policy_in_force": (

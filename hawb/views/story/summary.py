@@ -1,4 +1,4 @@
-"""The headline of an outcome with its tone, and its reasons: what is lost, what cannot be used, who took over."""
+"""The headline of an outcome with its tone, and the reasons: causes of losses, of unusable queues and of promotions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from hawb.views.story.troubles import why_in_trouble
 from hawb.views.story.why import why_lost
 
 LOST, HARMED, WELL = "lost", "harmed", "well"
-"""The tones of a headline: messages are lost; no queue took some, something cannot be used, or nodes have yet to
-notice what decides; neither."""
+"""The tones of a headline.
+
+LOST: messages are lost. HARMED: no queue took some messages, something is unusable, or a decisive failure is not
+detected yet. WELL: neither.
+"""
 
 MOST_REASONS = 4
 
@@ -24,7 +27,7 @@ NOTABLE = (
     "node_paused", "cluster_partitioned", "links_cut", "sync_started", "mirror_removed", "alarm_set", "node_killed",
     "node_lost_power", "node_stopped", "messages_refused", "messages_nacked", "channel_timed_out",
 )  # fmt: skip
-"""The events that ask for a reason, the weightiest first."""
+"""The events that need a reason, the most important first."""
 
 
 def toned_headline(outcome: dict) -> dict:
@@ -36,15 +39,17 @@ def toned_headline(outcome: dict) -> dict:
 
 
 def _begun(text: str, outcome: dict) -> str:
-    """Return words as a sentence begins with them: a name stays as it is."""
+    """Return text with a capital first letter, unless it begins with a name."""
     names = {shown(name) for name in (*outcome["queues"], *outcome["ledger"], *outcome["consumers"])}
     return text if text.partition(" ")[0].rstrip(",:;") in names else sentence(text)
 
 
 def reasons(outcome: dict) -> list[str]:
-    """Return why it came to what the headline says: a paragraph for each of the last losses, the last first, then the
-    events that put out of use what cannot be used. Where all is well, return how the weightiest event of the last step
-    came about. Each cause stands before what it brought about."""
+    """Return the reasons for the headline, each cause before its effects.
+
+    First come paragraphs for the last losses, newest first, then the events that made queues unusable. If nothing is
+    lost or unusable, return the causes of the most important event of the last step.
+    """
     chronicle, events = Chronicle(outcome), outcome["events"]
     lost = (cause for loss in reversed(outcome["losses"]) for cause in why_lost(chronicle, loss))
     told = [*islice(lost, MOST_REASONS), *why_in_trouble(chronicle)]
@@ -56,13 +61,13 @@ def reasons(outcome: dict) -> list[str]:
 
 
 def chain(events: list[dict], event: dict) -> list[str]:
-    """An event and what brought it about, the first cause first, each with its time."""
+    """Return the sentences of an event and its causes, first cause first, each with its time."""
     told = [event, *noticed(events, event)]
     return [at(one) for one in reversed(told)]
 
 
 def done(step: object) -> str:
-    """A step in a few words, from a scenario file's map: kill a; publish 10 to q."""
+    """Return a step from a scenario file's map in a few words, such as "kill a" or "publish 10 q"."""
     if not isinstance(step, dict):
         return ""
     (verb, argument), *_ = [pair for pair in step.items() if pair[0] != "at"] or [("", "")]

@@ -1,6 +1,6 @@
-"""The story of an outcome: what happened and what came of it, in whole sentences, newest last.
+"""The story of an outcome in whole sentences, newest last.
 
-Each event of `hawb.engine.core.trace.EVENTS` has its sentence in `sentences`; which events share one is in `drafts`.
+`sentences` has the sentence of each event of `hawb.engine.core.trace.EVENTS`; `drafts` decides which events share one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ WORDS = {
     "policy setting": N_("policy setting {key}"),
     "argument": N_("argument {key}"),
 }
-"""Words that stand in the details of events, and that are no names."""
+"""Words in the details of events that are not names."""
 
 
 class Sentence(Struct, frozen=True):
-    """What happened at `t` seconds to `queues`, if to any. `index` is the place of its (first) event in the outcome's
-    `events`, `tone` one of `sentences.TONES`, and `log_line` what the broker logs, one or several lines."""
+    """A sentence about events at `t` seconds, with the queues that they happened to.
+
+    `index` is the place of its first event in the outcome's `events`, `tone` is one of `sentences.TONES`, and
+    `log_line` has the lines that the broker logs; None if it logs nothing.
+    """
 
     index: int
     t: float
@@ -39,8 +42,10 @@ class Sentence(Struct, frozen=True):
 
 
 def sentences(outcome: dict, latest: int | None = None, drafts: Drafts | None = None) -> list[Sentence]:
-    """The story of an outcome, causes before effects, or only its `latest` so many sentences. Callers that tell stories
-    with one beginning keep their `drafts`."""
+    """Return the story of an outcome, causes before effects, or only its last `latest` sentences.
+
+    Callers with several stories that begin alike keep their `drafts`.
+    """
     drafts = Drafts() if drafts is None else drafts
     key = causes_first(outcome["events"])
     chronicle = Chronicle(outcome)
@@ -65,7 +70,7 @@ def _sentence(chronicle: Chronicle, draft: Draft) -> Sentence:
 
 
 def _follows(others: list[dict]) -> str:
-    """The consequences that a sentence also tells: when messages were confirmed."""
+    """Return the sentence that says when the messages were confirmed; "" if no confirm shares the draft."""
     confirms = [event for event in others if event["event"] == "messages_confirmed"]
     if not confirms:
         return ""
@@ -74,7 +79,7 @@ def _follows(others: list[dict]) -> str:
 
 
 def sentence(event: dict, queues: list[str] | None = None) -> str:
-    """The sentence for an event that happened to `queues`; by default to its own."""
+    """Return the sentence for an event that happened to `queues`, by default to its own queue."""
     template = SENTENCES[event["event"]][1]
     if queues is None:
         queues = [event["queue"]] if event["queue"] else []
@@ -88,12 +93,12 @@ def sentence(event: dict, queues: list[str] | None = None) -> str:
 
 
 def at(event: dict) -> str:
-    """The sentence for an event with its time before it."""
+    """Return the sentence for an event with its time in front."""
     return _("{t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event))
 
 
 def _variant(event: dict) -> object:
-    """The value that decides between an event's sentences."""
+    """Return the value that selects one of an event's sentences."""
     detail = event["detail"]
     match event["event"]:
         case "messages_delivered":
@@ -116,7 +121,7 @@ def _variant(event: dict) -> object:
 
 
 def _words(detail: dict) -> dict[str, str]:
-    """The fields of a detail, each in words."""
+    """Return the fields of an event's detail in words."""
     return {key: _word(key, value) for key, value in detail.items()}
 
 
@@ -143,7 +148,7 @@ def _word(key: str, value: object) -> str:
 
 
 def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
-    """Words of sentences that are no field of the detail."""
+    """Return the words that sentences need besides the fields of the detail."""
     detail = event["detail"]
     consumer = client(event)
     told = {"policy": _policy(detail), "mirrors": words.get("mirrors", ""), "seen_by": words.get("seen_by", "")}
@@ -166,11 +171,11 @@ def _more_words(event: dict, words: dict[str, str]) -> dict[str, str]:
 
 
 PLACED = {True: N_("mirrored on {mirrors} ({policy})"), False: N_("without mirrors ({policy})")}
-"""How a classic queue was declared, by whether it has mirrors."""
+"""The clause about a declared classic queue, by whether it has mirrors."""
 
 
 def client(event: dict) -> str:
-    """The consumer that an event is about, or whoever it is without being one."""
+    """Return the consumer of an event in words, or "a client" if the event names none."""
     name = event["detail"].get("consumer")
     return _("consumer {name}", name=shown(name)) if name else _("a client")
 
@@ -180,7 +185,7 @@ def _exchange(detail: dict, words: dict[str, str]) -> str:
 
 
 def _to_targets(detail: dict, words: dict[str, str]) -> str:
-    """Where dead letters went from their exchange."""
+    """Return the clause about the queues that dead letters went to from their exchange."""
     return _(TO_TARGETS[bool(detail.get("targets")), bool(detail.get("cycles"))], **words)
 
 
@@ -190,7 +195,7 @@ TO_TARGETS = {
     (True, True): N_("and went to {targets}, for {cycles} had given them up before"),
     (False, True): N_("and went to no queue, for {cycles} had given them up before"),
 }
-"""Where dead letters went, by whether there was a queue and one that they came from."""
+"""Where dead letters went, by whether any queue got them, and whether a queue had dead-lettered them before."""
 
 
 def _policy(detail: dict) -> str:

@@ -1,8 +1,8 @@
-"""A timeline to be used: the lanes, a line at the moment that is shown, and each mark a button that tells what happened
-there and what brought it about.
+"""An interactive timeline: the lanes, a line at the shown moment, and a button on each mark that opens its explanation.
 
-The buttons are HTML above the picture: the Tab key reaches them, their names say what happened, and they open what the
-picture's tooltips cannot hold. That takes no script (HTML's popovers). The lab's stylesheet says how they look.
+The buttons are HTML above the picture: the Tab key reaches them, their labels say what happened, and they open text
+that is too long for a tooltip of the picture. HTML popovers do this without a script. The lab's stylesheet defines how
+they look.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hawb.views.story.lanes import Lanes
 from hawb.views.story.marks import Mark, explained
 
 MOST = 200
-"""How many marks have buttons: the latest; the others keep their tooltips."""
+"""The number of marks with buttons, the latest ones; earlier marks have only their tooltips."""
 
 
 def html(drawn: Lanes, outcome: dict, name: str) -> str:
-    """The lanes with a button on each mark. `name` tells one timeline of a page from another."""
+    """Return the lanes with a button on each mark; `name` makes the ids of one timeline unique on its page."""
     chronicle = Chronicle(outcome)
     buttons = (_button(drawn, chronicle, mark, f"{name}-{number}") for number, mark in enumerate(drawn.marks[-MOST:]))
     return drawn.svg + "".join(buttons)
 
 
 def framed(content: str, drawn: Lanes, at: float) -> str:
-    """The picture that `html` has made, with a line at a moment; for another moment only the line changes."""
+    """Return the result of `html` with a line at a time in seconds; for another time only the line changes."""
     place = f"left:{drawn.scale.at(at):.1f}px;height:{drawn.height}px"
     here = escape(_("{t} s is shown", t=seconds(at)))
     line = f'<div class="hawb-here" role="img" aria-label="{here}" style="{place}"></div>'
@@ -35,7 +35,7 @@ def framed(content: str, drawn: Lanes, at: float) -> str:
 
 
 def _button(drawn: Lanes, chronicle: Chronicle, mark: Mark, name: str) -> str:
-    """A mark's button, and what it opens."""
+    """Return a mark's button with the popover that it opens."""
     x, y = drawn.place(mark)
     told, lines = escape(mark.text), explained(chronicle, mark)
     timed = ((_("{t} s", t=seconds(t)), line) for t, line in lines)

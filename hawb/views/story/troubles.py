@@ -1,8 +1,8 @@
-"""Why something cannot be used at the end of an outcome, line by line, each cause before what it brought about.
+"""Explain why something cannot be used at the end of an outcome, line by line, each cause before its effects.
 
-What cannot be used is what the headline names: queues that are down, without a majority, blocked or disputed, messages
-that no queue took, metadata that cannot be changed, and alarms. Each has the event that tells of it; the causes of that
-event come with it, and of a group without a majority how each member that is missing went.
+The headline names what cannot be used: queues that are down, without a majority, blocked or disputed, messages that no
+queue took, metadata that cannot be changed, and alarms. Each has its event; the causes of that event come with it, and
+for a group without a majority the event with which each missing member went down.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OUT_OF_USE = {
     "minority": ("queue_unavailable",),
     "syncing": ("sync_started",),
 }
-"""The events that put a queue out of use, by its state."""
+"""The events that make a queue unusable, by its state."""
 
 NODE_GONE = (
     "node_killed", "node_lost_power", "node_stopping", "node_paused", "node_gave_up", "node_boot_refused", "disk_lost",
@@ -42,13 +42,13 @@ NONE_TOOK_OVER = {
         "ha-promote-on-shutdown", N_("No mirror was synchronised, and {setting}, so the master stopped them all."),
     ),
 }  # fmt: skip
-"""The setting that kept mirrors from taking over, by the reason of `queue_down`."""
+"""The setting that prevented a promotion, by the reason of `queue_down`."""
 
 FROM_THE_START = N_("{queue} has been out of use since the start of the story, which does not say why.")
 
 
 def why_in_trouble(chronicle: Chronicle) -> list[str]:
-    """Return a line for each event that led to what cannot be used, in their order; none where all can be used."""
+    """Return a line for each event that led to something unusable, in order; an empty list if all is usable."""
     places: set[int] = set()
     untold = []
     for queue, found in _troubles(chronicle):
@@ -60,7 +60,7 @@ def why_in_trouble(chronicle: Chronicle) -> list[str]:
 
 
 def _troubles(chronicle: Chronicle) -> Iterator[tuple[str, list[int]]]:
-    """Yield what cannot be used, a queue's name or "", and the places of the events that tell of it."""
+    """Yield each unusable thing (a queue's name, or "") with the places of the events that made it unusable."""
     outcome, told = chronicle.outcome, dict.fromkeys(OUT_OF_USE, 0)
     queues = outcome["queues"] | outcome.get("queues_elsewhere", {})
     for name, queue in queues.items():
@@ -95,12 +95,12 @@ def _is_alarm(event: dict, alarm: dict) -> bool:
 
 
 def _last(chronicle: Chronicle, names: tuple[str, ...], queue: str | None) -> list[int]:
-    """Return the place of the last event of these names about a queue, or about none, as a list."""
+    """Return the place of the last event with one of these names about a queue, or about no queue, as a list."""
     return chronicle.places(names, queue)[-1:]
 
 
 def _gone(chronicle: Chronicle, nodes: list[str]) -> list[int]:
-    """Return the places of the events with which nodes went, or were drained where they run."""
+    """Return the places of the events with which nodes went down, or were drained if they still run."""
     found = []
     for node in nodes:
         names = DRAINED if chronicle.outcome["nodes"].get(node) == "running" else NODE_GONE
@@ -110,8 +110,11 @@ def _gone(chronicle: Chronicle, nodes: list[str]) -> list[int]:
 
 
 def _with_causes(events: list[dict], place: int | None) -> Iterator[int]:
-    """Yield the place of an event and those of its causes, but for what was noticed when no node was left to do so, and
-    for mirrors that the master stopped: the line of `queue_down` says so."""
+    """Yield the place of an event and of its causes.
+
+    Leave out failure detections that reached no node, and mirrors that the master stopped, which the line of
+    `queue_down` mentions.
+    """
     while place is not None:
         event = events[place]
         if event["detail"].get("by") != [] and event["event"] != "mirrors_stopped":
@@ -120,7 +123,7 @@ def _with_causes(events: list[dict], place: int | None) -> Iterator[int]:
 
 
 def _line(chronicle: Chronicle, place: int) -> str:
-    """Return an event's sentence with its time and, where no mirror took over, with the setting that decided."""
+    """Return an event's sentence with its time and, if no mirror was promoted, with the setting that decided this."""
     event = chronicle.events[place]
     reason = event["detail"].get("reason") if event["event"] == "queue_down" else None
     if reason not in NONE_TOOK_OVER:

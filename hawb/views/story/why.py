@@ -1,7 +1,7 @@
-"""Why a message is where it is: one paragraph, put together from the events that led there.
+"""Explain what became of a message in one paragraph, put together from the events that led there.
 
-Each clause is there because an event of the outcome says so, or a setting of a policy that an event shows. Facts that
-an outcome does not tell, such as the definition of a policy that nobody set during the scenario, are left out.
+Each clause comes from an event of the outcome, or from a policy setting that an event shows. Facts that an outcome
+lacks are left out, such as the definition of a policy that was not set during the scenario.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from hawb.views.story.telling import client, sentence
 
 
 def why(outcome: dict, queue: str, number: int) -> str:
-    """What became of a message and why. Raises ValueError for an unknown queue or number, naming the known ones."""
+    """Return what became of a message and why.
+
+    Raise ValueError, naming the known ones, for an unknown queue or message number.
+    """
     account, chronicle = _account(outcome, queue, number), Chronicle(outcome)
     loss = next((one for one in outcome["losses"] if one["queue"] == queue and holds(one["ids"], number)), None)
     if loss is not None:
@@ -26,8 +29,10 @@ def why(outcome: dict, queue: str, number: int) -> str:
 
 
 def whys(outcome: dict) -> list[str]:
-    """A paragraph for all messages lost together for the same reason, in the order of the losses, and one for each
-    queue that did not take confirmed messages."""
+    """Return a paragraph for each group of messages lost together for the same reason, in the order of the losses.
+
+    Add a paragraph for each queue that did not take confirmed messages.
+    """
     chronicle = Chronicle(outcome)
     lost = [paragraph for loss in outcome["losses"] for paragraph in why_lost(chronicle, loss)]
     return lost + [
@@ -42,7 +47,7 @@ def whys(outcome: dict) -> list[str]:
 
 
 def why_lost(chronicle: Chronicle, loss: dict) -> list[str]:
-    """A paragraph for each part of a loss that has a reason of its own."""
+    """Return a paragraph for each part of a loss that has its own reason."""
     paragraphs = losses.paragraphs(chronicle, loss)
     return [paragraph([told, *_answers(chronicle, loss["queue"], ids)]) for ids, told in paragraphs]
 
@@ -71,7 +76,7 @@ def _fate(chronicle: Chronicle, queue: str, number: int, account: dict) -> str:
 
 
 def _there(chronicle: Chronicle, queue: str, number: int) -> str:
-    """The paragraph about a message that is in the queue: where."""
+    """Return the paragraph about a message that is in the queue: its state and its nodes."""
     entry = chronicle.outcome["queues"][queue]
     words = {"number": whole(number), "queue": shown(queue)}
     flag = _("If it is delivered, it will be marked as redelivered.") if holds(entry["redelivered"], number) else ""
@@ -94,7 +99,7 @@ def _waits_for(consumer: dict, queue: str, number: int) -> bool:
 
 
 def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
-    """When a quorum queue's members committed a message, and who has led them since."""
+    """Return when a majority of a quorum queue's members committed a message, and the changes of leadership since."""
     index = published(chronicle, queue, number)
     event = None if index is None else chronicle.events[index]
     if event is None or "term" not in event["detail"]:
@@ -107,14 +112,16 @@ def _committed(chronicle: Chronicle, queue: str, number: int) -> list[str]:
 
 
 def _led(chronicle: Chronicle, queue: str, until: int | None = None) -> list[str]:
-    """The sentences about a quorum queue's leader since a leader last could commit nothing, up to an event."""
+    """Return the sentences about a quorum queue's leader, up to an event, since the queue was last unavailable."""
     lost = chronicle.places(("queue_unavailable",), queue, until=until)
     return leadership(chronicle, queue, lost[-1] - 1, until) if lost else []
 
 
 def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None = None) -> list[str]:
-    """The sentences about a quorum queue's leader between two events, by their places. That an elected leader can
-    commit needs no sentence."""
+    """Return the sentences about a quorum queue's leader between the places of two events.
+
+    An elected leader that can commit at once needs no sentence about that.
+    """
     told, elected = [], None
     for event in chronicle.events_of(LEADERSHIP, queue, after + 1, until):
         if event["event"] != "queue_available" or (event["t"], event["node"]) != elected:
@@ -124,7 +131,7 @@ def leadership(chronicle: Chronicle, queue: str, after: int, until: int | None =
 
 
 def _at(event: dict, queue: str) -> str:
-    """The sentence for an event, with its time, within a paragraph."""
+    """Return the sentence for an event, with its time, for use within a paragraph."""
     return _("At {t} s: {sentence}", t=seconds(event["t"]), sentence=sentence(event, [queue]))
 
 
@@ -132,7 +139,7 @@ LEADERSHIP = ("queue_unavailable", "leader_elected", "queue_available")
 
 
 def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
-    """The nodes whose running replica of a queue has a message."""
+    """Return the nodes with a running replica of a queue that has a message."""
     entry = chronicle.outcome["queues"][queue]
     first = published(chronicle, queue, number)
     if entry["type"] != "classic":
@@ -144,8 +151,10 @@ def nodes_with(chronicle: Chronicle, queue: str, number: int) -> list[str]:
 
 
 def _members_with(chronicle: Chronicle, queue: str, first: int | None) -> list[str]:
-    """The online members that have the messages of the publish at event `first`: those that had them then and have kept
-    their disk, and those that have caught up since."""
+    """Return the online members that have the messages of the publish event `first`.
+
+    These are the members that had them then and still have their log, and the members that have caught up since.
+    """
     entry, had = chronicle.outcome["queues"][queue], set()
     for event in chronicle.events[first:] if first is not None else []:
         if event["event"] == "messages_published" and event["queue"] == queue and not had:
@@ -160,7 +169,7 @@ FORGETS = ("disk_lost", "node_reset", "member_removed")
 """The events after which a member's log is gone."""
 
 
-# Messages that have left the queue
+# Messages that left the queue
 
 
 REMOVED = {
@@ -172,19 +181,19 @@ REMOVED = {
     "dropped": ("messages_dropped", ""),
     "dead_lettered": ("messages_dead_lettered", ""),
 }
-"""The ledger's ways out of a queue: the event that tells of it, and the sentence unless the event's own will do."""
+"""The ledger's ways out of a queue: the event, and a sentence where it differs from the event's own."""
 
 BY_CONSUMER = {
     "acknowledged": N_("Message {number} of {queue} was acknowledged by {consumer} at {t} s."),
     "rejected": N_("Message {number} of {queue} was rejected for good by {consumer} at {t} s."),
 }
-"""The same where a consumer is known to have answered."""
+"""The same, for an event that names the consumer."""
 
 TAKEN = {
     True: N_("Message {number} of {queue} was taken with automatic acknowledgement by {consumer} at {t} s."),
     False: N_("Message {number} of {queue} was taken with automatic acknowledgement at {t} s."),
 }
-"""A message that nobody had to acknowledge, by whether a consumer took it."""
+"""The sentence for a message with automatic acknowledgement, by whether a consumer got it."""
 
 UNTOLD = {
     "acknowledged": N_("Message {number} of {queue} was acknowledged."),
@@ -195,7 +204,7 @@ UNTOLD = {
     "dropped": N_("Message {number} of {queue} was dropped."),
     "dead_lettered": N_("Message {number} of {queue} was dead-lettered."),
 }
-"""The same where no event tells of it."""
+"""The same, for an outcome without an event about it."""
 
 
 def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
@@ -215,7 +224,7 @@ def _removed(chronicle: Chronicle, queue: str, number: int, reason: str) -> str:
 
 
 def _last(chronicle: Chronicle, queue: str, name: str, number: int) -> dict | None:
-    """The last event of that name about a message; one without message numbers is about all."""
+    """Return the last event of this name about a message; an event without message numbers is about all messages."""
     told = reversed(chronicle.events_of((name,), queue))
     return next((e for e in told if "ids" not in e["detail"] or holds(e["detail"]["ids"], number)), None)
 
@@ -235,14 +244,14 @@ NO_MASTER = ("crashed", "home_node_down", "master_died", "master_stopped", "no_m
 """The reasons of refusals that the end of a master explains."""
 
 NO_LEADER = ("no_majority", "client_node_gone", "not_sent_again")
-"""The reasons of refusals that the lack of a leader who could commit may explain."""
+"""The reasons of refusals that the lack of a leader that can commit may explain."""
 
 
-# What clients saw of a message
+# Deliveries and confirms of a message
 
 
 def _deliveries(chronicle: Chronicle, queue: str, number: int) -> list[str]:
-    """Deliveries of a message, if it had more than one, and what came between them."""
+    """Return a sentence about the deliveries of a message, if it had several, and the events between them."""
     about = [(index, event) for index, event in enumerate(chronicle.events) if _is_about(event, queue, number)]
     delivered = [index for index, event in about if event["event"] == "messages_delivered"]
     if len(delivered) < 2:
@@ -270,11 +279,11 @@ AGAIN = {
     "promoted": N_("then {node} took over at {t} s, to which its predecessor's deliveries are unknown"),
     "queue_recovered": N_("then {node} came back at {t} s and knew nothing of what had been delivered"),
 }
-"""What makes a queue deliver again, and what is told of it."""
+"""The events that make a queue deliver a message again, and their clauses."""
 
 
 def _answers(chronicle: Chronicle, queue: str, ids: list[list[int]]) -> list[str]:
-    """The answers that the publisher got, if any."""
+    """Return the sentences about the confirms and nacks that the publisher got."""
     account = chronicle.outcome["ledger"][queue]
     told, count = [], size(ids)
     for answer, every, some in ANSWERS:
@@ -298,7 +307,7 @@ ANSWERS = (
     ),
     ("nacked", Plural("The broker nacked it.", "The broker nacked all of them."), N_("The broker nacked {messages}.")),
 )
-"""What a publisher is told, of all the messages that are asked about and of some."""
+"""The broker's answers to a publisher, with sentences for all and for some of the messages in question."""
 
 FROM_THE_START = Plural(
     "Whether its publisher had a confirm is not known: it was there from the start.",

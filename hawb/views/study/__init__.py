@@ -1,1 +1,1 @@
-"""What studies and audits come to, as text, tables and figures."""
+"""Reports on studies and audits: text, tables and figures."""

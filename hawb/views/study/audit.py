@@ -1,4 +1,4 @@
-"""What an audit of a fleet comes to, for a terminal, as one page and for programs."""
+"""The report on an audit of a fleet, for a terminal, as one page and for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCKERS = ("what", "queues", "share", "clusters")
 REFUSED = ("file that could not be read", "why")
 
 MOST_REFUSED = 20
-"""How many unreadable files a terminal shows; all are in the table of refusals."""
+"""The maximum number of unreadable files that a terminal shows; the table of refusals has all."""
 LONGEST = 60
 ASSUMED = (
     "Each cluster is taken as its own files have it; what a file does not tell is not judged.",
@@ -32,12 +32,12 @@ ASSUMED = (
 
 
 def report(summary: Summary) -> str:
-    """The whole report as text."""
+    """Return the whole report as text."""
     return text(report_of(summary))
 
 
 def report_of(summary: Summary) -> Report:
-    """The report on a fleet."""
+    """Return the report on a fleet."""
     queues = sum(summary.types.values())
     of_types = ", ".join(f"{number:,} {shown(kind)}" for kind, number in summary.types.items())
     about = f"{counted(summary.clusters, 'cluster')}, {counted(queues, 'queue')}{f': {of_types}' if queues else ''}"
@@ -55,7 +55,7 @@ def report_of(summary: Summary) -> Report:
 
 
 def page(summary: Summary) -> str:
-    """One page, which fetches and runs nothing: a bar for each kind of risk."""
+    """Return the report as one page, which fetches and runs nothing, with a bar for each kind of risk."""
     risks = [one for one in _worst_first(summary) if one["clusters"]]
     said = {one["code"]: f"{counted(one['queues'], 'queue')} in {counted(one['clusters'], 'cluster')}" for one in risks}
     numbers, tones = ({one["code"]: of(one) for one in risks} for of in (lambda one: one["clusters"], _severity))
@@ -64,7 +64,11 @@ def page(summary: Summary) -> str:
 
 
 def verdict(summary: Summary) -> Verdict:
-    """No where a cluster has an error or a warning, or none could be read; unknown where a file could not be read."""
+    """Return the verdict on a fleet.
+
+    No: a cluster has an error or a warning, or no cluster could be read. Unknown: a file could not be read. Yes:
+    neither.
+    """
     if not summary.clusters:
         return Verdict("no", "no cluster could be read")
     unread = f"; {counted(len(summary.refused), 'file')} could not be read" if summary.refused else ""
@@ -84,7 +88,7 @@ def verdict(summary: Summary) -> Verdict:
 
 
 def todo(summary: Summary) -> tuple[ToDo, ...]:
-    """What to do about the worst risks, those of most clusters first."""
+    """Return what to do about the worst risks, those of most clusters first."""
     bad = [one for one in _worst_first(summary) if _severity(one) != "note"]
     if not bad and summary.refused:
         names = listing(one["file"] for one in summary.refused)
@@ -105,7 +109,7 @@ def _numbers_in_words(risk: dict) -> str:
 
 
 def plain(summary: Summary) -> dict[str, object]:
-    """The summary as JSON has it, with the severity of each risk."""
+    """Return the summary as JSON values, with the severity of each risk."""
     return asdict(summary) | {"risks": [{"severity": _severity(one)} | one for one in _worst_first(summary)]}
 
 

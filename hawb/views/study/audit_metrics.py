@@ -1,4 +1,4 @@
-"""What an audit of a fleet comes to, as gauges."""
+"""The results of an audit of a fleet as gauges for Prometheus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hawb.views.prometheus import Gauge
 
 
 def gauges(summary: Summary) -> list[Gauge]:
-    """How many clusters and queues there are, in how many of them each risk is, and what blocks moves."""
+    """Return gauges: the clusters and queues, those that each risk affects, and the blockers of migrations."""
     risks = [({"code": one["code"], "severity": ADVICE[one["code"]].severity}, one) for one in summary.risks]
     told = (
         ("clusters", "Clusters of which something could be read.", [({}, summary.clusters)]),

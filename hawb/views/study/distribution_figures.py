@@ -1,4 +1,4 @@
-"""How trials are spread, and how an estimate comes to rest: what a mean with its interval does not show."""
+"""Figures of distributions over trials, and of the convergence of an estimate, which a mean with interval hides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = (10.5, 4.2)
 
 
 def distribution_figure(spreads: Mapping[str, Spread], shown: Shown, types: Mapping[str, str] | None = None) -> Figure:
-    """The share of trials of each design that have more than so much (`hawb.study.quantiles.spread`)."""
+    """Draw for each design the share of trials that have more than a value (`hawb.study.quantiles.spread`)."""
     most = max((values[-1][0] * shown.times, design) for design, values in spreads.items())
     title = f"The worst trial of {most[1]} has {shown.text(most[0])} {shown.title}."
     note = "A line says in which share of the trials there was more; where it begins below 100 %, the others had none"
@@ -48,7 +48,7 @@ def distribution_figure(spreads: Mapping[str, Spread], shown: Shown, types: Mapp
 
 
 def convergence_figure(looks: Sequence[Estimate], shown: Shown) -> Figure:
-    """An estimate of one cell with its interval, by the number of trials (`hawb.study.estimates.growing`)."""
+    """Draw an estimate of one cell with its interval by the number of trials (`hawb.study.estimates.growing`)."""
     trials = [row["trials"] for row in looks]
     values = [shown.of(row) for row in looks]
     value, low, high = values[-1]

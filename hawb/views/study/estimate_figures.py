@@ -1,8 +1,9 @@
-"""What a study comes to as a picture: designs below each other, a panel for each number, intervals as lines, and above
-it where the designs differ most; the same for differences from a baseline.
+"""Figures of a study: designs below each other, a panel for each number, intervals as lines.
 
-Classic queues are squares and quorum queues hexagons; a mark is hollow where no trial had any. Each has its number
-beside it. A number that no design has in any environment has no panel: the note names it.
+The title says where the designs differ most. One figure shows the numbers, the other their differences from a baseline.
+
+Classic queues are squares and quorum queues hexagons; a mark is hollow if the number is 0 in every trial. Each mark has
+its number next to it. A number that is 0 for all designs in all environments has no panel; the note names it.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from hawb.views.style import FIGURE, GRID, LOOKS, MARKERS, PAPER
 STYLE = FIGURE | {"axes.grid.axis": "x", "axes.spines.left": False, "ytick.left": False}
 ROW_INCHES = 0.2
 WIDE = 50
-"""A panel whose largest number is so many times its smallest is logarithmic, down to 0."""
+"""A panel is logarithmic, down to 0, if its largest number is more than this many times its smallest."""
 
 ROOM = 1.6
-"""How much longer an axis is than its longest interval, for the number beside it."""
+"""The length of an axis as a multiple of its longest interval, with room for the number next to it."""
 
 MOST_TICKS, IN_A_FIGURE = 4, 8
-"""The most ticks of an axis beside 0 and of all panels, so that their numbers have room."""
+"""The maximum number of an axis's ticks besides 0, and of the ticks of all panels, so that their numbers fit."""
 SMALLEST_SHARE = 1e-6
-"""The smallest share that has a tick: `percent` tells no smaller ones apart."""
+"""The smallest share that has a tick; `percent` does not distinguish smaller ones."""
 
 NOTE = "lines are 95 % intervals, where they are wider than the mark"
 Value = tuple[float, float | None, float | None]
@@ -42,8 +43,10 @@ Value = tuple[float, float | None, float | None]
 def estimates_figure(
     estimates: Sequence[Estimate], shown: Sequence[Shown], types: Mapping[str, str] | None = None
 ) -> Figure:
-    """The estimates of a study drawn; `types` says of each design whether it is `classic` (what it is without) or
-    `quorum`."""
+    """Draw the estimates of a study.
+
+    `types` says for each design if it is `classic` (the default) or `quorum`.
+    """
     places = cells(estimates)
     values = {each: [cell_value(estimates, design, around, each) for around, design in places] for each in shown}
     some = {each: told for each, told in values.items() if any(value for value, _, _ in told)} or values
@@ -58,7 +61,7 @@ def estimates_figure(
 def differences_figure(
     estimates: Sequence[Estimate], shown: Sequence[Shown], baseline: str, types: Mapping[str, str] | None = None
 ) -> Figure:
-    """How much more than the design `baseline` the others have, each as pairs of trials with the same faults."""
+    """Draw how much more than the design `baseline` the others have, from pairs of trials with the same faults."""
     places = [place for place in cells(estimates) if place[1] != baseline]
     values = {each: [cell_difference(estimates, design, around, each) for around, design in places] for each in shown}
     said = [NOTE, f"each trial beside that of {baseline} with the same faults; left of 0 is less"]
@@ -69,7 +72,7 @@ def differences_figure(
 
 
 def _furthest(estimates: Sequence[Estimate], shown: Sequence[Shown], baseline: str) -> str:
-    """The largest difference beyond chance of the first number that has one."""
+    """Return a sentence with the largest significant difference in the first number that has one."""
     for each in shown:
         apart = [row for row in estimates if row["measure"] == each.measure and row["design"] != baseline
                  and (is_apart(row, LESS) or is_apart(row, MORE))]  # fmt: skip
@@ -94,7 +97,7 @@ def _panels(
     axes: Sequence[Axes], values: Mapping[Shown, Sequence[Value]], places: Sequence[tuple[str, str]],
     types: Mapping[str, str], signed: bool = False,
 ) -> None:  # fmt: skip
-    """Draw a panel for each number; what is not `signed` cannot be below 0, and neither can its interval."""
+    """Draw a panel for each number; unless `signed`, numbers and their intervals are not below 0."""
     heights, room = _heights(places), max(1, IN_A_FIGURE // len(values))
     _labels(axes[0], places, heights)
     for (each, told), panel in zip(values.items(), axes, strict=True):
@@ -159,6 +162,6 @@ def _scale(axes: Axes, shown: Shown, values: Sequence[float], room: int) -> None
 
 
 def decades(least: float, most: float, count: int = MOST_TICKS) -> list[float]:
-    """Return powers of ten from one number above 0 to another, at most so many."""
+    """Return the powers of ten between two positive numbers, thinned out to at most `count`."""
     powers = range(ceil(log10(least)), floor(log10(most)) + 1)
     return [10.0**power for power in powers[:: ceil(len(powers) / count) or 1]]

@@ -1,4 +1,4 @@
-"""What the estimates of a study show, as a sentence: where the designs differ most, as far as the intervals tell."""
+"""A sentence that says in which number the designs of a study differ most, as far as the intervals show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hawb.views.formatting import listing
 from hawb.views.study.estimates import Shown, cell_value, cells
 
 MOST_NAMED = 2
-"""So many designs are named; of more the first, and how many others."""
+"""The maximum number of designs that are named; of more, the first is named and the others are counted."""
 
 TOO_FEW = "These are too few trials to tell the designs apart."
 
@@ -26,7 +26,7 @@ class _Cell(NamedTuple):
 
 
 class _Contrast(NamedTuple):
-    """The designs that have most of a number, and those that have least, and in which environments it is just so."""
+    """The designs with the most and with the least of a number, and the environments in which it is so."""
 
     environments: list[str]
     most: list[_Cell]
@@ -34,8 +34,10 @@ class _Contrast(NamedTuple):
 
 
 def sentence(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
-    """The first of the numbers in which designs differ and the intervals tell it, in the environment in which they
-    differ most; before it the first number, if no design has any of that."""
+    """Return a sentence on the first number in which designs differ significantly.
+
+    It names the environment with the widest gap. If no design has any of the first number, the sentence says so first.
+    """
     told = {each: contrast for each in shown if (contrast := _contrast(estimates, each))}
     none = f"No design has {shown[0].title} in any environment" if _all_none(estimates, shown[0]) else ""
     if not told:
@@ -57,7 +59,7 @@ def _environments(estimates: Sequence[Estimate], shown: Shown) -> dict[str, list
 
 
 def _contrast(estimates: Sequence[Estimate], shown: Shown) -> _Contrast | None:
-    """The widest difference that is told: where the whole interval of the most is above that of the least."""
+    """Return the widest difference in which the whole interval of the most is above that of the least."""
     told: dict[tuple, _Contrast] = {}
     environments = _environments(estimates, shown)
     for environment, found in environments.items():
@@ -88,7 +90,7 @@ def _names(found: Iterable[_Cell]) -> str:
 
 
 def _alone(estimates: Sequence[Estimate], shown: Shown) -> str:
-    """What is to be said where no difference is told."""
+    """Return the sentence for a study in which no difference is significant."""
     environments = _environments(estimates, shown)
     if any(len(found) > 1 for found in environments.values()):
         return TOO_FEW

@@ -1,4 +1,4 @@
-"""A study's estimates for a notebook: a table, and the same in words; each number with its 95 % interval."""
+"""A study's estimates for a notebook, as a table and in words; each number has its 95 % interval."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from hawb.study.live import Estimate
 from hawb.views.formatting import percent
 
 SMALLEST = 0.01
-"""Means below this are not told apart: a hundredth of a minute, or of a message."""
+"""Means below this are not distinguished: a hundredth of a minute, or of a message."""
 
 
 class Shown(Struct, frozen=True):
-    """A number of a study that is shown: the mean of a measure, `times` as much in another unit, or the share of trials
-    that had any."""
+    """A number to show: a measure's mean, or the share of trials in which it is not 0.
+
+    The mean is multiplied by `times` for another unit.
+    """
 
     measure: str
     title: str
@@ -25,13 +27,13 @@ class Shown(Struct, frozen=True):
     share: bool = False
 
     def of(self, estimate: Estimate) -> tuple[float, float | None, float | None]:
-        """(value, from, to) of an estimate; no interval where there are too few trials."""
+        """Return (value, from, to) of an estimate; from and to are None if there are too few trials."""
         kind, times = ("share", 1.0) if self.share else ("mean", self.times)
         values = (estimate[f"{kind}{end}"] for end in ("", "_low", "_high"))
         return tuple(None if value is None else value * times for value in values)
 
     def text(self, value: float) -> str:
-        """A value with its unit."""
+        """Return a value with its unit."""
         return percent(value) if self.share else f"< {SMALLEST:g}" if 0 < value < SMALLEST else number(value)
 
 
@@ -49,7 +51,7 @@ NETWORK = Shown("bytes_replicated", "GB between nodes a year", times=1e-9)
 def cell_value(
     estimates: Iterable[Estimate], design: str, environment: str, shown: Shown
 ) -> tuple[float, float, float]:
-    """(value, from, to) of a cell. Raises KeyError where there is none."""
+    """Return (value, from, to) of a cell. Raise KeyError if there is no such cell."""
     for row in estimates:
         if (row["design"], row["environment"], row["measure"]) == (design, environment, shown.measure):
             return shown.of(row)
@@ -59,7 +61,10 @@ def cell_value(
 def cell_difference(
     estimates: Iterable[Estimate], design: str, environment: str, shown: Shown
 ) -> tuple[float, float | None, float | None]:
-    """(how much more than the baseline's a cell's mean is, from, to). Raises KeyError where there is none."""
+    """Return (difference of a cell's mean from the baseline's, from, to).
+
+    Raise KeyError if there is none.
+    """
     for row in estimates:
         if (row["design"], row["environment"], row["measure"]) == (design, environment, shown.measure):
             ends = (row.get(f"difference{end}") for end in ("", "_low", "_high"))
@@ -70,14 +75,14 @@ def cell_difference(
 
 
 def cells(estimates: Iterable[Estimate]) -> list[tuple[str, str]]:
-    """The pairs of environment and design, in the order of the estimates' environments."""
+    """Return the pairs of environment and design, grouped by environment."""
     pairs = dict.fromkeys((row["environment"], row["design"]) for row in estimates)
     order = list(dict.fromkeys(environment for environment, _ in pairs))
     return sorted(pairs, key=lambda pair: order.index(pair[0]))
 
 
 def estimates_table(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> pd.DataFrame:
-    """One row for each environment and design, one column for each number: `value (from to to)`."""
+    """Return a table with a row for each environment and design and a column for each number: `value (from to to)`."""
     places = cells(estimates)
     found = {
         each.title: [
@@ -89,7 +94,7 @@ def estimates_table(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> pd
 
 
 def worth_table(estimates: Iterable[Estimate]) -> pd.DataFrame:
-    """One row for each environment: its trials, and how many plain ones their weights are worth."""
+    """Return a table with the trials of each environment, and how many plain trials their weights are worth."""
     found = {row["environment"]: (row["trials"], round(row["effective_trials"])) for row in estimates}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["trials", "worth plain trials"])
     return table.rename_axis("environment").map("{:,}".format)
@@ -104,7 +109,7 @@ def _in_a_cell(shown: Shown, values: tuple[float, float | None, float | None]) -
 
 
 def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) -> str:
-    """The figure's text alternative: for each environment a line that names the numbers, and a line for each design."""
+    """Return the figure's text alternative: a line with the numbers by environment, and a line for each design."""
     titles = "; ".join(each.title for each in shown)
     lines: list[str] = []
     before = None
@@ -118,6 +123,6 @@ def estimates_in_words(estimates: Sequence[Estimate], shown: Sequence[Shown]) ->
 
 
 def number(value: float) -> str:
-    """A mean to three digits: no interval of these studies is narrower."""
+    """Return a mean to three digits, which is finer than any interval of these studies."""
     digits = 2 - floor(log10(abs(value))) if value else 0
     return f"{round(value, digits):,.{max(digits, 0)}f}"

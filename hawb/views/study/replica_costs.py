@@ -1,6 +1,6 @@
-"""What each number of replicas costs and brings: for a terminal and for programs.
+"""The costs and benefits of each number of replicas, for a terminal and for programs.
 
-Each figure has beside it what it leaves out.
+Each figure comes with what it leaves out.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NOT_MODELLED, NOT_MEASURED, NOT_PLAYED = "not modelled", "not measured", "not pl
 
 
 def report_of(found: WhatIf) -> Report:
-    """The report on a cluster's queues."""
+    """Return the report on a cluster's queues."""
     costs, _, advised = tables(found)
     return Report(
         f"Do the queues survive {counted(found.failures, 'failure')}?", heading(found), replicas.verdict(found),
@@ -69,7 +69,7 @@ def report_of(found: WhatIf) -> Report:
 
 
 def heading(found: WhatIf) -> str:
-    """The queues that the answer is about."""
+    """Return the queues that the answer is about, in words."""
     size = f"{found.size_bytes:,} bytes{' (assumed)' if found.assumed_size else ''}"
     streams = [one for one in found.advice if one.queue.type == "stream"]
     nodes = "an unknown number of nodes" if found.nodes is None else counted(found.nodes, "node")
@@ -79,7 +79,7 @@ def heading(found: WhatIf) -> str:
 
 
 def rows(found: WhatIf) -> list[tuple[str, ...]]:
-    """A row for each type and number of replicas."""
+    """Return a row for each type and number of replicas."""
     return [
         (
             cell.queue_type, str(cell.replicas), counted(cell.tolerated, "failure"), _size(cell.disk_bytes),
@@ -116,7 +116,7 @@ def _seconds(value: float) -> str:
 
 
 def recommendation(found: WhatIf) -> str:
-    """The recommendation and its rule."""
+    """Return the recommendation and its rule."""
     failures = counted(found.failures, "failure")
     kinds = f"quorum queues of {counted(found.members, 'member')}"
     if any(one.queue.type == "stream" for one in found.advice):
@@ -132,7 +132,7 @@ def _tolerates(found: WhatIf) -> int:
 
 
 def advice_rows(found: WhatIf) -> list[tuple[str, ...]]:
-    """The advice for each queue; queues with the same advice are one row."""
+    """Return the advice for the queues; queues with the same advice share a row."""
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for one in found.advice:
         groups[_advised(one)].append(one.queue.full_name)
@@ -148,7 +148,7 @@ def _advised(one: Advice) -> tuple[str, ...]:
 
 
 def legend(found: WhatIf) -> list[str]:
-    """What each column means, what it rests on and what it leaves out."""
+    """Return what each column means, where its figures come from, and what they leave out."""
     measured = {cell.queue_type: cell.rate for cell in found.cells if cell.rate is not None}
     errors = ", ".join(f"{kind} {rate.error:.0%} of {rate.rows} figures" for kind, rate in measured.items())
     error = f"the median error on figures that were held out: {errors}" if errors else "nothing like it was measured"
@@ -170,14 +170,14 @@ def legend(found: WhatIf) -> list[str]:
 
 
 def _failing(found: WhatIf) -> str:
-    """How nodes fail in what is played."""
+    """Return how nodes fail in the simulated trials."""
     if found.own is None:
         return FAILING
     return BY_NUMBERS.format(own=found.own, open=OPEN.format(draws=len(found.own.draws)) if found.own.draws else "")
 
 
 def _fewer(played: Sequence[Played]) -> str:
-    """Which rows have fewer trials, and why."""
+    """Return which rows have fewer trials, and why; "" if none has."""
     groups = Counter((one.refused, one.lost.trials) for one in played if one.refused)
     return "".join(
         FEWER.format(trials=trials, rows=counted(count, "row"), reason=reason)
@@ -186,7 +186,7 @@ def _fewer(played: Sequence[Played]) -> str:
 
 
 def plain(found: WhatIf) -> dict[str, object]:
-    """The whole answer as JSON has it."""
+    """Return the whole answer as JSON values."""
     return {
         "release": found.profile.release,
         "nodes": found.nodes,
@@ -229,7 +229,7 @@ def _plain_cell(cell: Cell) -> dict[str, object]:
 
 
 def tables(found: WhatIf) -> tuple[Table, Table, Table]:
-    """Costs, the meaning of the columns, and the advice, as a notebook and a page show them."""
+    """Return the costs, the meaning of the columns, and the advice, for a notebook and a page."""
     told = [tuple(" ".join(text.split()).split(": ", 1)) for text in legend(found)]
     return (
         Table(heading(found), COLUMNS, rows(found)),

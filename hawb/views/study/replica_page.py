@@ -1,4 +1,4 @@
-"""What each number of replicas costs and brings, as one page with its figure."""
+"""The costs and benefits of each number of replicas, as one page with its figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hawb.views.study.replica_costs import report_of
 from hawb.views.style import FIGURE, LOOKS, MARKERS, PRINTED_FAINT
 
 ASIDE = {"classic": -0.08, "quorum": 0.08}
-"""How far the two types stand beside a number, so that neither hides the other."""
+"""The horizontal distance of the two types from a number, so that neither hides the other."""
 
 NAMES = {"classic": "mirrored", "quorum": "quorum"}
 
@@ -26,8 +26,10 @@ NOTE = "Dotted: the number recommended; thin lines are intervals, of rates that 
 
 
 def replica_figure(found: WhatIf, *, slim: bool = False) -> Figure:
-    """The answer for a cluster: three pictures over the number of replicas, the recommended one marked. A `slim` figure
-    is for a phone."""
+    """Draw three panels over the number of replicas, with the recommended one marked.
+
+    A `slim` figure is for a phone.
+    """
     size, grid = ((SLIM, 7.9), {"nrows": 3}) if slim else ((10.5, 3.9), {"ncols": 3})
     with drawn(sentence(found), size, NOTE, FIGURE, **grid) as (figure, rows):
         panels = rows.ravel()
@@ -51,7 +53,7 @@ def replica_figure(found: WhatIf, *, slim: bool = False) -> Figure:
 
 
 def sentence(found: WhatIf) -> str:
-    """What so many replicas as are recommended tolerate, and which of the types passes on more messages."""
+    """Return a sentence: how many failures the recommended replicas tolerate, and which type has the higher rate."""
     at = {cell.queue_type: cell for cell in found.cells if cell.replicas == found.members}
     stays = [f"a {NAMES[kind]} queue {{}}while {_failing(at[kind].tolerated)}" for kind in TYPES if kind in at]
     told = f"With {counted(found.members, 'replica')} {', '.join(stays).format('stays in use ', '')}"
@@ -63,7 +65,7 @@ def _failing(tolerated: int) -> str:
 
 
 def _faster(quorum: Cell, classic: Cell) -> str:
-    """Which of the two passes on more messages, as far as it was measured and the intervals tell it."""
+    """Return which type has the higher rate, as far as it was measured and the intervals show it."""
     if quorum.rate is None or classic.rate is None:
         return "how many messages a second both pass on was not measured"
     ratio = quorum.rate.value / classic.rate.value
@@ -116,6 +118,6 @@ def _look(cells: list[Cell]) -> dict[str, object]:
 
 
 def page(found: WhatIf) -> str:
-    """One page, which fetches and runs nothing."""
+    """Return the page, which fetches and runs nothing."""
     drawn = figure_of(partial(replica_figure, found), "The table's numbers as lines")
     return report_page(report_of(found), [drawn])

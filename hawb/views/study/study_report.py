@@ -1,4 +1,4 @@
-"""A study's estimates for a terminal and as one page: a verdict, a table for each measure; and its progress."""
+"""A study's estimates for a terminal and as one page: a verdict and a table for each measure; and its progress."""
 
 from __future__ import annotations
 
@@ -79,11 +79,13 @@ def report_of(
     numbers: tuple[Part, ...] = (), command: str = "",
     unseen: Collection[tuple[str, str]] = (), assumed: Collection[str] = (),
 ) -> Report:  # fmt: skip
-    """The estimates (`hawb.study.estimates`), a table for each measure of which any trial had any. Where trials have
-    weights, each row tells how many plain trials they are worth. With a `baseline` each row tells its difference from
-    that design, under the same faults, and what tells designs apart stands before the tables. `currency` is that of
-    prices, `numbers` what was measured and what is assumed. `unseen` are pairs of design and environment of which not
-    all losses are seen (`Study.split_brains`)."""
+    """Return the report on the estimates (`hawb.study.estimates`), with a table for each measure with any values.
+
+    If trials have weights, each row has the number of plain trials that they are worth. With a `baseline`, each row has
+    its difference from that design under the same faults, and a part before the tables says which designs differ
+    significantly. `currency` is that of prices, and `numbers` are parts about measured and assumed numbers. `unseen`
+    are pairs of design and environment in which trials do not see all losses (`Study.split_brains`).
+    """
     rows = list(estimates)
     by_measure: dict[str, list[Row]] = {measure: [] for measure in JUDGED}
     for row in rows:
@@ -110,12 +112,15 @@ def report_of(
 
 
 def report(title: str, estimates: Iterable[Row], baseline: str | None = None, currency: str | None = None) -> str:
-    """The same as text."""
+    """Return the report as text."""
     return text(report_of(title, estimates, baseline, currency))
 
 
 def page(found: Report, estimates: Iterable[Row]) -> str:
-    """One page, which fetches and runs nothing: a bar for each cell of the first measures that any trial had."""
+    """Return the report as one page, which fetches and runs nothing.
+
+    It has a bar for each cell of the measures in JUDGED that is not 0.
+    """
     drawn = []
     for measure in JUDGED:
         rows = [row for row in estimates if row["measure"] == measure and row["mean"]]
@@ -129,8 +134,10 @@ def page(found: Report, estimates: Iterable[Row]) -> str:
 
 
 def beside(estimates: Iterable[Row], baseline: str) -> list[str]:
-    """Which designs are told apart from the baseline by the measures that count, environment by environment; nothing
-    where there is no other design. The rows are judged together (`hawb.study.comparisons.judged`)."""
+    """Return, by environment, which designs differ significantly from the baseline in the measures of JUDGED.
+
+    The list is empty if there is no other design. The rows are judged together (`hawb.study.comparisons.judged`).
+    """
     rows = list(estimates)
     by_environment: dict[str, list[str]] = {}
     for measure, words in JUDGED.items():
@@ -146,8 +153,10 @@ def beside(estimates: Iterable[Row], baseline: str) -> list[str]:
 
 
 def _judged(rows: Iterable[Row]) -> str:
-    """The designs that have less than the baseline and those that have more, each with its difference; designs whose
-    interval includes 0 are neither."""
+    """Return the designs with less than the baseline and those with more, each with its difference.
+
+    Designs whose interval includes 0 are neither.
+    """
     sides: dict[str, list[str]] = {"less": [], "more": []}
     for row in rows:
         for name, side in (("less", LESS), ("more", MORE_THAN)):
@@ -158,8 +167,10 @@ def _judged(rows: Iterable[Row]) -> str:
 
 
 def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
-    """The numbers that a study was played with, after own numbers of that title were laid over it: a table of those
-    that were measured, one of those that are assumed, and one for each other origin."""
+    """Return the numbers of a study after the numbers of the file `title` were applied, in a table for each origin.
+
+    There is one table for measured numbers, one for assumed ones, and one for each other origin.
+    """
     by_origin: dict[str, list[tuple[str, ...]]] = {origin: [] for origin in (*ORIGINS.values(), UNTOLD)}
     for one in settings:
         by_origin[one.origin].append((shown(one.name), shown(one.value), shown(one.reason)))
@@ -171,8 +182,10 @@ def origins(title: str, settings: Iterable[Setting]) -> tuple[Part, ...]:
 
 
 def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
-    """How differences from the baseline move with a number that is assumed, the largest first; nothing where none was
-    varied."""
+    """Return how differences from the baseline change with assumed numbers, the largest change first.
+
+    Return nothing if no number was varied.
+    """
     found = []
     for row in rows:
         for told in row.get(SENSITIVITY, ()):
@@ -188,8 +201,10 @@ def sensitivity(rows: Iterable[Row]) -> tuple[Part, ...]:
 
 
 def quantiles(rows: Iterable[Row]) -> tuple[Part, ...]:
-    """Quantiles of trials and the shares above an objective, each with its interval; nothing where none were asked
-    for, and no row where no trial had any."""
+    """Return quantiles of trials and the shares above an objective, each with its interval.
+
+    Return nothing if none were asked for; measures that are 0 in all trials have no row.
+    """
     rows = [row for row in rows if "p50" in row and row["share"]]
     if not rows:
         return ()
@@ -214,7 +229,7 @@ def _between(row: Row, name: str) -> str:
 
 
 def defaults(study: Study) -> tuple[str, ...]:
-    """A sentence that names the lengths of time for which a study has no source, the one of elections first."""
+    """Return a sentence about the durations for which a study has no source, in the order of TIMES."""
     found: dict[str, None] = {}
     for name, environment in study.environments.items():
         for field in TIMES:
@@ -225,8 +240,10 @@ def defaults(study: Study) -> tuple[str, ...]:
 
 
 def rates_part(rows: Iterable[Row]) -> tuple[Part, ...]:
-    """How much of the intervals is there because rates are not known better (`hawb.study.own_draws`); nothing where the
-    numbers have no draws."""
+    """Return how much of each interval comes from the uncertainty of the rates (`hawb.study.own_draws`).
+
+    Return nothing if the numbers have no draws.
+    """
     cells = []
     for row in rows:
         off = row.get("open_mean")
@@ -261,8 +278,10 @@ def _cells(row: Row) -> list[str]:
 
 
 def _interval_of_mean(row: Row) -> str:
-    """The interval of a mean; or that there are too few trials for one, with how many it takes. Weighted trials show
-    more events than their share tells, and keep theirs."""
+    """Return the interval of a mean, or if there are too few trials, how many it takes.
+
+    Weighted trials contain more events than their share shows, so they keep their interval.
+    """
     takes = trials_for_mean(float(row["share"]))
     if row["mean_low"] is None or row["effective_trials"] != row["trials"] or takes <= row["trials"]:
         return interval(row["mean_low"], row["mean_high"])
@@ -270,7 +289,7 @@ def _interval_of_mean(row: Row) -> str:
 
 
 def about(value: float) -> int:
-    """A number of trials to two digits, upwards."""
+    """Return a number of trials rounded up to two digits."""
     digits = len(str(int(value))) - 2
     return ceil(value / 10**digits) * 10**digits if digits > 0 else ceil(value)
 
@@ -282,22 +301,22 @@ def _difference(row: Row, baseline: str) -> list[str]:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """From and to; nothing where there are too few trials to tell."""
+    """Return the ends of an interval; "" if there are too few trials for one."""
     return "" if low is None else f"{number(low)} to {number(high)}"
 
 
 def number(value: float) -> str:
-    """A mean in as many digits as are significant."""
+    """Return a mean with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def more(value: float) -> str:
-    """A difference, with its sign."""
+    """Return a difference with its sign."""
     return f"{'-' if value < 0 else '+'}{number(abs(value))}"
 
 
 def rate(progress: Progress | None) -> str:
-    """The rate of a study, the time left, and tasks tried again; empty before anything is played."""
+    """Return the rate of a study, the time left, and the number of retried tasks; "" before the first trial."""
     if progress is None:
         return ""
     told = []

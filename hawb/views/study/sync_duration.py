@@ -1,4 +1,4 @@
-"""How long a synchronisation takes, as a table and as a picture, with how far the model was off on held-out rows."""
+"""The duration of a synchronisation as a table and as a figure, with the model's error on held-out rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hawb.views.style import LOOKS, MARKERS, PRINTED_FAINT
 LINES = ("-", "--", ":", "-.")
 LINE_LOOK, ROW_LOOK = LOOKS["master"], LOOKS["lost"]
 HIDDEN = 0.05
-"""Lines that differ by less, as a share, lie on each other."""
+"""Lines that differ by less than this share lie on each other."""
 
 NOTE = "Triangles are published measurements, with their batches; bands are what is predicted for nine of ten new ones"
 
@@ -28,8 +28,11 @@ UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def duration_table(depths: Sequence[int], batch_sizes: Sequence[int], **more: float) -> pd.DataFrame:
-    """Seconds by depth (rows) and batch size (columns), each with its interval; `more` are other arguments of
-    `hawb.study.sync_duration.duration`. Raises NotMeasuredError."""
+    """Return seconds by depth (rows) and batch size (columns), each with its interval.
+
+    `more` are other arguments of `hawb.study.sync_duration.duration`. Raise NotMeasuredError outside the measured
+    range.
+    """
     columns = {
         f"batches of {batch_size:,}": [in_a_cell(duration(depth, batch_size=batch_size, **more)) for depth in depths]
         for batch_size in batch_sizes
@@ -38,15 +41,17 @@ def duration_table(depths: Sequence[int], batch_sizes: Sequence[int], **more: fl
 
 
 def in_a_cell(found: Prediction) -> str:
-    """A prediction's value and interval in one unit."""
+    """Return a prediction's value and interval in one unit."""
     unit, name = next(pair for pair in UNITS if found.value >= pair[0] or pair[0] == 1.0)
     value, low, high = (number(each / unit) for each in (found.value, found.low, found.high))
     return f"{value} {name} ({low} to {high})"
 
 
 def longest_batches(sizes_bytes: Sequence[int], networks_mb_s: Sequence[float], net_ticktime_s: float) -> pd.DataFrame:
-    """The largest batch, in messages, that passes within net_ticktime: by message size (rows) and link (columns). A
-    larger one holds the link's ticks back for so long that its nodes take each other for dead."""
+    """Return the largest batch, in messages, that passes within net_ticktime, by message size and network rate.
+
+    A larger batch delays the ticks on the link for so long that its nodes consider each other down.
+    """
     columns = {
         f"{network:g} MB/s": [f"{int(network * 1e6 * net_ticktime_s / size):,}" for size in sizes_bytes]
         for network in networks_mb_s
@@ -55,8 +60,10 @@ def longest_batches(sizes_bytes: Sequence[int], networks_mb_s: Sequence[float], 
 
 
 def duration_figure(depths: Sequence[int], batch_sizes: Sequence[int], **more: float) -> Figure:
-    """Seconds by depth, a line for each of up to four batch sizes with its interval as a band, beside what was
-    published. Batch sizes that come to the same share a line. Raises NotMeasuredError."""
+    """Draw seconds by depth, with a line and its interval for up to four batch sizes, and the published figures.
+
+    Batch sizes with nearly the same durations share a line. Raise NotMeasuredError outside the measured range.
+    """
     found = {size: [duration(depth, batch_size=size, **more) for depth in depths] for size in batch_sizes}
     told = sentence(depths[-1], {size: predictions[-1] for size, predictions in found.items()})
     with drawn(told, (10.5, 4.2), NOTE) as (figure, ((axes,),)):
@@ -76,7 +83,7 @@ def duration_figure(depths: Sequence[int], batch_sizes: Sequence[int], **more: f
 
 
 def sentence(depth: int, found: dict[int, Prediction]) -> str:
-    """How long so many messages block a queue, with the largest batches and with the smallest."""
+    """Return how long a number of messages blocks a queue, with the largest batches and with the smallest."""
     small, large = min(found), max(found)
     told = f"{counted(depth)} {'blocks' if depth == 1 else 'block'} a queue for {in_a_cell(found[large])}"
     if in_a_cell(found[small]) == in_a_cell(found[large]):
@@ -85,7 +92,7 @@ def sentence(depth: int, found: dict[int, Prediction]) -> str:
 
 
 def _alike(found: dict[int, list[Prediction]]) -> list[tuple[list[int], list[Prediction]]]:
-    """The lines, each with all batch sizes that come to it within what its width hides."""
+    """Return the lines, each with all batch sizes whose durations are nearly the same."""
     lines: list[tuple[list[int], list[Prediction]]] = []
     for size, predictions in found.items():
         same = [sizes for sizes, others in lines

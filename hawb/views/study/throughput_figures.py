@@ -1,7 +1,7 @@
-"""Published rates and latencies beside the model that was fitted to them, as a picture and as tables.
+"""Published rates and latencies with the model that was fitted to them, as a figure and as tables.
 
 Classic queues are squares, quorum queues lighter hexagons; lines are the fit. The band is the interval of a prediction:
-a mark outside of it is a row that the others did not predict.
+a mark outside it is a row that the other rows did not predict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOOK = {name: {"color": LOOKS[name].colour, "marker": MARKERS[LOOKS[name].glyph]
 NUMBERS = EngFormatter(sep="")
 
 CLOSE = 1.25
-"""A prediction is near what was published if it is not more than so many times it, or less than one such part."""
+"""A prediction is close to the published value if neither is more than this many times the other."""
 
 NOTE = "Marks are published figures, lines the fit, and bands what it predicts for nine of ten new rows"
 
@@ -35,10 +35,10 @@ SIZED = "GKE e2-standard-16 3.10.1"
 
 
 def throughput_figure(queues: dict[str, Model], clusters: dict[str, Model]) -> Figure:
-    """Models of one queue and of a cluster by queue type (`classic`, `quorum`), beside what was published.
+    """Draw models of one queue and of a cluster, by queue type (`classic`, `quorum`), with the published figures.
 
-    Rate and latency by the publisher's limit, rate by message size for one copy and three, and all rows of the
-    clusters, each predicted without having been seen.
+    The panels show rate and latency by the publisher's limit, rate by message size for one copy and three, and all rows
+    of the clusters, each predicted from the other rows.
     """
     with drawn(sentence(queues, clusters), (10.5, 8.2), NOTE, FIGURE, nrows=2, ncols=2) as (figure, axes):
         _by_limit(axes[0, 0], queues)
@@ -49,8 +49,10 @@ def throughput_figure(queues: dict[str, Model], clusters: dict[str, Model]) -> F
 
 
 def sentence(queues: dict[str, Model], clusters: dict[str, Model]) -> str:
-    """Which type of queue passes on more with many messages unconfirmed, as far as the intervals tell it, and how many
-    of the clusters' rows the other rows predicted."""
+    """Return which queue type has the higher rate with many unconfirmed messages, as far as the intervals show it.
+
+    The sentence also counts the clusters whose rate the other rows predict.
+    """
     at_most = {}
     for queue_type, model in queues.items():
         rows = _measured(model, LIMITED)
@@ -67,8 +69,10 @@ def sentence(queues: dict[str, Model], clusters: dict[str, Model]) -> str:
 
 
 def held_out_table(model: Model) -> pd.DataFrame:
-    """Every row of a model: its columns, the published rate, the rate that the model without this row predicts, and by
-    how much that is off, in per cent; nothing where no other row has the same base."""
+    """Return every row of a model with the published rate, and the rate that the model without this row predicts.
+
+    The error is in per cent; it is empty if no other row has the same base.
+    """
     rows = []
     for row, error in zip(model.rows, model.held_out, strict=True):
         known = {column: row[column] for column in (*model.law.columns, "rate_per_s")}
@@ -80,9 +84,11 @@ def held_out_table(model: Model) -> pd.DataFrame:
 def limits_table(
     queues: dict[str, Model], limits: Sequence[int], copies: dict[str, int], **asked: object
 ) -> pd.DataFrame:
-    """Messages a second and median latency of one queue by the publisher's limit, each with its interval, and as the
-    last row how far the model was off on rows that were held out; `copies` says how many each type has. Raises
-    NotMeasuredError."""
+    """Return messages a second and median latency of one queue by the publisher's limit, each with its interval.
+
+    The last row has the model's error on held-out rows; `copies` is the number of replicas by type. Raise
+    NotMeasuredError outside the measured range.
+    """
     columns: dict[str, list[str]] = {}
     for queue_type, model in queues.items():
         given = {"replicas": copies[queue_type]} | asked
@@ -158,7 +164,7 @@ def _held_out(axes: Axes, clusters: dict[str, Model]) -> None:
         axes.plot(ends, share * ends, color=PRINTED_FAINT, linewidth=1, linestyle=":")
     axes.annotate("dotted: a quarter more, a fifth less", (90_000, 15_000), color=PRINTED_FAINT, ha="right")
     _logarithmic(axes)
-    axes.legend(fontsize=8, loc="upper left")  # marks in a cloud: there is no line to stand beside
+    axes.legend(fontsize=8, loc="upper left")  # the marks form a cloud without lines to label
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks((20_000, 30_000, 50_000, 80_000))
 

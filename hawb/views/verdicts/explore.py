@@ -1,4 +1,4 @@
-"""Whether a cluster holds against all that a search has tried, in a sentence, and what to do next."""
+"""The verdict of `hawb explore`: if a cluster survives every story that the search has tried, and what to do next."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ HOLDS = {
         "two partitions continue with different messages of {queues}",
     ),
 }
-"""What is told of each goal where no story ends in it, and where one does."""
+"""The clauses for each goal: if no story reaches it, and if one does."""
 QUESTIONS = {
     "lost-confirmed": "Is every confirmed message safe?", "unavailable": "Does every queue stay in use?",
     "diverged": "Do all partitions keep the same messages?",
 }  # fmt: skip
 FAULTS_AGAIN = 9
 STORY = "story.yaml"
-"""The file that the command writes which is to keep the story."""
+"""The file name in the command that saves the story."""
 
 
 class Files(NamedTuple):
-    """The file of the scenario that a search begins with, and the file that the story goes to, where there are any."""
+    """The file of the scenario with which a search begins, and the file to which the story goes; "" for none."""
 
     scenario: str = ""
     story: str = ""
@@ -43,8 +43,10 @@ UNNAMED = Files()
 
 
 def verdict(question: Question, answer: Progress) -> Verdict:
-    """Return no if a story ends in the goal, unknown if the search was stopped before every story within the bound was
-    tried, yes if none ends in it."""
+    """Return the verdict: no if a story reaches the goal, yes if none within the bound does.
+
+    Return unknown if the search ended before every story within the bound was tried.
+    """
     held, broken = HOLDS[question.goal]
     if answer.story is not None:
         told = "; ".join(map(step_in_words, new_steps(answer)))
@@ -59,18 +61,18 @@ def verdict(question: Question, answer: Progress) -> Verdict:
 
 
 def bound(question: Question) -> str:
-    """The bound of a search, in words."""
+    """Return the bound of a search, in words."""
     most = question.most
     return f"{counted(most.faults, 'fault')} and {counted(most.operations, 'operation')}"
 
 
 def new_steps(answer: Progress) -> tuple[Step, ...]:
-    """The steps that the search has put behind those of the cluster."""
+    """Return the steps that the search has added to those of the cluster."""
     return () if answer.story is None else tuple(answer.story.steps[-(answer.depth + 1) :])
 
 
 def step_in_words(step: Step) -> str:
-    """A step as it is typed, without its time: kill a."""
+    """Return a step as the user would type it, without its time: kill a."""
     return f"{step.name} {_in_words(plain(step)[step.name])}".strip()
 
 
@@ -87,7 +89,7 @@ def _in_words(value: Any) -> str:
 
 
 def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[ToDo, ...]:
-    """Return what to do next: play what was found and try what would have kept it, or ask for more."""
+    """Return what to do next: play the story and try single changes against it, or search further."""
     scenario = (files.scenario,) if files.scenario else ()
     if answer.story is not None:
         kept = () if files.story else asking("explore", scenario, *_asked(question), f"--scenario {STORY}")
@@ -114,7 +116,7 @@ def todo(question: Question, answer: Progress, files: Files = UNNAMED) -> tuple[
 
 
 def _asked(question: Question, more: int = 0) -> tuple[str, ...]:
-    """The options that ask a question again, of so many faults more."""
+    """Return the options that ask the question again, with `more` faults in addition."""
     most, without = question.most, sorted(MOVES.keys() - question.verbs)
     told = (f"--for {question.goal}", f"--faults {most.faults + more}", f"--operations {most.operations}")
     return (*told, *(f"--without {verb}" for verb in without))

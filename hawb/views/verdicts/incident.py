@@ -1,8 +1,7 @@
-"""What an incident cost, in a sentence: messages that are certainly lost, what broke by itself, what may be lost or
-cannot be told, or that nothing was.
+"""The verdict on an incident: messages certainly lost, spontaneous failures, possible losses, or none of these.
 
-What is certain follows from the story by the rules, whatever clients did; what is possible depends on what they sent
-meanwhile, which no log tells.
+Certain losses follow from the story by RabbitMQ's rules, whatever clients did. Possible losses depend on what clients
+sent meanwhile, which is not in the logs.
 """
 
 from __future__ import annotations
@@ -36,15 +35,19 @@ from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 from hawb.views.story.keeping import keeping
 
 MOST_FAULTS, FEW_FAULTS, LONG_US = 30, 5, 24 * 3600 * 1_000_000
-"""A story is long with more faults than the first, or with more than a few that are more than a day apart."""
+"""A story is long with more faults than the first number, or with more than the second that are over a day apart."""
 WITHOUT_EXPORTS = frozenset({"no_listing", "no_definitions"})
-"""Doubts that exports beside the logs would settle."""
+"""Doubts that exports of the cluster, given with the logs, would settle."""
 
 
 def verdict(incident: Incident, names: Names) -> Verdict:
-    """No where messages are lost for certain, or some that a listing had unless clients had taken them, and where
-    something broke by itself; else unknown where messages may be lost, or where not all is read that may tell of a
-    fault; else yes."""
+    """Return the verdict on an incident.
+
+    No: messages are certainly lost, messages of a listing are lost unless clients had consumed them, something other
+    than a process failed spontaneously, or the cluster is still partitioned at the end. Unknown: messages may be lost,
+    a process crashed and no line says what followed, or input that may be about a fault was not read. Yes: none of
+    these.
+    """
     dropped, endangered, broken = _dropped(incident), _endangered(incident), breakages(incident, names)
     lost = [one for one in incident.losses if one.certain]
     also = f". Possibly lost are {_perhaps(endangered, incident, names)}" if endangered else ""
@@ -76,7 +79,7 @@ def verdict(incident: Incident, names: Names) -> Verdict:
 
 
 def breakages(incident: Incident, names: Names) -> list[Sentence]:
-    """Return what broke by itself in the span that is told, the worst first."""
+    """Return the spontaneous failures in the span of the report, the worst first."""
     return worst(sentences([one for one in incident.told if one.kind in BROKEN], names))
 
 
@@ -93,8 +96,7 @@ def _unexplained(broken: Sequence[Sentence]) -> str:
 
 
 def _not_read(incident: Incident, names: Names) -> Iterator[str]:
-    """What hawb has not read, and may tell of a fault: lines that it does not know, files that are no logs or broke
-    off."""
+    """Yield clauses about input that hawb has not read and that may be about a fault: unknown lines and files."""
     reading = incident.reading
     if reading.unread:
         first, many = reading.unread[0], reading.severe > 1
@@ -106,7 +108,7 @@ def _not_read(incident: Incident, names: Names) -> Iterator[str]:
 
 
 def _dropped(incident: Incident) -> str:
-    """What queues did not find as they recovered, in words; empty if nothing tells of any."""
+    """Return a clause about messages that were missing when queues recovered; "" if there are none."""
     dropped = [one for one in incident.happenings if one.kind == "messages_dropped"]
     if not dropped:
         return ""
@@ -117,13 +119,17 @@ def _dropped(incident: Incident) -> str:
 
 
 def _begins_late(incident: Incident) -> bool:
-    """Whether no log tells of a beginning, since none has a boot: queues may have been there that are named nowhere."""
+    """Return True if no log contains a boot and no listing was given: there may have been queues that no log names."""
     doubts = {doubt.kind for doubt in incident.retold.doubts} if incident.retold else {"no_listing"}
     return "no_listing" in doubts and not any(one.kind == "node_started" for one in incident.happenings)
 
 
 def todo(incident: Incident, names: Names) -> tuple[ToDo, ...]:
-    """What to do: what would have kept what is lost, whom to ask about what may be, what to give beside the logs."""
+    """Return what to do.
+
+    The to-dos repair faults, rejoin partitions, narrow the span, name changes that would have kept messages, name spans
+    to ask publishers about, and name files to add.
+    """
     asked = [*_mending(incident, names), *_rejoining(incident, names), *_narrower(incident), *_keeping(incident)]
     spans = dict.fromkeys((loss.from_us, loss.until_us) for one in incident.losses for loss in one.possible
                           if not loss.only)  # fmt: skip
@@ -180,7 +186,7 @@ BOOTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     causes.ERLANG: ("Install an Erlang version that the release of {node} supports on its host, and start it again.",
                     ()),
 }
-"""What to do about a boot that failed, by its cause, and the commands."""
+"""What to do about a failed boot, by its cause, with commands."""
 QUEUE_STATES = "rabbitmqctl -n {node} list_queues --vhost {vhost} name type state"
 FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "data_corrupt": ("If a majority of the other members of {queue} runs, delete its member on {node} and add it"
@@ -203,11 +209,11 @@ FAULT_TODO: Mapping[str, tuple[str, tuple[str, ...]]] = {
                            ("rabbitmqctl -n {node} environment",)),
     "application_ended": ("Read the lines before the application ended, and start {node} again.", ()),
 }
-"""What to do about other faults."""
+"""What to do about other faults, with commands."""
 
 
 def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
-    """What to do about the worst that broke by itself."""
+    """Yield what to do about the worst spontaneous failure."""
     found = sorted((one for one in incident.told if one.kind in BROKEN),
                    key=lambda one: (BROKEN.index(one.kind), one.at_us))  # fmt: skip
     if not found:
@@ -235,7 +241,7 @@ def _mending(incident: Incident, names: Names) -> Iterator[ToDo]:
 
 
 def _reading(incident: Incident, names: Names) -> Iterator[ToDo]:
-    """Where to read on about messages of errors that hawb does not know."""
+    """Yield where to read on about error messages that hawb does not know."""
     if unread := incident.reading.unread:
         these = "this message of an error" if incident.reading.severe == 1 else "these messages of errors"
         lines = listing(names.line(one) for one in unread)
@@ -250,8 +256,11 @@ def _fills(one: Happening) -> dict[str, str]:
 
 
 def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
-    """A cluster that is still partitioned has to be made one again, and the sides that restart lose what they alone
-    have. Nodes that do not run are on no side. What became of it after the span that was asked for is not told."""
+    """Yield how to end a partition that lasts until the end of the logs.
+
+    Nodes that do not run are in no partition. If the user's span ends before the logs do, the end of the partition is
+    not in the report, so there is no to-do.
+    """
     goes_on = any(incident.asked.is_over(one.at_us) for one in incident.happenings)
     if incident.outcome and (sides := incident.outcome["partitions"]) and not goes_on:
         apart = told_apart(sides, names)
@@ -260,7 +269,7 @@ def _rejoining(incident: Incident, names: Names) -> Iterator[ToDo]:
 
 
 def _narrower(incident: Incident) -> Iterator[ToDo]:
-    """Of a long story: to ask about one incident of it, such as the last that cost something."""
+    """Yield, for a long story, how to ask about one incident of it: the last with a loss."""
     faults = [one.at_us for one in incident.told if one.kind in FAULTS]
     if len(faults) > MOST_FAULTS or (len(faults) > FEW_FAULTS and faults[-1] - faults[0] > LONG_US):
         told = f"{counted(len(faults), 'fault')} from {told_at(faults[0])} to {told_at(faults[-1])}"
@@ -272,7 +281,7 @@ def _narrower(incident: Incident) -> Iterator[ToDo]:
 
 
 def _keeping(incident: Incident) -> Iterator[ToDo]:
-    """The changes that keep what queues lost, the best first; those of several queues once."""
+    """Yield the changes that would keep lost messages, the best first; queues with the same changes share a to-do."""
     what = "is" if incident.outcome and incident.outcome["losses"] else "may be"
 
     def lost(harms: Sequence[Harm]) -> str:
@@ -282,7 +291,7 @@ def _keeping(incident: Incident) -> Iterator[ToDo]:
 
 
 def certainly(lost: Sequence[QueueLosses]) -> str:
-    """How many messages of which queues are lost for certain, and why: all that follows a No."""
+    """Return how many messages of which queues are certainly lost, and why, as the sentence after a No."""
     count = sum(one.certainly_lost for one in lost)
     causes = {loss.cause for one in lost for loss in one.certain}
     why = f": {because(causes.pop(), count)}" if len(causes) == 1 else ""
@@ -290,8 +299,10 @@ def certainly(lost: Sequence[QueueLosses]) -> str:
 
 
 def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
-    """What may be lost, the weightiest kind alone, and of which queues; what a listing had first, then what was in
-    danger longest."""
+    """Return the possible losses of the worst kind, each with its queues.
+
+    Those with messages of a listing come first, then the longest spans.
+    """
     spans: dict[Possible, list[tuple[str, int]]] = {}
     found = [(one.queue, loss) for one in incident.losses for loss in dangers(one)]
     weightiest = min((loss.only for _, loss in found), key=[*WHAT].index, default="")
@@ -305,7 +316,7 @@ def _endangered(incident: Incident) -> list[tuple[Possible, list[str]]]:
 
 
 def _perhaps(endangered: Sequence[tuple[Possible, list[str]]], incident: Incident, names: Names) -> str:
-    """What may be lost, in words: the first, and in how many others."""
+    """Return the first possible loss in words, with the number of other spans."""
     (loss, queues), *others = endangered
     more = f", or in {counted(len(others), 'other span')} of time" if others else ""
     return perhaps(loss, names, listing(queues), begins(incident)) + more

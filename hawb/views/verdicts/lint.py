@@ -1,4 +1,4 @@
-"""Do the policies do what they say: what a linter found in a sentence, and what to do about the worst of it."""
+"""The verdict of the linter: if the policies have the effect that they should, and what to do about findings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from hawb.views.remedy_commands import START, member_command, to_do
 from hawb.views.report import MOST_TO_DO, Answer, ToDo, Verdict
 
 ANSWERS: dict[str, Answer] = {"error": "no", "warning": "no", "note": "yes"}
-"""The answer by the worst finding."""
+"""The answer by the severity of the worst finding."""
 MOST_COMMANDS = 3
 PLURALS = {"policy": "policies", "operator policy": "operator policies", "queue": "queues", "node": "nodes"}
 
 
 def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = ()) -> Verdict:
-    """Return whether the policies do what they say: no with an error or a warning; without one, cannot tell where
-    something is `missing` among the files."""
+    """Return the verdict: no with an error or a warning, else yes.
+
+    Return unknown if there is neither, and something is `missing` in the files.
+    """
     counts = Counter(one.severity for one in findings)
     worst = min(findings, key=lambda one: SEVERITIES.index(one.severity), default=None)
     if missing and (worst is None or worst.severity == "note"):
@@ -41,7 +43,7 @@ def verdict(findings: Sequence[Finding], queues: int, missing: Sequence[str] = (
 
 
 def bad(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """The findings that are more than notes by their codes, the worst first."""
+    """Return the errors and warnings by code, the worst first."""
     by_code: dict[str, list[Finding]] = {}
     for one in sorted(findings, key=lambda one: SEVERITIES.index(one.severity)):
         if one.severity != "note":
@@ -50,8 +52,10 @@ def bad(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 
 def todo(findings: Sequence[Finding], missing: Sequence[str] = (), helps: Collection[str] = ADVICE) -> tuple[ToDo, ...]:
-    """What to do about the worst kinds of findings that are more than notes, each with whom it is about, of the codes
-    whose advice `helps`."""
+    """Return what to do about the worst kinds of errors and warnings, each with the names that it concerns.
+
+    Only codes in `helps` count. Without any, say which files to add if something is `missing`.
+    """
     asked = [one for code, alike in bad(findings).items() if code in helps for one in _asked(code, alike)]
     if not asked and missing:
         asked = [ToDo(f"Add a file that lists {one}: {WRITTEN_BY[one]}.") for one in missing]
@@ -59,7 +63,10 @@ def todo(findings: Sequence[Finding], missing: Sequence[str] = (), helps: Collec
 
 
 def _asked(code: str, alike: Sequence[Finding]) -> list[ToDo]:
-    """What to do about the findings of one code; about members on nodes that have left, what other commands say."""
+    """Return the to-dos about the findings of one code.
+
+    Members on nodes that have left the cluster get the same to-dos as in other commands.
+    """
     if code == "member-without-node":
         return [to_do(one) for one in _replaced(alike)]
     lines = tuple(dict.fromkeys(line for one in alike[:MOST_COMMANDS] for line in commands(one)))
@@ -67,7 +74,7 @@ def _asked(code: str, alike: Sequence[Finding]) -> list[ToDo]:
 
 
 def _replaced(found: Sequence[Finding]) -> Iterator[Remedy]:
-    """The remedies of `hawb.planning.remedies` for members on nodes that have left the cluster."""
+    """Yield the remedies of `hawb.planning.remedies` for members on nodes that have left the cluster."""
     streams = frozenset(one.name for one in found if one.detail["type"] == "stream")
     stepped = [(one.name, verb, node) for one in found for verb, node in member_steps(one)]
     again = {queue for queue, verb, _ in stepped if verb == "rejoin"}
@@ -94,12 +101,14 @@ WRITTEN_BY = {
     "the queues": "an export, as rabbitmqctl export_definitions writes it, or a listing of queues",
     "the policies": "an export, as rabbitmqctl export_definitions writes it, or /api/queues",
 }
-"""Which files tell what a report lacks (`hawb.planning.lint.Report.missing`)."""
+"""The files that contain what a report lacks (`hawb.planning.lint.Report.missing`)."""
 
 
 def commands(finding: Finding) -> tuple[str, ...]:
-    """The commands that do what the advice says, with the names filled in; none where files do not tell a name that
-    they need, or where a queue has to be declared anew."""
+    """Return the commands that follow the advice, with names filled in.
+
+    Return none if the files lack a name, or if a queue has to be declared again.
+    """
     vhost, name = split_queue(finding.name)
     at = f"-p {bash_word(vhost)}{' --' * name.startswith('-')}"
     detail = finding.detail
@@ -126,7 +135,7 @@ def _streams(finding: Finding) -> frozenset[str]:
 
 
 def set_policy(policy: Mapping[str, object]) -> str:
-    """The command that sets a policy, which is given as the scenario contract writes it."""
+    """Return the command that sets a policy, given as a map of the scenario contract."""
     words = ["-p", policy["vhost"], "--priority", policy["priority"], "--apply-to", policy["apply_to"]]
     words += ["--", policy["name"], policy["pattern"], json.dumps(policy["definition"])]
     return " ".join(["rabbitmqctl set_policy", *(bash_word(str(word)) for word in words)])

@@ -1,4 +1,4 @@
-"""Can the queues be moved to quorum queues: in a sentence, and what has to be done for it."""
+"""The verdict on a migration to quorum queues, and what to do for it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from hawb.views.planning import applications
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 STAY = {"stream": ("a stream", "streams"), "classic": ("a classic queue", "classic queues")}
-"""What queues of a type stay, one and several of them."""
+"""The words for queues that keep their type: for one and for several."""
 
 
 def verdict(plan: Migration) -> Verdict:
-    """Return yes where no queue needs more than the type, no where one cannot be a quorum queue, and that it cannot be
-    told where no file tells what decides that. Counted are the queues that the move is about."""
+    """Return the verdict: yes if only the type changes, yes with a but if more has to change first.
+
+    Return no if a queue cannot be a quorum queue, unknown if a file is missing that decides it. Only the queues that
+    the migration concerns are counted.
+    """
     affected, stay, changed = plan.affected, plan.having("not"), plan.having("ready with changes")
     untold = [move for move in plan.moved if move.untold]
     also = _unaffected(plan)
@@ -43,7 +46,7 @@ def verdict(plan: Migration) -> Verdict:
 
 
 def _unaffected(plan: Migration) -> list[str]:
-    """Return what there is beside the queues that the move is about, in a few words for each kind."""
+    """Return clauses about the queues that the migration does not concern, one for each kind."""
     done = len(plan.having("quorum already"))
     told = [f"{done:,} {'is a quorum queue' if done == 1 else 'are quorum queues'} already"] if done else []
     kinds: dict[tuple[str, str], list[Move]] = {}
@@ -55,7 +58,7 @@ def _unaffected(plan: Migration) -> list[str]:
 
 
 def _of(moves: list[Move], affected: list[Move]) -> str:
-    """Return some of the queues that the move is about: how many of how many, and their names."""
+    """Return some of the queues that the migration concerns: their number, the total, and their names."""
     if len(affected) == 1:
         return _names(moves)
     if len(moves) == len(affected):
@@ -80,8 +83,11 @@ def _why(move: Move) -> str:
 
 
 def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
-    """Return what to do: settle clashes, change what declares queues, decide about queues that cannot be moved, follow
-    the runbook, which `command` writes."""
+    """Return what to do.
+
+    The to-dos are: resolve clashes, change applications that declare queues, decide about queues that cannot be
+    migrated, and follow the runbook, which `command` writes.
+    """
     asked = []
     if not plan.queues_told or any(move.untold for move in plan.moved):
         again = (one.replace("migrate", f"migrate {DEFINITIONS}", 1) for one in command)
@@ -104,7 +110,7 @@ def todo(plan: Migration, command: tuple[str, ...] = ()) -> tuple[ToDo, ...]:
 
 
 def _decide(stay: list[Move], plan: Migration) -> str:
-    """Return what there is to decide about queues that cannot be moved."""
+    """Return the decision to make about queues that cannot be migrated."""
     mirrored = [] if plan.target.mirroring else [move for move in stay if move.mirrored]
     if mirrored:
         return f"Decide about {_names(mirrored)}: mirrored today, and with one replica from 4.0 on."

@@ -1,4 +1,4 @@
-"""Do the queues outlive so many failures with the replicas that they have, in a sentence, and what to change."""
+"""The verdict on replicas: if the queues survive a number of failures, and what to change."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hawb.views.verdicts.safe import out_verdict, remedies_todo
 
 
 def verdict(found: WhatIf) -> Verdict:
-    """No where a queue is out of use already, queues do not outlive so many failures, or nodes are too few for it; not
-    known where files do not tell; yes with a but where mirrored ones do while their mirrors are synchronised; yes where
-    a majority of each outlives them."""
+    """Return the verdict: yes if a majority of each queue's members survives the failures.
+
+    Return no if a queue is already out of use, does not survive them, or there are too few nodes; unknown if files are
+    missing; yes with a but if mirrored queues survive only while their mirrors are synchronised.
+    """
     failures, every = counted(found.failures, "failure"), counted(len(found.advice), "queue")
     few = [one for one in found.advice if one.survives is not None and one.survives < found.failures]
     unknown = [one for one in found.advice if one.has is None]
@@ -39,8 +41,11 @@ def verdict(found: WhatIf) -> Verdict:
 
 
 def todo(found: WhatIf) -> tuple[ToDo, ...]:
-    """What to do: write the files that lack, then what is checked by playing it (start nodes, replace and add members),
-    add nodes, move classic queues, look at those that cannot be moved."""
+    """Return what to do.
+
+    The to-dos are: write missing files, apply remedies that the engine has checked (start nodes, replace and add
+    members), add nodes, migrate classic queues, and decide about those that cannot be migrated.
+    """
     files = found.before.files
     unknown = tuple(one.queue.full_name for one in found.advice if one.has is None)
     lacking = found.before.live._replace(nodes_listed=True, unlisted=unknown)
@@ -63,7 +68,7 @@ def todo(found: WhatIf) -> tuple[ToDo, ...]:
 
 
 def on_streams(found: WhatIf) -> tuple[str, ...]:
-    """What is said of streams: how many replicas their declarations ask for, and how more come to one that exists."""
+    """Return notes on streams: the replicas that their declarations ask for, and how to add more to a stream."""
     told = [one for one in found.advice if one.queue.type == "stream"]
     if not told:
         return ()

@@ -1,4 +1,4 @@
-"""How a story ended, in a sentence, and what to do about it: read off its outcome alone."""
+"""The verdict on a story and what to do about it, from the outcome alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hawb.views.story.keeping import keeping, placed
 QUESTION = N_("Is every message kept, every queue in use and every step accepted?")
 NO_ADVICE = Advice()
 LONG_S = 1.0
-"""An outage that is longer is told."""
+"""Seconds: the sentence mentions outages that are longer."""
 IN_STEP = N_("what {queues} lost in step {number}")
 NOT_TAKEN = N_("the messages for {queues} that no queue took after step {number}")
 NOTHING_HELPS = N_("Nothing was found that makes this better.")
@@ -38,7 +38,7 @@ LATE_OR_RAISED = {
         "Have {consumers} acknowledge each delivery in time, or declare {name} with a longer x-consumer-timeout."
     ),
 }
-"""What to do about late consumers, by where the timeout is set that has to be longer."""
+"""What to do about late consumers, by the place of the timeout that has to be longer."""
 
 NOTHING = {
     "queue": Plural("there is no queue {names}", "there are no queues {names}"),
@@ -48,7 +48,7 @@ NOTHING = {
     "node": Plural("{names} is no node of the cluster", "{names} are no nodes of the cluster"),
     "client": Plural("there is no client {names}", "there are no clients {names}"),
 }
-"""That names name nothing, by their kind."""
+"""The clauses about names that match nothing, by their kind."""
 
 MEANT = {
     "queue": N_("there is no queue {name}: did you mean {near}?"),
@@ -59,7 +59,7 @@ MEANT = {
     "node": N_("{name} is no node of the cluster: did you mean {near}?"),
     "client": N_("there is no client {name}: did you mean {near}?"),
 }
-"""What a name may have been meant for, by its kind."""
+"""The suggestions for misspelt names, by their kind."""
 
 TAKEN_BACK = Plural(
     "RabbitMQ took deliveries back from consumer {consumers}, which had not acknowledged in time",
@@ -68,10 +68,12 @@ TAKEN_BACK = Plural(
 
 
 def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
-    """Return no if messages are lost, no queue took them, something cannot be used at the end, RabbitMQ refused a step,
-    or names are most likely misspelt (`unknown`). Return unknown if sides of a partition do not see each other or
-    do not agree, or before the nodes notice that a link is cut or a node is gone: messages may yet be lost. Return yes
-    if everything held."""
+    """Return the verdict on an outcome.
+
+    No: messages are lost, no queue took them, something is unusable at the end, RabbitMQ refused a step, or names are
+    most likely misspelt (`unknown`). Unknown: partitions do not see each other or disagree, or a cut link or stopped
+    node is not detected yet, so that messages may yet be lost. Yes: none of these.
+    """
     told = headline(outcome)
     harmed = told.lost.count or told.untaken.count or told.trouble or told.refused
     more = [*_outages(outcome)] if not harmed else []
@@ -84,7 +86,7 @@ def verdict(outcome: dict, unknown: Sequence[Unknown] = ()) -> Verdict:
 
 
 def _outages(outcome: dict) -> Iterator[str]:
-    """Which queues could not be used meanwhile, and for how long."""
+    """Yield a clause about the queues that were unavailable for a while, and for how long."""
     times = {name: of["publish_down_s"] for name, of in outcome["availability"].items()}
     long = sorted((name for name in times if times[name] > LONG_S), key=lambda name: -times[name])
     if long:
@@ -93,13 +95,16 @@ def _outages(outcome: dict) -> Iterator[str]:
 
 
 def _taken_back(outcome: dict) -> list[str]:
-    """The consumers that did not acknowledge in time and stay, as those of quorum queues do from 4.3 on."""
+    """Return a clause about consumers that were late to acknowledge and stay, as on quorum queues from 4.3."""
     names = [name for name in late_consumers(outcome) if not is_closed(outcome, name)]
     return [ngettext(*TAKEN_BACK, len(names), consumers=listing(names))] if names else []
 
 
 def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
-    """The names that name nothing, but for queues of which the headline says that they took no messages."""
+    """Return clauses about names that match nothing.
+
+    Leave out queues that took no messages, which the headline mentions.
+    """
     by_kind: dict[str, list[str]] = {}
     for one in unknown:
         if one.name not in told.untaken.messages:
@@ -108,9 +113,12 @@ def _misspelt(told: Headline, unknown: Sequence[Unknown]) -> list[str]:
 
 
 def todo(outcome: dict, advice: Advice = NO_ADVICE) -> tuple[ToDo, ...]:
-    """What to do: correct names that are most likely misspelt, whatever would have kept what was lost, declare queues
-    before messages are published to them, have consumers acknowledge in time, wait until nodes notice, and what makes
-    the cluster better where the story ends."""
+    """Return what to do.
+
+    The to-dos are: correct misspelt names, changes that would have kept lost messages, declare queues before messages
+    are published to them, have consumers acknowledge in time, wait until nodes detect failures, and remedies for the
+    cluster at the end.
+    """
     untaken = headline(outcome).untaken.messages
     asked = [ToDo(_did_you_mean(one)) for one in sorted(advice.unknown, key=lambda one: one.name not in untaken)]
     asked += keeping(advice.kept, _in_step, placed)
@@ -140,7 +148,7 @@ def _in_step(harms: Sequence[Harm]) -> str:
 
 
 def _did_you_mean(one: Unknown) -> str:
-    """What a misspelt name was most likely meant for, and where it stands."""
+    """Return the likely meaning of a misspelt name, with its step."""
     first, *another = map(shown, one.near)
     near = _("{one} or {another}", one=first, another=another[0]) if another else first
     vhost, other = (shown(split_queue(name)[0]) for name in (one.name, one.near[0]))

@@ -1,4 +1,4 @@
-"""Is it safe to stop a node now, in a sentence, and what would make it safer."""
+"""The verdict on stopping a node now, and what would make it safer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hawb.views.remedy_commands import either, to_do
 from hawb.views.report import MOST_TO_DO, ToDo, Verdict
 
 FEW = 3
-"""So many queues and more are counted, not named; so many things at most are told of one kind."""
+"""From this number on, queues are counted instead of named; it is also the maximum number of clauses of one kind."""
 
 OUT = {
     "no_majority": N_("{down} of {replicas} members down"),
@@ -32,7 +32,7 @@ OUT = {
     "failed": N_("the process has ended"),
     "listed": N_("{state} in a listing"),
 }
-"""Why a queue is out of use, by its `reason`, with its `state` where that says more."""
+"""Why a queue is out of use, by its `reason`, or by `reason` and `state` where the state says more."""
 RUN_AGAIN = ("mend", "start", "start_one", "start_synchronise")
 """The kinds of remedies after which more of the members run."""
 ALREADY = Plural("{queues} is already out of use ({reason})", "{queues} are already out of use ({reason})")
@@ -40,8 +40,11 @@ STORE = N_("the metadata store is already out of use ({reason})")
 
 
 def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
-    """Answer whether a controlled stop of any of the nodes is safe: no where a queue is out of use already, or a stop
-    of one of them hurts; not known where files lack what decides it; yes with a but where only a kill hurts."""
+    """Return the verdict on a controlled stop of any of the nodes.
+
+    No: a queue is already out of use, the stop of a node harms queues, or no node runs. Unknown: files are missing. Yes
+    with a but: only a kill harms queues.
+    """
     found = Outlook.of(found)
     hurting = sorted((one for one in found.forecasts if one.hurt("stop")), key=_worst_first)
     fine = [one.node for one in found.forecasts if not one.hurt("stop")]
@@ -58,7 +61,7 @@ def verdict(found: Outlook | Sequence[Forecast]) -> Verdict:
 
 
 def lines(found: Outlook) -> str:
-    """Whether it is safe to stop each node, a line of a log each; one line where nothing can be forecast."""
+    """Return a log line for each node that says if it is safe to stop; one line if there is no forecast."""
     if not found.forecasts:
         told = verdict(found)
         return f"{style.ANSWERS[told.answer].glyph} {told.sentence}"
@@ -67,7 +70,7 @@ def lines(found: Outlook) -> str:
 
 
 def already(out: Sequence[OutOfUse]) -> list[str]:
-    """What is out of use before a node ends: queues with the same reason together."""
+    """Return clauses about what is out of use before any node stops; queues with the same reason share a clause."""
     alike: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for one in out:
         alike[one.queue == METADATA, why_out(one)].append(one.queue)
@@ -81,14 +84,14 @@ def already(out: Sequence[OutOfUse]) -> list[str]:
 
 
 def why_out(one: OutOfUse) -> str:
-    """Why a queue is out of use."""
+    """Return why a queue is out of use, in words."""
     reason = OUT.get(f"{one.reason} {one.state}", OUT[one.reason])
     words = {"down": f"{len(one.down):,}", "replicas": f"{one.replicas:,}", "nodes": listing(one.down)}
     return _(reason, **words, state=shown(one.state))
 
 
 def start_first(why: str, remedies: Sequence[Remedy]) -> str:
-    """A reason, followed by which nodes to start for queues to come back, if that brings any back."""
+    """Return a reason, followed by the nodes to start so that queues come back, if that helps."""
     first = next((one for one in remedies if one.kind in ("start", "start_one") and one.queues), None)
     if first is None:
         return why
@@ -97,20 +100,23 @@ def start_first(why: str, remedies: Sequence[Remedy]) -> str:
 
 
 def out_verdict(before: Beforehand) -> Verdict | None:
-    """No, where a queue is out of use before anything is done; None where none is."""
+    """Return the verdict no if a queue is already out of use; None if no queue is."""
     if not before.out_of_use:
         return None
     return Verdict("no", start_first("; ".join(already(before.out_of_use)), before.remedies))
 
 
 def remedies_todo(before: Beforehand) -> tuple[ToDo, ...]:
-    """What makes a cluster better before anything is done with it."""
+    """Return the remedies to apply to a cluster before anything else."""
     return tuple(to_do(one, before.files) for one in before.remedies)
 
 
 def before_a_plan(before: Beforehand, planned: Sequence[ToDo]) -> tuple[ToDo, ...]:
-    """Return what makes a cluster better, then what a plan asks for; if other nodes run by then, to ask again instead:
-    the plan is for the nodes that run now."""
+    """Return the remedies for a cluster, followed by the to-dos of a plan.
+
+    If other nodes run after the remedies, the last to-do is to ask again instead, because the plan is for the nodes
+    that run now.
+    """
     asked = remedies_todo(before)
     if not any(one.kind in RUN_AGAIN for one in before.remedies):
         return (*asked, *planned)[:MOST_TO_DO]
@@ -118,7 +124,7 @@ def before_a_plan(before: Beforehand, planned: Sequence[ToDo]) -> tuple[ToDo, ..
 
 
 def _stops(hurting: Sequence[Forecast]) -> list[str]:
-    """What a stop of each of some nodes does; nodes that do the same to the same queues are told together."""
+    """Return clauses about what a stop of each of some nodes does; nodes with the same effects share a clause."""
     alike: dict[tuple, list[Forecast]] = defaultdict(list)
     for one in hurting:
         alike[tuple(sorted((effect.queue, effect.lost) for effect in one.hurt("stop")))].append(one)
@@ -151,8 +157,10 @@ def _if_killed(forecasts: Sequence[Forecast], fine: Sequence[str]) -> Verdict:
 
 
 def harm(effects: Sequence[Effect]) -> str:
-    """What becomes of hurt queues, each counted once: loses 5 messages of plain.transient and leaves qq.pair out of
-    use."""
+    """Return the harm to queues: loses 5 messages of plain.transient and leaves qq.pair out of use.
+
+    Each queue is counted once.
+    """
     lost = {effect.queue: effect.lost for effect in effects if effect.lost}
     down = dict.fromkeys(effect.queue for effect in effects if effect.down and effect.queue not in lost)
     told = []
@@ -172,8 +180,10 @@ def _worst_first(one: Forecast, way: str = "stop") -> tuple[int, int]:
 
 
 def todo(found: Outlook, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
-    """What to do before a node is stopped, each checked by playing it, and which files to give where these lack what
-    decides. `files` are those that were given."""
+    """Return what to do before a node is stopped, each checked by the engine, and which files to add.
+
+    `files` are the files that were given. If the verdict is unknown, the missing files come first.
+    """
     asked = [to_do(one, files) for one in found.remedies]
     lacking = [*missing(found.live, files, "safe", found.mirrors)]
     return tuple([*lacking, *asked] if verdict(found).answer == "unknown" else [*asked, *lacking])[:MOST_TO_DO]

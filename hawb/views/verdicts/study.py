@@ -1,9 +1,9 @@
-"""The answer of a study: which design loses less, or is out of use for less, than the baseline.
+"""The verdict of a study: which design loses less, or is unavailable for less time, than the baseline.
 
-A difference counts if its interval, which holds together with those of all other comparisons
-(`hawb.study.comparisons`), is beyond the least difference that matters, and enough trials of the two designs had any
-(`hawb.study.intervals.LEAST_APART`). With fewer the answer is that it cannot tell. One design is recommended, or the
-answer names the environment on which the choice depends.
+A difference counts if two conditions hold: its interval, simultaneous with those of all other comparisons
+(`hawb.study.comparisons`), lies beyond the smallest difference that matters, and enough trials of the two designs had
+the event (`hawb.study.intervals.LEAST_APART`). With fewer trials the answer is unknown. The verdict recommends one
+design, or names the environment on which the choice depends.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ WORDS = {LOST: ("loses less", "loses more"), DOWN: ("is out of use for less", "i
 MEASURED = tuple(WORDS)
 """The measures that decide."""
 NARROW = 0.05
-"""Half the width of a difference's interval, as a share of the baseline's mean, below which more trials are not worth
-it: the rates that a study assumes are rarely known as well. So it is where an assumption moves the difference by more
-than its interval is wide (`hawb.study.sensitivity`)."""
+"""Half the width of a difference's interval, as a share of the baseline's mean, that is narrow enough.
+
+With a narrower interval more trials are not worth it, because the rates that a study assumes are rarely known better.
+The same holds if an assumption moves the difference by more than the width of its interval (`hawb.study.sensitivity`).
+"""
 
 
 def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[str, str]] = ()) -> Verdict:
-    """Return the answer: yes if a design is better than the baseline somewhere and nowhere worse, yes with a but if it
-    depends on the environment, no if none is better. Of one design: whether it loses confirmed messages.
+    """Return the verdict: yes if a design is better than the baseline somewhere and worse nowhere.
 
-    Designs of which not all losses are seen in some environment (`unseen`, pairs of the two) are compared with none.
+    Return yes with a but if it depends on the environment, and no if no design is better. For a single design, the
+    verdict is about losses of confirmed messages. `unseen` has the pairs of design and environment in which trials do
+    not see all losses; these designs take no part in the comparison.
     """
     rows = _judged(rows, unseen)
     designs = dict.fromkeys(str(row["design"]) for row in rows)
@@ -66,13 +69,13 @@ def verdict(rows: Iterable[Row], baseline: str | None, unseen: Collection[tuple[
 
 
 def _judged(rows: Iterable[Row], unseen: Collection[tuple[str, str]]) -> list[Row]:
-    """Return the rows of the measures that decide, without those of designs of which not all losses are seen."""
+    """Return the rows of the measures that decide, without designs for which trials do not see all losses."""
     designs = {design for design, _ in unseen}
     return [row for row in rows if row["measure"] in WORDS and row["design"] not in designs]
 
 
 def _biased_too_much(rows: Iterable[Row]) -> Row | None:
-    """Return the row whose weighted trials are worth the smallest share of plain ones, if they are worth too few."""
+    """Return the row whose weighted trials are worth the smallest share of plain ones; None if all are worth enough."""
     few = [row for row in rows if not are_worth_it(*_worth(row))]
     return min(few, key=lambda row: _worth(row)[1] / _worth(row)[0], default=None)
 
@@ -82,12 +85,12 @@ def _worth(row: Row) -> tuple[float, float]:
 
 
 def events(row: Row) -> float:
-    """Return in how many trials a measure was above zero."""
+    """Return the number of trials in which a measure was above zero."""
     return float(str(row["share"])) * float(str(row["trials"]))
 
 
 def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, float]]:
-    """Yield the rows of the other designs, each with the number of trials of it and of the baseline that had any."""
+    """Yield the rows of the other designs, each with the number of trials with the event in it and in the baseline."""
     rows = list(rows)
     of_baseline = {(row["environment"], row["measure"]): events(row) for row in rows if row["design"] == baseline}
     for row in rows:
@@ -96,7 +99,7 @@ def events_of_two(rows: Iterable[Row], baseline: str) -> Iterator[tuple[Row, flo
 
 
 def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict[str, None]]:
-    """Return the designs that have less, or more, than the baseline beyond chance, each with the environments where."""
+    """Return the designs with significantly less, or more, than the baseline, each with the environments."""
     found: dict[str, dict[str, None]] = {}
     for row, seen in events_of_two(rows, baseline):
         if seen >= LEAST_APART and is_apart(row, side):
@@ -105,15 +108,19 @@ def _told_apart(rows: Iterable[Row], baseline: str, side: int) -> dict[str, dict
 
 
 def _too_rare(rows: Iterable[Row], baseline: str) -> float:
-    """Return the largest number of trials with any of which a difference would be told, if it were `LEAST_APART`; 0 if
-    there is no such difference."""
+    """Return the largest number of trials with the event among differences that have too few (`LEAST_APART`).
+
+    Return 0 if there is no such difference.
+    """
     rare = (seen for row, seen in events_of_two(rows, baseline) if is_apart(row, LESS) or is_apart(row, MORE))
     return max((seen for seen in rare if seen < LEAST_APART), default=0)
 
 
 def _clear(rows: Iterable[Row], better: Mapping[str, object], worse: Mapping[str, object]) -> list[str]:
-    """Return the designs that are better somewhere and nowhere worse, the one that loses least first, and of those that
-    lose as little the one that is out of use for the shortest time."""
+    """Return the designs that are better than the baseline somewhere and worse nowhere.
+
+    The design that loses least comes first; of designs that lose the same, the one with the least time out of use.
+    """
     means: dict[tuple[str, str], float] = {}
     for row in rows:
         key = (str(row["design"]), str(row["measure"]))
@@ -151,7 +158,7 @@ def _of_one(rows: Iterable[Row]) -> Verdict:
 
 
 def question(baseline: str | None, designs: int) -> str:
-    """The question that the verdict answers."""
+    """Return the question that the verdict answers."""
     return (
         "Are confirmed messages safe?"
         if baseline is None or designs < 2
@@ -162,7 +169,7 @@ def question(baseline: str | None, designs: int) -> str:
 def todo(
     rows: Iterable[Row], told: Verdict, baseline: str | None, command: str, unseen: Collection[tuple[str, str]] = ()
 ) -> tuple[ToDo, ...]:
-    """Return what to do: choose one design, or one for each environment, or play more trials if they would decide."""
+    """Return what to do: choose a design, or one for each environment, or play more trials if they would decide."""
     rows = _judged(rows, unseen)
     few = sorted({str(row["design"]) for row in rows if row["mean_low"] is None})
     asked, again = [], (command,) if command else ()
@@ -202,8 +209,7 @@ def todo(
 
 
 def _better_and_worse(rows: Iterable[Row], baseline: str) -> list[str]:
-    """Return the environments in which the first design that is better than the baseline by one measure is worse by
-    another."""
+    """Return the environments in which the first design that is better by one measure is worse by another."""
     rows = list(rows)
     better, worse = _told_apart(rows, baseline, LESS), _told_apart(rows, baseline, MORE)
     first = next(iter(better), None)
@@ -230,7 +236,7 @@ def _environments(rows: Iterable[Row]) -> dict[str, None]:
 
 
 def _best_in(rows: Iterable[Row], environment: str, baseline: str) -> str:
-    """Return the design to choose in one environment: the baseline, unless another is better there and not worse."""
+    """Return the best design for one environment: the baseline, unless another is better there and not worse."""
     there = [row for row in rows if row["environment"] == environment]
     clear = _clear(there, _told_apart(there, baseline, LESS), _told_apart(there, baseline, MORE))
     return clear[0] if clear else baseline
@@ -247,8 +253,7 @@ def _is_narrow(row: Row, rows: Iterable[Row], baseline: str) -> bool:
 
 
 def rests_on(rows: Iterable[Row]) -> list[str]:
-    """Return the assumptions that move a difference by more than its interval is wide, the one that moves it most in
-    its widths first."""
+    """Return the assumptions that move a difference by more than the width of its interval, the largest ratio first."""
     found: dict[str, float] = {}
     for row in rows:
         path, moved = swing(row)

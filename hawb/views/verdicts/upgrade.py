@@ -1,6 +1,4 @@
-"""What an upgrade costs, in a sentence, and what to do about it: for nodes one after the other, for all at once, and
-release by release.
-"""
+"""The verdict on an upgrade and what to do: for a rolling one, for a full stop, and across several releases."""
 
 from __future__ import annotations
 
@@ -14,20 +12,22 @@ from hawb.views.hawb_commands import asking
 from hawb.views.report import ToDo, Verdict
 
 LONG_S = 1.0
-"""An outage that is longer is told: a shorter one is a failover, which clients take for a slow answer."""
-"""The files of a cluster as the documentation names them, for answers about one that was read from elsewhere."""
+"""Seconds: the sentence mentions longer outages. Shorter ones are failovers, which clients see as slow answers."""
 EVERY_QUEUE = "every queue stays in use"
 
 
 def verdict(answer: Answer) -> Verdict:
-    """Whether the nodes can go one after the other: yes with nothing lost and no queue away for long, no where messages
-    are lost or a node does not come back."""
+    """Return the verdict on a rolling upgrade.
+
+    Yes: nothing is lost, and no queue is out of use for long. No: messages are lost, or a node does not come back. Yes
+    with a but: queues are out of use for longer.
+    """
     told = _judged(answer.plan)
     return Verdict(told.answer, f"{told.why}{_without(answer)}")
 
 
 def stop_verdict(stopped: Stopped) -> Verdict:
-    """Whether all nodes can stop and start again: nothing can be used meanwhile, so the best is a yes with a but."""
+    """Return the verdict on a full stop and start; the best is yes with a but, because nothing is usable meanwhile."""
     plan = stopped.plan
     if plan.stuck is not None:
         return Verdict("no", f"{shown(plan.stuck)} waits for {listing(plan.waits_for)} for ever")
@@ -57,7 +57,7 @@ def _judged(plan: Plan | FullStop) -> Verdict:
 
 
 def out_of_use_s(effect: Effect) -> float:
-    """How long a queue cannot be used, served by nobody or blocked."""
+    """Return how many seconds a queue is out of use: down or blocked."""
     return effect.down_s + effect.blocked_s
 
 
@@ -66,14 +66,14 @@ def _is_bad(told: Prediction) -> bool:
 
 
 def _without(answer: Answer) -> str:
-    """What is lost beside by those who go without a plan."""
+    """Return a clause about the additional losses without a plan; "" if there are none."""
     worst = max((plan.prediction.lost for plan in answer.others[1:]), default=0)
     more = worst - answer.plan.prediction.lost
     return f"; without a plan {counted(more)} more would be lost" if more > 0 else ""
 
 
 def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
-    """What to do for a rolling upgrade: go in the order, leave rebalancing. `files` are those of the cluster."""
+    """Return what to do for a rolling upgrade: the order of nodes, and warnings; `files` are those of the cluster."""
     stages, rebalanced = answer.plan.stages, answer.others[0]
     order = " then ".join(shown(stage.node) for stage in stages)
     waits = listing(dict.fromkeys(stage.wait for stage in stages if stage.wait != "none"))
@@ -92,12 +92,12 @@ def todo(answer: Answer, files: Sequence[str] = ()) -> tuple[ToDo, ...]:
 
 
 def written(files: Sequence[str], *options: str) -> tuple[str, ...]:
-    """The command that writes the runbook of the cluster of these files; none without files."""
+    """Return the command that writes the runbook for the cluster of these files; none without files."""
     return asking("upgrade", files, *options, "--runbook runbook.md")
 
 
 def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
-    """What to do for a full stop and start."""
+    """Return what to do for a full stop and start."""
     plan = stopped.plan
     asked = [
         ToDo(f"Stop in this order: {', '.join(map(shown, plan.stops))}."),
@@ -112,7 +112,7 @@ def stop_todo(stopped: Stopped) -> tuple[ToDo, ...]:
 
 
 def road_verdict(steps: int, judged: Sequence[tuple[str, Verdict]]) -> Verdict:
-    """Of the upgrades to a release, each with its verdict: as the worst of them."""
+    """Return the worst of the verdicts on the upgrades to a release."""
     worst = min(judged, key=lambda pair: ("no", "unknown", "but", "yes").index(pair[1].answer))
     if worst[1].answer == "yes":
         return Verdict("yes", f"in {counted(steps, 'step')}; nothing is lost and {EVERY_QUEUE}, if the plan is"
