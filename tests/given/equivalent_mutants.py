@@ -184,7 +184,7 @@ EQUIVALENT: dict[str, dict[str, list[str]]] = {
             "leader_strategy: strategy == MIN_MASTERS => strategy != MIN_MASTERS",
             "leader_strategy: strategy == MIN_MASTERS and queues_count => strategy == RANDOM and queues_count",
             "leader_strategy: queues_count >= MANY_QUEUES => queues_count > MANY_QUEUES",
-            'leader_strategy: are.""" return RANDOM if strategy => are.""" return CLIENT_LOCAL if strategy',
+            'leader_strategy: """ return RANDOM if strategy => """ return CLIENT_LOCAL if strategy',
         ],
         TOLD_ONLY: [
             'tolerated_failures: available.""" return members_count - majority(members_count) => available.""" pass',
