@@ -118,8 +118,7 @@ def _plain(finding: Finding) -> dict[str, str | int]:
 
 
 def _of_queues(found: Report) -> Iterator[dict[str, str | int | None]]:
-    """Yield each code of queues, or of policies that apply to them, with how many queues have it and the first of them.
-    """
+    """Yield each code of queues, or of policies that apply to them, with its count and the first queue."""
     of_kind = Counter(found.kind_of)
     counts: Counter[str] = Counter()
     firsts: dict[str, str] = {}

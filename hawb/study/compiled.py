@@ -51,8 +51,9 @@ def fingerprint() -> str:
 # With NUMBA_CACHE_DIR, too, the fingerprint separates kernels of different versions.
 config.CACHE_DIR = str(Path(config.CACHE_DIR or Path.home() / ".cache") / "hawb" / fingerprint())
 
-# The kernel's loops go over a few nodes or rows: code for eight at once is longer and never faster. Most of its functions
-# are so short that a call takes as long as the work. So LLVM inlines more, and unrolls no loop of unknown length.
+# The kernel's loops go over a few nodes or rows: code for eight at once is longer and never faster. Most of its
+# functions are so short that a call takes as long as the work. So LLVM inlines more, and unrolls no loop of unknown
+# length.
 config.LOOP_VECTORIZE = 0
 for option in ("-inline-threshold=4000", "-unroll-runtime=0", "-unroll-allow-partial=0"):
     set_option("hawb", option)

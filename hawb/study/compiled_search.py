@@ -34,7 +34,7 @@ from hawb.study.moments import Classic, SearchRefused, bits
 from hawb.study.quorum_moments import OfGroup
 
 MOST_STEPS, MOST_FOUND, MOST_WORDS = 96, 256, 1024
-"""How many steps may be possible at a moment, how many states they may lead to, and how long a state's name may be."""
+"""The most steps possible at a moment, the most states they may lead to, and the longest name of a state in words."""
 SUBSETS = np.array([bits(some) for size in range(1, MOST_NODES + 1) for some in combinations(range(MOST_NODES), size)])
 """Sets of nodes as bits, in the order of `hawb.planning.moves`."""
 
@@ -182,7 +182,7 @@ class Compiled:
         words = self._names[row]
         return blake2b(words[: words[0] + 1].data, digest_size=DIGEST_BYTES).digest()
 
-    # Steps as numbers and as verbs
+    # Steps as numbers and as verbs.
 
     def _named(self, nodes: int) -> tuple[str, ...]:
         return tuple(name for node, name in enumerate(self._settings.names) if nodes >> node & 1)

@@ -16,7 +16,7 @@ from hawb.study.prediction import NotMeasuredError, Prediction
 from hawb.study.throughput import Model, one_queue
 
 SETUP, IN_FLIGHT = "GKE e2-standard-16 3.10.1", 6000
-"""The published machines whose rates stand for one's own, and the workload's limit."""
+"""The published machines whose rates are used, and the workload's limit of unconfirmed messages."""
 
 ASSUMED_BYTES = 1024
 """The assumed size of a message, in bytes, where no file has it."""
